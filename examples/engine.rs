@@ -1,7 +1,8 @@
 //! An engine to try the loop with: it answers `/v1/completions` and llama.cpp's `/completion` with recorded steps.
 //!
-//! `cargo run --package portcullis-test-support --features engine --example engine STEPS [ADDRESS]`: STEPS is a file with one JSON list of
-//! alternatives per line, ADDRESS is `127.0.0.1:0`, a free port, where none is given. The address is printed.
+//! `cargo run --package portcullis-test-support --features engine --example engine STEPS [ADDRESS]`: STEPS is a file
+//! with one JSON list of alternatives per line, ADDRESS is `127.0.0.1:0`, a free port, where none is given. The address
+//! is printed.
 
 use portcullis_test_support::engine::Server;
 use std::error::Error;

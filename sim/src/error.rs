@@ -5,7 +5,8 @@ use std::path::PathBuf;
 /// An error of the simulated card or of its use.
 #[derive(Debug, thiserror::Error)]
 pub enum SimError {
-    /// An assertion in the RTL failed. The simulation is not trustworthy any more: every later call gives this error again.
+    /// An assertion in the RTL failed. The simulation is not trustworthy any more: every later call gives this error
+    /// again.
     #[error("assertion failed in the simulated card at clock {clock}: {message}")]
     Assertion {
         /// Clock in which it failed.

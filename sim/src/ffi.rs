@@ -31,8 +31,8 @@ pub(crate) mod bridge {
 
         type CardSim;
 
-        /// A card in reset state, after its reset. `lanes`: 1, or what the build has beside it. `stall`: 0 none, 1 every fourth, 2 random.
-        /// `watchdog`: clocks after which the card may take a refused request back.
+        /// A card in reset state, after its reset. `lanes`: 1, or what the build has beside it. `stall`: 0 none, 1
+        /// every fourth, 2 random. `watchdog`: clocks after which the card may take a refused request back.
         fn new_card_sim(
             lanes: u32,
             read_latency: u32,
@@ -47,8 +47,8 @@ pub(crate) mod bridge {
         /// True when the trace file could be opened (or none was asked for).
         fn trace_ok(self: &CardSim) -> bool;
 
-        /// Lets the card reach `size` bytes at `memory` by device address `address`, where nothing is mapped. `rights`: 1 to read, 2 to
-        /// write, 3 both.
+        /// Lets the card reach `size` bytes at `memory` by device address `address`, where nothing is mapped. `rights`:
+        /// 1 to read, 2 to write, 3 both.
         ///
         /// # Safety
         /// `memory` is 8-byte aligned and valid for atomic access until `unmap` of the same address or the end of the

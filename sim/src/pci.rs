@@ -1,4 +1,5 @@
-//! The simulated card as a PCI function: configuration space, registers behind BAR0, MSI-X, memory of a driver in another process.
+//! The simulated card as a PCI function: configuration space, registers behind BAR0, MSI-X, memory of a driver in
+//! another process.
 
 mod bench;
 mod config_space;
@@ -63,7 +64,8 @@ impl PciCard {
         })
     }
 
-    /// The card with one more base address register, by which a test in another process disturbs the card's bus. Before anybody uses it.
+    /// The card with one more base address register, by which a test in another process disturbs the card's bus. Before
+    /// anybody uses it.
     #[must_use]
     pub fn with_bench(mut self) -> Self {
         self.bench = true;

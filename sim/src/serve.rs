@@ -1,8 +1,8 @@
 //! The simulated card behind a UNIX socket, for one driver at a time (vfio-user).
 //!
-//! One thread does everything: it answers requests, and lets clocks pass between them. So a driver that has its answer to `DMA_UNMAP` knows
-//! that nothing more is written there. The clock runs while somebody could be waiting: until [`LINGER`] after the last request or the
-//! last use of the bus. Then the card stands still, and costs nothing.
+//! One thread does everything: it answers requests, and lets clocks pass between them. So a driver that has its answer
+//! to `DMA_UNMAP` knows that nothing more is written there. The clock runs while somebody could be waiting: until
+//! [`LINGER`] after the last request or the last use of the bus. Then the card stands still, and costs nothing.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
@@ -69,11 +69,12 @@ impl Socket {
         Ok(Self(Listener::bind(path, Access::Owner, WAITING)?))
     }
 
-    /// Serves `card` to one driver after the other until `stop` can be read or is closed by its other end. `report` receives what became of
-    /// each driver. One that breaks the protocol is dropped, and the next is served.
+    /// Serves `card` to one driver after the other until `stop` can be read or is closed by its other end. `report`
+    /// receives what became of each driver. One that breaks the protocol is dropped, and the next is served.
     ///
     /// # Errors
-    /// [`SocketError::Listen`]; [`SocketError::Card`] when an assertion of the RTL fails or the card breaks the rules of its bus.
+    /// [`SocketError::Listen`]; [`SocketError::Card`] when an assertion of the RTL fails or the card breaks the rules
+    /// of its bus.
     pub fn serve(
         &self,
         card: &mut PciCard,

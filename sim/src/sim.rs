@@ -24,16 +24,16 @@ const GUARD: u64 = 0x1_0000;
 pub(crate) const READ: u8 = 1;
 pub(crate) const WRITE: u8 = 2;
 
-/// Runs the canary: a model built as the card is, whose assertion must stop it. What it said, or `None` when it survived:
-/// then assertions are not compiled in, and no simulation of this build proves anything.
+/// Runs the canary: a model built as the card is, whose assertion must stop it. What it said, or `None` when it
+/// survived: then assertions are not compiled in, and no simulation of this build proves anything.
 #[must_use]
 pub fn canary() -> Option<String> {
     let text = bridge::canary();
     (!text.is_empty()).then_some(text)
 }
 
-/// The time in which one bank of 256 rows, without the rest of a card, is swept for `clocks` clocks: what the speed of a simulated
-/// card is compared with. `None` when an assertion failed.
+/// The time in which one bank of 256 rows, without the rest of a card, is swept for `clocks` clocks: what the speed of
+/// a simulated card is compared with. `None` when an assertion failed.
 #[must_use]
 pub fn sweep_alone(clocks: u64) -> Option<std::time::Duration> {
     let nanoseconds = bridge::sweep_alone(clocks);
@@ -76,7 +76,8 @@ impl Sim {
     /// A card after its reset, with no memory mapped.
     ///
     /// # Errors
-    /// [`SimError::Lanes`], [`SimError::Latency`], [`SimError::TraceUnavailable`], [`SimError::Trace`], [`SimError::Assertion`].
+    /// [`SimError::Lanes`], [`SimError::Latency`], [`SimError::TraceUnavailable`], [`SimError::Trace`],
+    /// [`SimError::Assertion`].
     pub fn new(config: SimConfig) -> Result<Self, SimError> {
         if config.lanes != 1 && config.lanes != LANES {
             return Err(SimError::Lanes(config.lanes));
@@ -149,9 +150,11 @@ impl Sim {
         Ok(())
     }
 
-    /// Lets the card reach a part of a file at `address`. The caller keeps parts from overlapping, each other and regions.
+    /// Lets the card reach a part of a file at `address`. The caller keeps parts from overlapping, each other and
+    /// regions.
     pub(crate) fn map_file(&mut self, address: u64, part: FilePart, rights: u8) {
-        // SAFETY: the part is 8-byte aligned and mapped; `self.files` keeps it alive until `unmap_file`, and `self.card` is dropped before.
+        // SAFETY: the part is 8-byte aligned and mapped; `self.files` keeps it alive until `unmap_file`, and
+        // `self.card` is dropped before.
         unsafe { self.pin().map(address, part.start(), part.size, rights) };
         self.files.insert(address, part);
     }
@@ -192,8 +195,8 @@ impl Sim {
         self.register("write", address, |card| card.write32(address, value, REGISTER_BOUND)).map(|_| ())
     }
 
-    /// Gives the hardware reset: the card is as after its first one, and the bus forgets what was under way, as a link does that goes
-    /// down. Memory, injected faults and counters stay.
+    /// Gives the hardware reset: the card is as after its first one, and the bus forgets what was under way, as a link
+    /// does that goes down. Memory, injected faults and counters stay.
     ///
     /// # Errors
     /// [`SimError::Assertion`].

@@ -1,5 +1,5 @@
-//! Every fault of the bus is found, named, and followed by nothing; after a reset the card serves again. Where the bus may still owe something
-//! that is the hardware reset: RESET by command does not end then, and no session opens.
+//! Every fault of the bus is found, named, and followed by nothing; after a reset the card serves again. Where the bus
+//! may still owe something that is the hardware reset: RESET by command does not end then, and no session opens.
 #![cfg(test)]
 
 #[allow(unreachable_pub, dead_code, reason = "shared by tests that each use a part")]
@@ -84,7 +84,8 @@ fn stays_shut(rig: &mut Rig, fault: u32) {
     assert_eq!((before.read_bursts, before.write_bursts), (after.read_bursts, after.write_bursts));
 }
 
-/// Sixty-four entries are read in more bursts than there are ids: an answer that is owed from before would meet one of them.
+/// Sixty-four entries are read in more bursts than there are ids: an answer that is owed from before would meet one of
+/// them.
 fn every_id_is_used_and_each_answer_is_its_own(rig: &mut Rig) {
     for n in 0..64u16 {
         rig.submit(n, 1);
@@ -100,7 +101,8 @@ fn every_id_is_used_and_each_answer_is_its_own(rig: &mut Rig) {
     }
 }
 
-/// An answer comes after the watchdog, while RESET is asked for, or long after: it never meets a request of a later session.
+/// An answer comes after the watchdog, while RESET is asked for, or long after: it never meets a request of a later
+/// session.
 #[test]
 fn a_late_answer_meets_no_later_session() {
     for config in stalls() {
@@ -119,7 +121,8 @@ fn a_late_answer_meets_no_later_session() {
     }
 }
 
-/// The bus stops taking writes at any moment of a record, a completion or between: no beat of a later session goes to the rings of this one.
+/// The bus stops taking writes at any moment of a record, a completion or between: no beat of a later session goes to
+/// the rings of this one.
 #[test]
 fn a_write_that_stalls_meets_no_later_session() {
     // Twelve entries are under way for some 300 clocks.

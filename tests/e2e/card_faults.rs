@@ -1,5 +1,5 @@
-//! C5: every fault that the bus model knows, at random moments under load. Whatever is judged is judged rightly, everything
-//! submitted gets an answer or an error, and after a reset the card serves.
+//! C5: every fault that the bus model knows, at random moments under load. Whatever is judged is judged rightly,
+//! everything submitted gets an answer or an error, and after a reset the card serves.
 #![cfg(test)]
 #![cfg(feature = "sim")]
 
@@ -143,7 +143,8 @@ fn every_fault_of_the_bus_at_random_moments() {
             *ends.entry(under_fire(&mut card, &mut random, kind)).or_default() += 1;
             card.sim().inject(Inject::Unhang).unwrap();
             assert_eq!(card.sim().violations(), None, "kind {kind}, seed {seed}");
-            // A bus that owes an answer, or gave one that nobody asked for, is not trusted until it is reset with the card.
+            // A bus that owes an answer, or gave one that nobody asked for, is not trusted until it is reset with the
+            // card.
             let lost = card.sim().read32(STATUS).unwrap() & NEEDS_RESET != 0;
             assert!(!lost || !matches!(kind, 0 | 4 | 6), "kind {kind}, seed {seed}");
             if lost {

@@ -1,5 +1,5 @@
-//! Heartbeat credit, on the model and on the Verilated card: limits are latched and recorded, spent credit refuses everything, and a
-//! heartbeat's record restores it.
+//! Heartbeat credit, on the model and on the Verilated card: limits are latched and recorded, spent credit refuses
+//! everything, and a heartbeat's record restores it.
 #![cfg(test)]
 
 mod card_support;
@@ -184,8 +184,8 @@ fn look<C: TestCard>(session: &mut Session<&mut C>, seen: &mut Vec<Record>, cons
     }
 }
 
-/// However long the log ring is full, and whatever waits for it: an entry had credit or not by the ticks that the records carry, to the
-/// clock, and the verifier finds the same.
+/// However long the log ring is full, and whatever waits for it: an entry had credit or not by the ticks that the
+/// records carry, to the clock, and the verifier finds the same.
 fn the_records_alone_tell_what_had_credit<C: TestCard>() {
     let (limit, clocks) = (7, 1 << 16);
     let (mut heartbeats, mut streams, mut spent) = (0, 0, [0; 2]);

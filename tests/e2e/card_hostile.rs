@@ -1,5 +1,5 @@
-//! C5 from the other side: a card, or a host between us and it, that lies. Whatever it says that does not fit loses the card; no
-//! lie admits anything, and no wait is without an end.
+//! C5 from the other side: a card, or a host between us and it, that lies. Whatever it says that does not fit loses the
+//! card; no lie admits anything, and no wait is without an end.
 #![cfg(test)]
 
 mod card_support;
@@ -304,7 +304,8 @@ fn a_card_of_another_kind_is_refused<C: TestCard>() {
     }
 }
 
-/// No bus promises that 64 bytes come at once: the first word of a completion is seen before its last, or the other way.
+/// No bus promises that 64 bytes come at once: the first word of a completion is seen before its last, or the other
+/// way.
 fn a_completion_that_comes_in_parts_counts_when_it_is_whole<C: TestCard>() {
     let mut card = Liar::<C>::new();
     let world = World::permitting();
@@ -343,7 +344,8 @@ fn a_damaged_completion_loses_the_card_after_a_while<C: TestCard>() {
     }
 }
 
-/// A bit that changes between the driver and the ring: the CRC tells, unless it changes what the completion is matched by.
+/// A bit that changes between the driver and the ring: the CRC tells, unless it changes what the completion is matched
+/// by.
 fn damage_on_the_way_is_refused_or_loses_the_card<C: TestCard>() {
     let mut card = Liar::<C>::new();
     let world = World::permitting();

@@ -1,8 +1,9 @@
-//! Oracles on the Verilated banks: over generated policies and descriptors the card, the image's evaluator and `cedar-policy` agree.
+//! Oracles on the Verilated banks: over generated policies and descriptors the card, the image's evaluator and
+//! `cedar-policy` agree.
 //!
-//! The card's verdict equals the evaluator's, stage and both rows included; the rows are those of the plain row function; and both
-//! of the card's banks pass exactly when Cedar answers Allow for the whole policy set. (`policy_oracle` holds the evaluator
-//! to Cedar rule by rule, over the same cases.)
+//! The card's verdict equals the evaluator's, stage and both rows included; the rows are those of the plain row
+//! function; and both of the card's banks pass exactly when Cedar answers Allow for the whole policy set.
+//! (`policy_oracle` holds the evaluator to Cedar rule by rule, over the same cases.)
 #![cfg(test)]
 #![cfg(feature = "sim")]
 

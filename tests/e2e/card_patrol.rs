@@ -1,5 +1,6 @@
-//! The tables are hashed again in RUN: a bit that turns over in one of them is a fault of its own, without CLOSE, in a bounded time,
-//! whatever the host asks for meanwhile; and verdicts, checkpoints and sessions over tables that stand are as without it.
+//! The tables are hashed again in RUN: a bit that turns over in one of them is a fault of its own, without CLOSE, in a
+//! bounded time, whatever the host asks for meanwhile; and verdicts, checkpoints and sessions over tables that stand
+//! are as without it.
 #![cfg(test)]
 #![cfg(feature = "sim")]
 
@@ -27,7 +28,8 @@ fn card(lanes: u32, stall: Stall) -> SimCard {
     SimCard::new(SimConfig { lanes, read_latency: 20, write_latency: 20, stall, trace: None }).unwrap()
 }
 
-/// Clocks of one hash of every lane's tables: header, rows and end, each row after one sweep at most and a few clocks of a window's read.
+/// Clocks of one hash of every lane's tables: header, rows and end, each row after one sweep at most and a few clocks
+/// of a window's read.
 fn hash_clocks(lanes: u32) -> u64 {
     let rows = (POLICY_ROWS + ENTROPY_ROWS) as u64;
     u64::from(lanes) * ((2 + 3 * rows + 1) * BLOCK + rows * (POLICY_ROWS as u64 + 16))
@@ -49,7 +51,8 @@ fn any_bit(random: &mut Random, lanes: u32) -> TableBit {
     }
 }
 
-/// Lets clocks pass, reading the status meanwhile, until the card is in FAULT; the clocks that it took, if fewer than `bound`.
+/// Lets clocks pass, reading the status meanwhile, until the card is in FAULT; the clocks that it took, if fewer than
+/// `bound`.
 fn clocks_to_fault(session: &mut Session<&mut SimCard>, bound: u64) -> Option<u64> {
     let start = session.card().clocks().unwrap();
     loop {

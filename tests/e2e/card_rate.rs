@@ -1,5 +1,6 @@
-//! The card's rate, from simulated clocks: in steady state a verdict takes at most its rows and 16 clocks, or what the log takes for its
-//! record, whichever is more; and not a tenth more with 500 clocks of read latency. Signing does not slow it.
+//! The card's rate, from simulated clocks: in steady state a verdict takes at most its rows and 16 clocks, or what the
+//! log takes for its record, whichever is more; and not a tenth more with 500 clocks of read latency. Signing does not
+//! slow it.
 #![cfg(test)]
 #![cfg(feature = "sim")]
 
@@ -76,8 +77,8 @@ impl Card for Counting {
     }
 }
 
-/// Hundredths of a clock that a verdict may take: its sweep, or six blocks (four of its leaf, two of a node) with 5 % to spare. A
-/// block takes 66 clocks at one round a clock.
+/// Hundredths of a clock that a verdict may take: its sweep, or six blocks (four of its leaf, two of a node) with 5 %
+/// to spare. A block takes 66 clocks at one round a clock.
 fn bound(rows: u16) -> u64 {
     let block = 64 / ROUNDS + 2;
     u64::max((u64::from(rows) + 16) * 100, 6 * block * 105)

@@ -1,4 +1,5 @@
-//! What waits in a full log ring when a fault comes, and where the fault's own record then stands. The rules are the verifier's.
+//! What waits in a full log ring when a fault comes, and where the fault's own record then stands. The rules are the
+//! verifier's.
 #![cfg(test)]
 #![cfg(feature = "sim")]
 
@@ -107,8 +108,8 @@ fn nothing_stands_behind_close() {
     card.assert_clean();
 }
 
-/// A checkpoint has begun, and its snapshot waits for the record before it, when the fault comes: it is one of RUN, and the fault's own
-/// covers the ALARM.
+/// A checkpoint has begun, and its snapshot waits for the record before it, when the fault comes: it is one of RUN, and
+/// the fault's own covers the ALARM.
 #[test]
 fn a_fault_beside_a_snapshot_has_a_checkpoint_of_its_own() {
     let mut card = SimCard::fresh();

@@ -1,5 +1,5 @@
-//! C5: misuse of rings, doorbells, commands and tables, a failing bus, resets at any moment: a fault with its code, an ALARM
-//! where the log lives, no admit, no hang, and the card serves again after a reset.
+//! C5: misuse of rings, doorbells, commands and tables, a failing bus, resets at any moment: a fault with its code, an
+//! ALARM where the log lives, no admit, no hang, and the card serves again after a reset.
 #![cfg(test)]
 
 mod card_support;
@@ -329,7 +329,8 @@ fn a_checkpoint_ring_that_cannot_be_is_not_opened<C: TestCard>() {
     card.assert_clean();
 }
 
-/// The card reads its tables back and hashes them: one bit in any word of a table, or of the digest, and it does not open.
+/// The card reads its tables back and hashes them: one bit in any word of a table, or of the digest, and it does not
+/// open.
 fn tables_of_another_digest_are_not_opened<C: TestCard>() {
     let mut card = C::fresh();
     let world = World::random(&mut Random::new(15), 2, 2);

@@ -1,5 +1,6 @@
-//! C3 and C5 over a socket: the simulated card as a PCI device in another thread or process. Peers that lie, stall, die or send garbage,
-//! on both sides, cost a bounded time and admit nothing; what was in flight is answered once, as refused.
+//! C3 and C5 over a socket: the simulated card as a PCI device in another thread or process. Peers that lie, stall, die
+//! or send garbage, on both sides, cost a bounded time and admit nothing; what was in flight is answered once, as
+//! refused.
 #![cfg(test)]
 #![cfg(feature = "sim")]
 
@@ -177,7 +178,8 @@ fn under_load_registers_are_not_read_and_rarely_written() {
     let (reads, writes, vain) = traffic::<SimCard>(VERDICTS);
     assert_eq!((reads, vain), (0, 0));
     assert!(writes <= VERDICTS / 16, "{writes} writes for {VERDICTS} verdicts");
-    // Another process may not get its turn for a while; then the driver looks whether the card still lives, and says all that it knows.
+    // Another process may not get its turn for a while; then the driver looks whether the card still lives, and says
+    // all that it knows.
     let (reads, writes, vain) = traffic::<UserCard>(VERDICTS);
     assert!(reads <= vain, "{reads} reads for {vain} quanta in vain");
     assert!(writes <= VERDICTS / 16 + 3 * vain, "{writes} writes for {VERDICTS} verdicts, {vain} quanta in vain");
@@ -604,8 +606,8 @@ impl Card for Bare {
     }
 }
 
-/// Memory is taken away in the middle of work, by unmapping, by taking the bus away, by a reset or by the driver's end: from that moment
-/// on the card changes not a byte of it.
+/// Memory is taken away in the middle of work, by unmapping, by taking the bus away, by a reset or by the driver's end:
+/// from that moment on the card changes not a byte of it.
 #[test]
 fn memory_that_was_taken_back_is_never_written() {
     let mut random = Random::new(21);
@@ -638,8 +640,8 @@ fn memory_that_was_taken_back_is_never_written() {
     }
 }
 
-/// Sessions under random stalls, bus faults, resets by others, and ends in the middle of work: every entry is answered exactly once, and
-/// what is admitted, the software evaluator admits, too.
+/// Sessions under random stalls, bus faults, resets by others, and ends in the middle of work: every entry is answered
+/// exactly once, and what is admitted, the software evaluator admits, too.
 #[test]
 fn every_descriptor_is_answered_once_whatever_happens() {
     let wanted = if long() { 100_000 } else { 4_000 };

@@ -1,4 +1,5 @@
-//! The parsers of hostile bytes, by the bodies of the fuzz targets: every seed is accepted, and the kept corpus is read again.
+//! The parsers of hostile bytes, by the bodies of the fuzz targets: every seed is accepted, and the kept corpus is read
+//! again.
 //!
 //! `PORTCULLIS_SEEDS=DIR` writes the seeds, a folder a target, from which `cargo xtask fuzz` starts.
 #![cfg(test)]

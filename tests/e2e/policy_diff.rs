@@ -174,7 +174,8 @@ fn declarations_are_compared_by_name() {
     assert!(found.declarations.last().unwrap().contains("no descriptor can be put to both"));
 }
 
-/// Nothing, or not everything, could be put to both: then the two are not alike, and the declarations that stopped it are named.
+/// Nothing, or not everything, could be put to both: then the two are not alike, and the declarations that stopped it
+/// are named.
 #[test]
 fn packages_that_cannot_be_compared_in_full_are_not_alike() {
     let a = package("");

@@ -1,5 +1,5 @@
-//! Every line of the table of accepted constructs: which rows it becomes. The oracles show that rows mean what Cedar means;
-//! these tests show that they are the rows that the table promises, and no more of them.
+//! Every line of the table of accepted constructs: which rows it becomes. The oracles show that rows mean what Cedar
+//! means; these tests show that they are the rows that the table promises, and no more of them.
 #![cfg(test)]
 #![allow(clippy::type_complexity, reason = "a test stops at its first surprise, its helpers included")]
 

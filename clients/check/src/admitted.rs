@@ -23,8 +23,8 @@ pub struct Place {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SeenText {
     pub(crate) text: String,
-    /// Where the gateway says that constants of the policy stand in it: first byte and length, in order. It is believed only where the
-    /// bytes are one of the constants that the client expects.
+    /// Where the gateway says that constants of the policy stand in it: first byte and length, in order. It is believed
+    /// only where the bytes are one of the constants that the client expects.
     pub(crate) constants: Vec<(usize, usize)>,
     /// Tool calls, in order: name, and arguments as they are written.
     pub(crate) calls: Vec<(String, String)>,
@@ -71,8 +71,8 @@ struct AdmittedCall {
 }
 
 impl Question {
-    /// Whether everything in `texts` was admitted for this request, nothing that was admitted is missing, and all of it stands in its order.
-    /// Gives what each proof shows, in the order of the proofs.
+    /// Whether everything in `texts` was admitted for this request, nothing that was admitted is missing, and all of it
+    /// stands in its order. Gives what each proof shows, in the order of the proofs.
     ///
     /// A channel besides the content of which the client sees nothing cannot be missed.
     pub(crate) fn check_admitted(
@@ -113,7 +113,8 @@ impl Question {
         Ok(facts)
     }
 
-    /// The answer and the place in the identity that BEGIN bound: `ANSWER/CHOICE/NUMBER/CHANNEL request=DIGEST nonce=NONCE`.
+    /// The answer and the place in the identity that BEGIN bound: `ANSWER/CHOICE/NUMBER/CHANNEL request=DIGEST
+    /// nonce=NONCE`.
     fn identity(&self, id: &str, number: usize) -> Result<(String, Place), AdmissionError> {
         let mut words = id.split(' ');
         let mut path = words.next().unwrap_or_default().rsplitn(4, '/');

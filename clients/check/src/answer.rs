@@ -1,5 +1,5 @@
-//! A gateway's answer, read and checked. It is read as closely as it can be: beside the texts that the proofs are about, every string in it is
-//! the answer's identity, the model that was asked, or a word of the APIs.
+//! A gateway's answer, read and checked. It is read as closely as it can be: beside the texts that the proofs are
+//! about, every string in it is the answer's identity, the model that was asked, or a word of the APIs.
 
 use crate::admitted::{AdmissionError, Place, SeenText};
 use crate::events::events;
@@ -143,7 +143,8 @@ impl Question {
             let verified = json!({"verified": true, "simulated": simulated, "refused": refused, "sessions": sessions});
             fields.insert("portcullis".into(), verified);
         }
-        // Arguments that are objects leave as they were admitted: a number can have more digits than this program counts with.
+        // Arguments that are objects leave as they were admitted: a number can have more digits than this program
+        // counts with.
         let stand_in = |at: usize| format!("{}/{at}", self.nonce);
         let blocks = list(answer.get_mut("content")).filter_map(|block| block.get_mut("input"));
         blocks.enumerate().for_each(|(at, input)| *input = json!(stand_in(at)));

@@ -68,8 +68,8 @@ pub enum QuestionError {
 }
 
 impl Question {
-    /// The request of this body, bound to `nonce`: random, and never used before. The answer is asked for in one piece, whatever the client
-    /// reads: nothing of it can be shown before all of it is proven.
+    /// The request of this body, bound to `nonce`: random, and never used before. The answer is asked for in one piece,
+    /// whatever the client reads: nothing of it can be shown before all of it is proven.
     ///
     /// # Errors
     /// [`QuestionError`].

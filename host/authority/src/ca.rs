@@ -1,4 +1,5 @@
-//! The manufacturer's side of certification: roots, issuing authorities, device certificates (profile: `portcullis_evidence::certificate`).
+//! The manufacturer's side of certification: roots, issuing authorities, device certificates (profile:
+//! `portcullis_evidence::certificate`).
 //!
 //! An authority certifies either simulated cards or real ones, as its root says, and never the other kind.
 

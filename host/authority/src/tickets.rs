@@ -1,8 +1,9 @@
 //! The ticket issuer: one session of a key at a time, each bound to how the one before it ended.
 //!
-//! A ticket goes from *issued* to *opened*, when the opening checkpoint of its session is shown, to *closed*, when the closing one is;
-//! or, from either of the first two, to *abandoned*, when the issuer gives it up. The next ticket of the key is issued only after
-//! the last one is closed or abandoned, names the digest of its closing checkpoint, and has the next serial: there are no gaps.
+//! A ticket goes from *issued* to *opened*, when the opening checkpoint of its session is shown, to *closed*, when the
+//! closing one is; or, from either of the first two, to *abandoned*, when the issuer gives it up. The next ticket of
+//! the key is issued only after the last one is closed or abandoned, names the digest of its closing checkpoint, and
+//! has the next serial: there are no gaps.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -234,7 +235,8 @@ impl Issuer {
     /// Takes note that a ticket's session is open. To show the same checkpoint again changes nothing.
     ///
     /// # Errors
-    /// [`IssueError::Used`] for a second session under the ticket; a checkpoint that is not the card's, or no opening one.
+    /// [`IssueError::Used`] for a second session under the ticket; a checkpoint that is not the card's, or no opening
+    /// one.
     pub fn redeem(&mut self, opening: &[u8], public_key: &[u8; 32]) -> Result<TicketRecord, IssueError> {
         let (work, ticket, shown) = Self::shown(&mut self.database, opening, public_key)?;
         if shown.state != Life::Opening || shown.wire.serial.get() != 0 {
@@ -257,7 +259,8 @@ impl Issuer {
     /// Takes note that a ticket's session ended. To show the same checkpoint again changes nothing.
     ///
     /// # Errors
-    /// A ticket that is not open; [`IssueError::Used`] for the end of another run; a checkpoint that is not the card's, or no closing one.
+    /// A ticket that is not open; [`IssueError::Used`] for the end of another run; a checkpoint that is not the card's,
+    /// or no closing one.
     pub fn close(&mut self, closing: &[u8], public_key: &[u8; 32]) -> Result<TicketRecord, IssueError> {
         let (work, ticket, shown) = Self::shown(&mut self.database, closing, public_key)?;
         if shown.state != Life::Closing {

@@ -1,15 +1,16 @@
 //! The witness: an outside party that remembers which checkpoints it was shown, so that a session has one history.
 //!
-//! It accepts checkpoint `k` of a ticket's session only after checkpoint `k - 1`, from the same run of the card, over logs that go on
-//! from the ones before it (RFC 9162, 2.1.4), under the newest ticket of the key, and only once. What it accepts it appends to its
-//! own log of the key and hands back as a note with the nonce of the next heartbeat (`portcullis_evidence::note`). To post the same
-//! checkpoint again gives the same note again: an answer that was lost does no harm.
+//! It accepts checkpoint `k` of a ticket's session only after checkpoint `k - 1`, from the same run of the card, over
+//! logs that go on from the ones before it (RFC 9162, 2.1.4), under the newest ticket of the key, and only once. What
+//! it accepts it appends to its own log of the key and hands back as a note with the nonce of the next heartbeat
+//! (`portcullis_evidence::note`). To post the same checkpoint again gives the same note again: an answer that was lost
+//! does no harm.
 //!
-//! A nonce is given while the session runs and the ticket is valid by the witness's clock. A card whose ticket demands heartbeats
-//! therefore stops soon after its ticket ends, whatever its host wants.
+//! A nonce is given while the session runs and the ticket is valid by the witness's clock. A card whose ticket demands
+//! heartbeats therefore stops soon after its ticket ends, whatever its host wants.
 //!
-//! The state is one SQLite file; an answer leaves only after it is on the disk. A second checkpoint with a serial that was accepted already,
-//! signed by the card, proves a reset: it is kept, and [`Witness::forks`] lists it.
+//! The state is one SQLite file; an answer leaves only after it is on the disk. A second checkpoint with a serial that
+//! was accepted already, signed by the card, proves a reset: it is kept, and [`Witness::forks`] lists it.
 
 pub mod client;
 mod http;
@@ -260,7 +261,8 @@ impl Witness {
         Ok(note)
     }
 
-    /// Every checkpoint that a card signed in place of an accepted one: proof of a reset or of a second card with the key.
+    /// Every checkpoint that a card signed in place of an accepted one: proof of a reset or of a second card with the
+    /// key.
     ///
     /// # Errors
     /// The store's.

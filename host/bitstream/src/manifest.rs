@@ -139,7 +139,8 @@ fn known(target: &str) -> Result<Manifest, BitstreamError> {
     manifests.find(|manifest| manifest.target == target).ok_or_else(|| BitstreamError::Target(target.to_owned()))
 }
 
-/// Compares a manifest with this program's sources, with the files beside it, and with a checkout. Gives the target as well.
+/// Compares a manifest with this program's sources, with the files beside it, and with a checkout. Gives the target as
+/// well.
 ///
 /// # Errors
 /// [`BitstreamError::Read`].

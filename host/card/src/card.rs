@@ -6,7 +6,8 @@ use crate::error::CardError;
 
 /// A card: registers, memory that it reaches, and time.
 ///
-/// A transport is stupid on purpose: it moves bytes and says when it cannot. What the bytes mean is the driver's business.
+/// A transport is stupid on purpose: it moves bytes and says when it cannot. What the bytes mean is the driver's
+/// business.
 #[auto_impl(&mut, Box)]
 pub trait Card: Send {
     /// One line that names the card for reports.
@@ -18,8 +19,8 @@ pub trait Card: Send {
     /// The transport's; a value is never made up.
     fn read32(&mut self, address: u32) -> Result<u32, CardError>;
 
-    /// Writes the register at byte address `address`. Everything written with [`Card::dma_write`] before is visible to the
-    /// card when it sees the register change.
+    /// Writes the register at byte address `address`. Everything written with [`Card::dma_write`] before is visible to
+    /// the card when it sees the register change.
     ///
     /// # Errors
     /// The transport's.

@@ -4,12 +4,13 @@
 //! [`Completed`] ([`Session::poll`], [`Session::wait`]); [`Session::begin`], [`Session::gate`], [`Session::note`]
 //! and [`Session::end`] do one entry of one stream at a time and may be mixed with batches.
 //!
-//! A card has 1, 2, 4 or 8 lanes, and a session is the whole card. The slot of a stream says its lane: slot modulo lanes. Each lane has
-//! rings and a log of its own; answers and records come in order in each lane, between lanes there is no order.
+//! A card has 1, 2, 4 or 8 lanes, and a session is the whole card. The slot of a stream says its lane: slot modulo
+//! lanes. Each lane has rings and a log of its own; answers and records come in order in each lane, between lanes there
+//! is no order.
 //!
-//! Every wait is bounded in the card's own quanta and names what it awaited. Closing or dropping a session takes its memory back only once
-//! the card is quiet. A card that needs its hardware reset never gets quiet: it keeps the memory until it is dropped itself, which first
-//! takes its right to use the bus away.
+//! Every wait is bounded in the card's own quanta and names what it awaited. Closing or dropping a session takes its
+//! memory back only once the card is quiet. A card that needs its hardware reset never gets quiet: it keeps the memory
+//! until it is dropped itself, which first takes its right to use the bus away.
 
 pub(crate) mod checkpoint_ring;
 pub(crate) mod command;

@@ -16,9 +16,9 @@
 //! A part uses only those above it in this table. `machine` and `driver` do not use each other, nor do `driver` and
 //! `transport`.
 //!
-//! Everything fails closed: an entry has an [`Outcome`] that admits only when the card's completion and its record agree
-//! with each other, with what was submitted, and with the session. After the first disagreement the card is lost, and every
-//! later call reports it.
+//! Everything fails closed: an entry has an [`Outcome`] that admits only when the card's completion and its record
+//! agree with each other, with what was submitted, and with the session. After the first disagreement the card is lost,
+//! and every later call reports it.
 
 #![allow(unsafe_code, reason = "registers and memory are shared with a device")]
 

@@ -47,7 +47,8 @@ impl<C: Card + ?Sized> RawRegisterIO for RegisterBus<'_, C> {
 /// Calls `body` with the registers of `card`.
 pub fn with<C: Card + ?Sized, R>(card: &mut C, body: impl FnOnce(Registers<'_, RegisterBus<'_, C>>) -> R) -> R {
     let bus = RegisterBus(RefCell::new(card));
-    // SAFETY: the pointer is never dereferenced: `RegisterBus` takes it for a number and hands it to the card, which checks it.
+    // SAFETY: the pointer is never dereferenced: `RegisterBus` takes it for a number and hands it to the card, which
+    // checks it.
     body(unsafe { Registers::from_ptr_with(std::ptr::null_mut(), &bus) })
 }
 

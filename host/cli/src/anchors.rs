@@ -11,13 +11,14 @@ use std::path::{Path, PathBuf};
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
-    /// Build a SQLite store from JSON Lines: `{"entity": {"id", "name", "aliases", "kind"}}`, `{"fact": {"entity", "text",
-    /// "source"}}`, `{"citation": {"id", "source"}}`.
+    /// Build a SQLite store from JSON Lines: `{"entity": {"id", "name", "aliases", "kind"}}`, `{"fact": {"entity",
+    /// "text", "source"}}`, `{"citation": {"id", "source"}}`.
     Build {
         /// The store; it must not be there yet.
         #[arg(long, value_name = "FILE")]
         output: PathBuf,
-        /// Text of which every sentence is a fact, as JSON Lines `{"entity", "text", "source"}`: the entity's id is one of the inputs'.
+        /// Text of which every sentence is a fact, as JSON Lines `{"entity", "text", "source"}`: the entity's id is one
+        /// of the inputs'.
         #[arg(long, value_name = "FILE")]
         passages: Vec<PathBuf>,
         /// Language of the passages.

@@ -104,10 +104,12 @@ pub(crate) enum Ticket {
         /// Permitted context document, by its digest; may be given several times. Default: any.
         #[arg(long, value_name = "HEX")]
         context: Vec<String>,
-        /// Permitted profile, as `run --profile` takes it: the session may use no other; may be given several times. Default: any.
+        /// Permitted profile, as `run --profile` takes it: the session may use no other; may be given several times.
+        /// Default: any.
         #[arg(long, value_name = "FILE")]
         profile: Vec<PathBuf>,
-        /// Seat: which of several cards with one key. Only seat 0 can be issued: a card of this layout version records no seat.
+        /// Seat: which of several cards with one key. Only seat 0 can be issued: a card of this layout version records
+        /// no seat.
         #[arg(long, value_name = "N", default_value_t = 0, value_parser = seat)]
         seat: u16,
         /// Accepted entries without a heartbeat after which the card refuses; 0 is no limit.
@@ -171,7 +173,8 @@ pub(crate) enum Ticket {
 
 #[derive(Subcommand)]
 pub(crate) enum WitnessCommand {
-    /// Serve a witness on loopback: it sees checkpoints, signs what it saw, gives the next heartbeat's nonce, and refuses forks.
+    /// Serve a witness on loopback: it sees checkpoints, signs what it saw, gives the next heartbeat's nonce, and
+    /// refuses forks.
     Serve {
         #[command(flatten)]
         witness: WitnessArgs,

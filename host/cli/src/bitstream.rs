@@ -12,8 +12,8 @@ const TEST_KEY: u8 = 10;
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
-    /// Compare a manifest with this program's sources and with the files beside it. Exit code 3 where they differ or the key is not what
-    /// it claims, 10 for a test key, 5 where nothing was built or a file is missing.
+    /// Compare a manifest with this program's sources and with the files beside it. Exit code 3 where they differ or
+    /// the key is not what it claims, 10 for a test key, 5 where nothing was built or a file is missing.
     Verify {
         /// Folder with `manifest.toml`.
         dir: PathBuf,

@@ -17,13 +17,14 @@ pub(crate) enum Command {
     Withhold(WithholdArgs),
 }
 
-/// A run that is killed, or that loses power, leaves a folder without a manifest, which is no bundle yet. This completes it as far as the
-/// evidence goes: it keeps the checkpoints whose records are there, the records behind them as far as they follow the rules, and every
-/// whole line about them. Half a record or half a line is taken out and named. Nothing is made up: the bundle verifies as one that was
-/// not closed (exit code 5 of `portcullis verify`). A finished bundle is left as it is.
+/// A run that is killed, or that loses power, leaves a folder without a manifest, which is no bundle yet. This
+/// completes it as far as the evidence goes: it keeps the checkpoints whose records are there, the records behind them
+/// as far as they follow the rules, and every whole line about them. Half a record or half a line is taken out and
+/// named. Nothing is made up: the bundle verifies as one that was not closed (exit code 5 of `portcullis verify`). A
+/// finished bundle is left as it is.
 ///
-/// Exit codes: 0 the bundle is complete; 1 an error, or a session still writes there; 2 usage; 3 the folder holds nothing that a card
-/// signed, or was changed after it was finished.
+/// Exit codes: 0 the bundle is complete; 1 an error, or a session still writes there; 2 usage; 3 the folder holds
+/// nothing that a card signed, or was changed after it was finished.
 ///
 /// Example: portcullis bundle finish evidence/session-7
 #[derive(clap::Args)]
@@ -40,19 +41,22 @@ pub(crate) struct FinishArgs {
     json: bool,
 }
 
-/// Takes spans, salts, receipts, inputs and context documents (which hold the task) of the chosen streams out of a finished bundle. Everything
-/// else still verifies; a verifier warns (exit code 5) and shows the reason, who signed it, and how many streams it is about.
+/// Takes spans, salts, receipts, inputs and context documents (which hold the task) of the chosen streams out of a
+/// finished bundle. Everything else still verifies; a verifier warns (exit code 5) and shows the reason, who signed it,
+/// and how many streams it is about.
 ///
-/// What remains of a withheld span is its record: what the mapping found in it (category, classes, quantities, fractions), its length,
-/// the verdict, and the commitment, which says nothing without the salt. The id of a stream remains unless --names is given. Anchor
-/// stores and the policy are not touched. Copies that were made before are not reached: ledgers, receipts that readers have, backups.
+/// What remains of a withheld span is its record: what the mapping found in it (category, classes, quantities,
+/// fractions), its length, the verdict, and the commitment, which says nothing without the salt. The id of a stream
+/// remains unless --names is given. Anchor stores and the policy are not touched. Copies that were made before are not
+/// reached: ledgers, receipts that readers have, backups.
 ///
 /// Exit codes: 0 done; 1 an error, or no stream is meant; 2 usage; 3 the folder is no finished bundle.
 ///
 /// Examples:
-///   portcullis bundle withhold b --stream visit-17 --reason "erased on request" --name clerk --key clerk.pem --output b-public
-///   portcullis bundle withhold b --all-but visit-17 --reason "disclosure in case 4" --name clerk --key clerk.pem --output b-court
-///   portcullis bundle withhold b --before 1790000000 --reason "kept for two years" --name clerk --key clerk.pem --in-place
+///   portcullis bundle withhold b --stream visit-17 --reason "erased on request" --name clerk --key clerk.pem --output
+///   b-public portcullis bundle withhold b --all-but visit-17 --reason "disclosure in case 4" --name clerk --key
+///   clerk.pem --output b-court portcullis bundle withhold b --before 1790000000 --reason "kept for two years" --name
+///   clerk --key clerk.pem --in-place
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 #[command(group = clap::ArgGroup::new("choice").required(true).args(["stream", "all_but", "before", "all"]))]
@@ -79,8 +83,8 @@ pub(crate) struct WithholdArgs {
     /// Name of whoever signs, in one line.
     #[arg(long)]
     name: String,
-    /// Their private key, Ed25519 in PEM, such as `portcullis policy approve --new-key` makes. Verifiers believe it when its public key is among
-    /// the `withholders` of their trust folder.
+    /// Their private key, Ed25519 in PEM, such as `portcullis policy approve --new-key` makes. Verifiers believe it
+    /// when its public key is among the `withholders` of their trust folder.
     #[arg(long, value_name = "FILE")]
     key: PathBuf,
     /// New folder for the bundle without the texts. The one with them stays as it is.

@@ -22,7 +22,8 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Say what this machine lacks before a card can be driven, and what mends it. Exit code 1 when something is missing.
+    /// Say what this machine lacks before a card can be driven, and what mends it. Exit code 1 when something is
+    /// missing.
     Doctor {
         /// The card, as `lspci -D` prints it.
         bdf: Bdf,
@@ -30,8 +31,8 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Give a PCI card to the kernel's vfio-pci (root). Refused for a function that is not a Portcullis card, and for one that the
-    /// machine is using: a mounted disk, a network interface that is up.
+    /// Give a PCI card to the kernel's vfio-pci (root). Refused for a function that is not a Portcullis card, and for
+    /// one that the machine is using: a mounted disk, a network interface that is up.
     Bind {
         /// The card, as `lspci -D` prints it.
         bdf: Bdf,
@@ -60,8 +61,9 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Serve the simulated card as a PCI device on a UNIX socket (vfio-user), for `--card vfio-user:PATH` and for virtual machines. Drivers
-    /// of the same user may connect, one at a time; each finds the card as after power-up. Ends with SIGINT or SIGTERM.
+    /// Serve the simulated card as a PCI device on a UNIX socket (vfio-user), for `--card vfio-user:PATH` and for
+    /// virtual machines. Drivers of the same user may connect, one at a time; each finds the card as after power-up.
+    /// Ends with SIGINT or SIGTERM.
     #[cfg(feature = "sim")]
     Serve {
         /// The socket. One that nobody listens on is replaced.
@@ -76,8 +78,8 @@ pub(crate) enum Command {
         #[command(flatten)]
         sim: crate::open::SimArgs,
     },
-    /// Saturate a card and say how fast it judges: verdicts a second, clocks a second, clocks a verdict, use of the bus, latency. For the
-    /// simulated card also how fast one of its tables alone is swept, in the same run.
+    /// Saturate a card and say how fast it judges: verdicts a second, clocks a second, clocks a verdict, use of the
+    /// bus, latency. For the simulated card also how fast one of its tables alone is swept, in the same run.
     #[command(after_help = "Example:\n  portcullis card bench --verdicts 4000 --json")]
     Bench {
         #[command(flatten)]

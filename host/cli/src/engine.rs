@@ -11,8 +11,8 @@ use std::time::Duration;
 /// Which engine items that are tasks (`{"id", "intent", "facts"}`) are driven with.
 #[derive(clap::Args, Clone)]
 pub(crate) struct EngineArgs {
-    /// Engine for tasks: `ngram:FILE` (n-grams of a text), `openai:http://HOST:PORT` (`/v1/completions`) or `llama:http://HOST:PORT`
-    /// (llama.cpp's `/completion`); both also with `https://`.
+    /// Engine for tasks: `ngram:FILE` (n-grams of a text), `openai:http://HOST:PORT` (`/v1/completions`) or
+    /// `llama:http://HOST:PORT` (llama.cpp's `/completion`); both also with `https://`.
     #[arg(long, value_name = "ENGINE")]
     engine: Option<String>,
     /// Seed of the first candidate of each place.
@@ -27,8 +27,8 @@ pub(crate) struct EngineArgs {
     /// File of certificates (PEM) that may vouch for an `https://` server. Default: those of Mozilla's programme.
     #[arg(long, value_name = "FILE")]
     engine_ca: Option<PathBuf>,
-    /// Chat template: a file with `{prompt}` once, where intent and facts go and after which the answer begins; or `server`, which asks
-    /// llama.cpp's server to render its model's own. Default: none, for models that complete text.
+    /// Chat template: a file with `{prompt}` once, where intent and facts go and after which the answer begins; or
+    /// `server`, which asks llama.cpp's server to render its model's own. Default: none, for models that complete text.
     #[arg(long, value_name = "FILE|server")]
     engine_template: Option<String>,
     /// Text at which the server stops; may be given several times.

@@ -9,7 +9,8 @@ use std::io::Read;
 use std::ops::Range;
 use std::path::PathBuf;
 
-/// Spans of the text, the descriptor of each with every field by its Cedar name, the verdict of the tables, and the rules whose rows match.
+/// Spans of the text, the descriptor of each with every field by its Cedar name, the verdict of the tables, and the
+/// rules whose rows match.
 ///
 /// The software evaluator judges; nothing is released and no card is asked.
 #[derive(clap::Args)]

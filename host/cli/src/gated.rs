@@ -15,11 +15,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Serves the gate on a UNIX socket, for `portcullis run --gate unix:PATH`. Clients of the same user may connect, their items are governed
-/// side by side, and the engine stays with the client.
+/// Serves the gate on a UNIX socket, for `portcullis run --gate unix:PATH`. Clients of the same user may connect, their
+/// items are governed side by side, and the engine stays with the client.
 ///
-/// SIGINT and SIGTERM end the service: no more items are taken, open streams are ended, the session is closed, the bundle is finished, the
-/// socket is removed, and the exit code is 0. The second signal ends the process at once.
+/// SIGINT and SIGTERM end the service: no more items are taken, open streams are ended, the session is closed, the
+/// bundle is finished, the socket is removed, and the exit code is 0. The second signal ends the process at once.
 ///
 /// Exit codes: 0 ended by a signal; 1 an error; 2 usage; 4 a fault of the card.
 #[derive(clap::Args)]

@@ -15,11 +15,13 @@ use std::sync::Arc;
 /// Which card.
 #[derive(clap::Args, Clone)]
 pub(crate) struct CardArgs {
-    /// Card: `sim` (the Verilated RTL, in process), `model` (the card in Rust), `vfio-user:PATH` (a PCI device behind the socket of
-    /// `portcullis card serve`), `vfio:BDF` (a PCI card behind an IOMMU) or `vfio-noiommu:BDF` (one without).
+    /// Card: `sim` (the Verilated RTL, in process), `model` (the card in Rust), `vfio-user:PATH` (a PCI device behind
+    /// the socket of `portcullis card serve`), `vfio:BDF` (a PCI card behind an IOMMU) or `vfio-noiommu:BDF` (one
+    /// without).
     #[arg(long, default_value_t = default_card())]
     card: CardChoice,
-    /// Lanes of the card: `model` has 1, 2, 4 or 8, `sim` 1 or 4 (built with `PORTCULLIS_LANES=8`: 1 or 8). Others have their own.
+    /// Lanes of the card: `model` has 1, 2, 4 or 8, `sim` 1 or 4 (built with `PORTCULLIS_LANES=8`: 1 or 8). Others have
+    /// their own.
     #[arg(long, value_name = "LANES")]
     lanes: Option<u8>,
     /// Drive a card that no IOMMU holds: it reaches all memory of this machine, and so does whoever made its image.

@@ -62,16 +62,16 @@ pub(crate) enum Command {
     },
     /// Run the tests that ship with a package: contexts by evaluator and Cedar both, texts by mapping and card.
     Test {
-        /// Folder of the package, or of a composition: then the common image judges, and texts need a member that is used
-        /// with the profile without content.
+        /// Folder of the package, or of a composition: then the common image judges, and texts need a member that is
+        /// used with the profile without content.
         dir: PathBuf,
         #[command(flatten)]
         member: MemberArg,
         #[command(flatten)]
         card: CardArgs,
     },
-    /// Decide contexts: one a line from stdin, `{"category", …fields…}` or `{"category", "context": {…}}`; fields that are left
-    /// out have neutral values. Prints the decision of both banks with the deciding rules.
+    /// Decide contexts: one a line from stdin, `{"category", …fields…}` or `{"category", "context": {…}}`; fields that
+    /// are left out have neutral values. Prints the decision of both banks with the deciding rules.
     Eval {
         #[command(flatten)]
         policy: PolicyArgs,
@@ -79,15 +79,16 @@ pub(crate) enum Command {
         #[arg(long)]
         card: Option<portcullis_card::CardChoice>,
     },
-    /// Say which rows match one context, and what keeps the nearest others from it. Reads one context from stdin, as `eval`.
+    /// Say which rows match one context, and what keeps the nearest others from it. Reads one context from stdin, as
+    /// `eval`.
     Explain {
         #[command(flatten)]
         policy: PolicyArgs,
     },
     /// What changed from A to B, with descriptors that the two decide differently.
     ///
-    /// Exit codes: 0 everything was compared and decides alike; 3 a descriptor is decided differently; 5 no difference was found, but
-    /// not everything could be compared: the lines `not compared` and `undecided` say what.
+    /// Exit codes: 0 everything was compared and decides alike; 3 a descriptor is decided differently; 5 no difference
+    /// was found, but not everything could be compared: the lines `not compared` and `undecided` say what.
     Diff {
         /// Folder of the one package.
         a: PathBuf,
@@ -97,8 +98,9 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Approve a package or a composition as it lies there: a signature over the digest of its tables, which holds the digest of its files. Whoever
-    /// verifies a bundle finds the approval in it (`run --approval`) and believes it when the key is among their approvers.
+    /// Approve a package or a composition as it lies there: a signature over the digest of its tables, which holds the
+    /// digest of its files. Whoever verifies a bundle finds the approval in it (`run --approval`) and believes it when
+    /// the key is among their approvers.
     Approve {
         /// Folder of the package or the composition.
         dir: PathBuf,
@@ -187,7 +189,8 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
     }
 }
 
-/// The approver's key. A mistyped path must not become a new approver, so that a key is made only when that is asked for.
+/// The approver's key. A mistyped path must not become a new approver, so that a key is made only when that is asked
+/// for.
 fn approver_key(path: &Path, new: bool) -> Result<SigningKey, Failure> {
     use portcullis_authority::keys;
     if new {

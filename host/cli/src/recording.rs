@@ -11,12 +11,13 @@ use std::path::PathBuf;
 
 #[derive(clap::Args, Clone)]
 pub(crate) struct BundleArgs {
-    /// Write a bundle into this new folder: records, signed checkpoints, policy, texts; what `portcullis-verify` checks.
+    /// Write a bundle into this new folder: records, signed checkpoints, policy, texts; what `portcullis-verify`
+    /// checks.
     #[arg(long, value_name = "DIR")]
     bundle: Option<PathBuf>,
-    /// The session's ticket, from `portcullis ticket issue`. One that this session cannot keep is refused before it begins: a ticket of
-    /// another card, policy or profile, or one that requires the text lane, which no card has yet. Without a ticket the session issues
-    /// one to itself, and says so.
+    /// The session's ticket, from `portcullis ticket issue`. One that this session cannot keep is refused before it
+    /// begins: a ticket of another card, policy or profile, or one that requires the text lane, which no card has yet.
+    /// Without a ticket the session issues one to itself, and says so.
     #[arg(long, value_name = "FILE", requires = "bundle")]
     ticket: Option<PathBuf>,
     #[command(flatten)]
@@ -35,7 +36,8 @@ pub(crate) struct RecordingArgs {
     /// Intermediate certificates above it, PEM.
     #[arg(long, value_name = "FILE", requires = "device_cert")]
     device_chain: Option<PathBuf>,
-    /// Show every checkpoint to the witness at this address of the loopback interface, and present the heartbeats that it gives.
+    /// Show every checkpoint to the witness at this address of the loopback interface, and present the heartbeats that
+    /// it gives.
     #[arg(long, value_name = "ADDRESS", requires = "bundle", requires = "witness_key")]
     witness: Option<SocketAddr>,
     /// The witness's key, from `portcullis witness key`.

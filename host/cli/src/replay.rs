@@ -1,4 +1,5 @@
-//! `portcullis replay`: makes every descriptor and determination of a bundle again from its texts, and compares them byte by byte.
+//! `portcullis replay`: makes every descriptor and determination of a bundle again from its texts, and compares them
+//! byte by byte.
 
 use crate::failure::Failure;
 use anyhow::anyhow;
@@ -10,12 +11,13 @@ use portcullis_verify::console::json_line;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-/// Replays text by text: policy, settings, anchors, texts and salts give the descriptors and determinations on record, or not.
+/// Replays text by text: policy, settings, anchors, texts and salts give the descriptors and determinations on record,
+/// or not.
 ///
-/// Exit codes: 0 every stream ended, everything that it was given was judged, and every record replays; 5 something is withheld, did not
-/// end, was not asked for, ended in a fault, or is of a version that this program does not know; 3 a record is not what the replay
-/// gives, or a file of the bundle is broken; 1 an error; 2 usage. Whether the records are the card's is what `verify` tells; `check`
-/// does both.
+/// Exit codes: 0 every stream ended, everything that it was given was judged, and every record replays; 5 something is
+/// withheld, did not end, was not asked for, ended in a fault, or is of a version that this program does not know; 3 a
+/// record is not what the replay gives, or a file of the bundle is broken; 1 an error; 2 usage. Whether the records are
+/// the card's is what `verify` tells; `check` does both.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Folder of the bundle, or a tar archive of it.
@@ -23,8 +25,8 @@ pub(crate) struct Args {
     /// Replay so many streams, drawn at random, instead of all.
     #[arg(long, value_name = "STREAMS", value_parser = clap::value_parser!(u64).range(1..))]
     sample: Option<u64>,
-    /// What the sample is drawn with. Whoever checks chooses it, and not before the bundle is handed over. Without it the operating
-    /// system gives a random one, which is printed.
+    /// What the sample is drawn with. Whoever checks chooses it, and not before the bundle is handed over. Without it
+    /// the operating system gives a random one, which is printed.
     #[arg(long, value_name = "TEXT", requires = "sample")]
     seed: Option<String>,
     /// The result as one JSON object.

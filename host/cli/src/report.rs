@@ -6,8 +6,8 @@ use anyhow::Context;
 use portcullis_report::ledger::{LedgerModel, page};
 use std::path::PathBuf;
 
-/// The page has the text with admitted, rejected and split spans marked, the reasons, the trust slope with its thresholds, and counts by
-/// stage and rule.
+/// The page has the text with admitted, rejected and split spans marked, the reasons, the trust slope with its
+/// thresholds, and counts by stage and rule.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The ledger.

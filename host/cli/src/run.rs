@@ -34,11 +34,11 @@ const GATE_DEADLINE: std::time::Duration = std::time::Duration::from_secs(120);
 ///
 /// The totals of several texts stand at the end; with --json on stderr, where that is a terminal.
 ///
-/// Exit codes: 0 every input got its determinations; 1 an error, or a task without an engine, or whose engine failed; 2 usage; 3 a
-/// single text was refused anywhere, or any with --fail-on-refuse; 4 a fault of the card.
+/// Exit codes: 0 every input got its determinations; 1 an error, or a task without an engine, or whose engine failed; 2
+/// usage; 3 a single text was refused anywhere, or any with --fail-on-refuse; 4 a fault of the card.
 ///
-/// With --bundle, SIGINT and SIGTERM end the intake: what was taken is governed to its end and the session is closed (exit code 1). The
-/// second signal ends the process at once.
+/// With --bundle, SIGINT and SIGTERM end the intake: what was taken is governed to its end and the session is closed
+/// (exit code 1). The second signal ends the process at once.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Folder of the policy package, or of a composition of packages (`portcullis policy compose`).
@@ -63,8 +63,8 @@ pub(crate) struct Args {
     /// Anchor store, JSON Lines or SQLite: what references are looked up in. May be given several times.
     #[arg(long, value_name = "FILE")]
     anchors: Vec<PathBuf>,
-    /// Input: JSON Lines (`{"id","text"}` or `{"id","candidates":[["…",…],…]}`) when its name ends in .jsonl, else one text.
-    /// Without it, or with `-`, one text from stdin.
+    /// Input: JSON Lines (`{"id","text"}` or `{"id","candidates":[["…",…],…]}`) when its name ends in .jsonl, else one
+    /// text. Without it, or with `-`, one text from stdin.
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
     /// Read the input as this, whatever its name.
@@ -76,7 +76,8 @@ pub(crate) struct Args {
     /// Write admitted text only: JSON Lines (`{"id","text"}`) for JSON Lines input, else the bytes.
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// After a refusal: leave the span out and go on, or end the stream. Default: skip for whole texts, stop for candidates.
+    /// After a refusal: leave the span out and go on, or end the stream. Default: skip for whole texts, stop for
+    /// candidates.
     #[arg(long)]
     on_refuse: Option<OnRefuseArg>,
     /// Exit with 3 when anything was refused.
@@ -85,7 +86,8 @@ pub(crate) struct Args {
     /// Go on after a line that is no item; the exit code is still 1.
     #[arg(long)]
     keep_going: bool,
-    /// Size of the spans that are judged. Default: whole texts are cut into spans, an engine's candidates are judged whole.
+    /// Size of the spans that are judged. Default: whole texts are cut into spans, an engine's candidates are judged
+    /// whole.
     #[arg(long)]
     granularity: Option<GranularityArg>,
     /// When admitted bytes leave; a rollback never crosses bytes that left.
@@ -277,7 +279,8 @@ fn local(
     let (recorder, config) = args.bundle.start(card.as_mut(), &policy, &profile, &anchors)?;
     sink.journal.recorder = recorder;
     let governor = Arc::new(governor);
-    // What was recorded is evidence, however governing ended: the session is closed and its bundle finished in any case.
+    // What was recorded is evidence, however governing ended: the session is closed and its bundle finished in any
+    // case.
     let governed = match Session::open(card, &policy.compiled.image, config) {
         Ok(mut session) => {
             let governed = governor.govern(&mut session, items, |event| sink.event(event));
@@ -331,7 +334,8 @@ fn remote(
     Ok(sink.end(Ok(())))
 }
 
-/// The items that can be governed; problems are kept for the end, and the first one ends the input unless the rest goes on.
+/// The items that can be governed; problems are kept for the end, and the first one ends the input unless the rest goes
+/// on.
 struct ItemFilter<I> {
     items: I,
     problems: Rc<RefCell<Vec<InputError>>>,

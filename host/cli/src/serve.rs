@@ -23,12 +23,14 @@ use std::time::Duration;
 /// How often the signals are looked at.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Serves `/v1/chat/completions`, `/v1/completions`, `/v1/responses`, `/v1/messages` and `/v1/models` in front of a model server. Clients
-/// change their base URL and nothing else. No byte of an answer leaves before the card admitted it.
+/// Serves `/v1/chat/completions`, `/v1/completions`, `/v1/responses`, `/v1/messages` and `/v1/models` in front of a
+/// model server. Clients change their base URL and nothing else. No byte of an answer leaves before the card admitted
+/// it.
 ///
-/// SIGINT and SIGTERM end the service: no request is taken any more, open answers have `rotation.drain_ms` to end, and the bundle is
-/// finished. The second signal ends the process at once. SIGHUP reads policies, profiles and stores anew, ends the session, and with it the
-/// bundle, and opens the next one under what was read. Where that is not fit for use, everything stays as it is, and stderr says why.
+/// SIGINT and SIGTERM end the service: no request is taken any more, open answers have `rotation.drain_ms` to end, and
+/// the bundle is finished. The second signal ends the process at once. SIGHUP reads policies, profiles and stores anew,
+/// ends the session, and with it the bundle, and opens the next one under what was read. Where that is not fit for use,
+/// everything stays as it is, and stderr says why.
 ///
 /// Exit codes: 0 ended by a signal; 1 an error; 2 usage; 4 a fault of the card.
 #[derive(clap::Args)]
@@ -46,14 +48,15 @@ pub(crate) struct Args {
     policy: Option<PathBuf>,
     #[command(flatten)]
     member: MemberArg,
-    /// Base of a model server's paths, such as `http://127.0.0.1:18080/v1`: every model that a client names is asked there.
+    /// Base of a model server's paths, such as `http://127.0.0.1:18080/v1`: every model that a client names is asked
+    /// there.
     #[arg(long, value_name = "URL", required_unless_present = "config")]
     upstream: Option<String>,
     /// What the server of `--upstream` speaks.
     #[arg(long, default_value = "openai", requires = "upstream")]
     upstream_kind: Kind,
-    /// What the gate does with answers: `held` judges a text on its way; `driven` asks a server of kind `vllm`, `llamacpp` or
-    /// `sglang` for a sentence at a time, and has it go on from admitted text.
+    /// What the gate does with answers: `held` judges a text on its way; `driven` asks a server of kind `vllm`,
+    /// `llamacpp` or `sglang` for a sentence at a time, and has it go on from admitted text.
     #[arg(long, default_value = "held", requires = "upstream")]
     mode: ModeArg,
     /// Where clients connect. Without keys only an address of the loopback interface is taken. Default: 127.0.0.1:8080.
@@ -68,7 +71,8 @@ pub(crate) struct Args {
     /// Each session leaves its bundle in a new folder under this one.
     #[arg(id = "bundle", long = "bundles", value_name = "DIR")]
     bundles: Option<PathBuf>,
-    /// When text leaves: once the card has admitted it, or once a checkpoint over its record is signed, which needs `--bundles`.
+    /// When text leaves: once the card has admitted it, or once a checkpoint over its record is signed, which needs
+    /// `--bundles`.
     #[arg(long, value_name = "WHEN")]
     release: Option<ReleaseArg>,
     #[command(flatten)]

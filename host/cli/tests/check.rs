@@ -1,5 +1,5 @@
-//! `check` of a bundle that is not simulated, end to end: everything is affirmed, and one lie contradicts it. The card's key and the authority
-//! that certifies it are the test's own.
+//! `check` of a bundle that is not simulated, end to end: everything is affirmed, and one lie contradicts it. The
+//! card's key and the authority that certifies it are the test's own.
 #![cfg(test)]
 
 use portcullis_test_support::real;

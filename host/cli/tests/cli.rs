@@ -427,7 +427,8 @@ fn packages() -> Vec<String> {
     found
 }
 
-/// Every package that ships compiles without a warning, has its generated schema, is formatted, and passes its tests on every card.
+/// Every package that ships compiles without a warning, has its generated schema, is formatted, and passes its tests on
+/// every card.
 #[test]
 fn shipped_policies_are_in_order() {
     let packages = packages();
@@ -527,7 +528,8 @@ fn a_diff_that_could_not_compare_has_its_own_exit_code_and_says_why() {
     }
 }
 
-/// A reader that goes away is no error, and changes no exit code: `run … | head` and `prefilter … | head` ended with 0 after a refusal.
+/// A reader that goes away is no error, and changes no exit code: `run … | head` and `prefilter … | head` ended with 0
+/// after a refusal.
 #[test]
 fn closed_pipes_are_quiet() {
     let run = ["run", "--policy", "policies/pii", "--card", "model", "--input", "tests/demo/sentences.jsonl", "--json"];

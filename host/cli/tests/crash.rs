@@ -1,7 +1,8 @@
-//! `run --bundle` that dies: killed at any moment, or on a disk that is too small. What it leaves is completed and never contradicted, and
-//! what it released has its record.
+//! `run --bundle` that dies: killed at any moment, or on a disk that is too small. What it leaves is completed and
+//! never contradicted, and what it released has its record.
 //!
-//! `PORTCULLIS_LONG=1` kills 200 runs and tries every size of the disk from 64 to 1,024 KiB; otherwise 5 runs are killed and 8 sizes tried.
+//! `PORTCULLIS_LONG=1` kills 200 runs and tries every size of the disk from 64 to 1,024 KiB; otherwise 5 runs are
+//! killed and 8 sizes tried.
 #![cfg(test)]
 #![cfg(feature = "sim")]
 

@@ -1,4 +1,5 @@
-//! Engines behind HTTP, end to end: the program against a server process over loopback, well-behaved and not; and the n-gram engine.
+//! Engines behind HTTP, end to end: the program against a server process over loopback, well-behaved and not; and the
+//! n-gram engine.
 #![cfg(test)]
 
 use portcullis_test_support::engine::{Fault, Server};
@@ -131,8 +132,8 @@ fn a_server_that_is_not_there_and_a_bad_address_are_errors() {
     assert!(String::from_utf8_lossy(&out.stderr).contains("no http:// or https:// address"));
 }
 
-/// Formatting moves a text on, and a place that is asked again is asked with another seed: after refusals, after going on without a candidate,
-/// and after a rollback.
+/// Formatting moves a text on, and a place that is asked again is asked with another seed: after refusals, after going
+/// on without a candidate, and after a rollback.
 #[test]
 fn no_request_is_made_twice() {
     let refused = r#"["x@example.org","y@example.org","z@example.org","x@example.org"]"#;

@@ -229,7 +229,8 @@ fn a_user_who_is_not_allowed_is_refused() {
     assert!(said_until(&mut held, "\"Done\""));
 }
 
-/// Idle connections that use up every file of the process: the gate neither spins nor stops, and others are served meanwhile.
+/// Idle connections that use up every file of the process: the gate neither spins nor stops, and others are served
+/// meanwhile.
 #[test]
 fn idle_connections_that_use_up_every_file_hold_nobody() {
     let mut gate = Gate::limited("ulimit -n 30", &["--card", "model"]);
@@ -286,7 +287,8 @@ fn a_stalled_client_holds_nobody() {
     assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
 }
 
-/// Of many clients one is slow, one dies in the middle of its stream, and one sends garbage: each of the others gets what it gets alone.
+/// Of many clients one is slow, one dies in the middle of its stream, and one sends garbage: each of the others gets
+/// what it gets alone.
 #[test]
 fn many_clients_are_served_side_by_side() {
     let mut gate = Gate::start(&["--card", "model", "--deadline", "60000"]);

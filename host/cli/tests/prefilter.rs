@@ -198,7 +198,8 @@ impl Process {
     }
 }
 
-/// An engine that is a server logs every request: of a refused task it sees none, whether the gate is here or in another process.
+/// An engine that is a server logs every request: of a refused task it sees none, whether the gate is here or in
+/// another process.
 #[test]
 fn a_server_sees_no_request_for_a_refused_task() {
     let folder = tempfile::tempdir().unwrap();

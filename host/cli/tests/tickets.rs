@@ -1,4 +1,5 @@
-//! Tickets that a session cannot keep are refused before it begins: no bundle is written that a verifier would contradict.
+//! Tickets that a session cannot keep are refused before it begins: no bundle is written that a verifier would
+//! contradict.
 #![cfg(test)]
 #![cfg(feature = "sim")]
 

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// What a span is. The commitment is another for each kind: text is never taken for an admitted tool call, were it the same bytes.
+/// What a span is. The commitment is another for each kind: text is never taken for an admitted tool call, were it the
+/// same bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SpanKind {
@@ -30,8 +31,8 @@ impl SpanKind {
     }
 }
 
-/// SHA-256 over tag, salt, length (u32) and the concatenation of `parts`: held inert bytes first, then the span. A text of 4 GiB or more has
-/// none that a card could hold; its length saturates.
+/// SHA-256 over tag, salt, length (u32) and the concatenation of `parts`: held inert bytes first, then the span. A text
+/// of 4 GiB or more has none that a card could hold; its length saturates.
 #[must_use]
 pub fn commitment(kind: SpanKind, salt: &[u8; 16], parts: &[&[u8]]) -> [u8; 32] {
     let length: usize = parts.iter().map(|part| part.len()).sum();

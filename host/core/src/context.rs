@@ -1,7 +1,7 @@
 //! The context document of a stream: under what settings it is governed. BEGIN carries its digest.
 //!
-//! It is JSON in one encoding: the keys in the order of the fields of [`ContextDocument`], all of them present, no white space. A reader
-//! takes nothing else, so that equal content has equal bytes and one digest.
+//! It is JSON in one encoding: the keys in the order of the fields of [`ContextDocument`], all of them present, no
+//! white space. A reader takes nothing else, so that equal content has equal bytes and one digest.
 
 use crate::hex::Hex;
 use crate::json;
@@ -21,7 +21,8 @@ pub enum Mode {
     Driven,
     /// The same with an engine that knew more than the gate told it: a client's own conversation and tools.
     DrivenConversation,
-    /// A stream of text came in as an engine wrote it: refused text was kept from readers, not from what the engine wrote next.
+    /// A stream of text came in as an engine wrote it: refused text was kept from readers, not from what the engine
+    /// wrote next.
     Held,
     /// The whole text was there before: it is judged, nothing was prevented.
     Recorded,
@@ -97,7 +98,8 @@ pub struct ContextDocument {
     pub task: Task,
     /// SHA-256 of each anchor store, in the order in which they were given.
     pub anchor_digests: Vec<Hex<32>>,
-    /// The stream that this one continues: RFC 9162 leaf hash, SHA-256(0x00 || 192 bytes), of the last record of it that is known.
+    /// The stream that this one continues: RFC 9162 leaf hash, SHA-256(0x00 || 192 bytes), of the last record of it
+    /// that is known.
     pub predecessor: Option<Hex<32>>,
     /// Identity of the stream in its input.
     pub id: String,
@@ -140,8 +142,8 @@ impl ContextDocument {
     /// Reads a document.
     ///
     /// # Errors
-    /// Another version; an unknown, missing or moved key; another encoding of the same content; a profile that does not have the digest
-    /// beside it.
+    /// Another version; an unknown, missing or moved key; another encoding of the same content; a profile that does not
+    /// have the digest beside it.
     pub fn parse(bytes: &[u8]) -> Result<Self, ContextError> {
         let malformed = |error: serde_json::Error| ContextError::Malformed(error.to_string());
         let Versioned { version } = json::from_slice(bytes).map_err(malformed)?;

@@ -1,7 +1,8 @@
 //! Formatting: the closed list of characters that may leave without a verdict of their own.
 //!
-//! The mapping holds formatting back as the prefix of the next span; what is left at the end of a stream, END commits to. Nothing judges
-//! that, so the list is closed: any character that is not on it belongs to a span. It does not depend on a version of Unicode.
+//! The mapping holds formatting back as the prefix of the next span; what is left at the end of a stream, END commits
+//! to. Nothing judges that, so the list is closed: any character that is not on it belongs to a span. It does not
+//! depend on a version of Unicode.
 
 /// Whether a character is white space, an ASCII mark, or one of the marks of typography on the list.
 #[must_use]

@@ -1,5 +1,5 @@
-//! JSON objects as the formats have them. What serde derives takes an array of the fields' values in place of an object, too; here one
-//! content has one form.
+//! JSON objects as the formats have them. What serde derives takes an array of the fields' values in place of an
+//! object, too; here one content has one form.
 
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeOwned, MapAccess, Visitor};

@@ -1,12 +1,13 @@
-//! The manifest of a policy package, `policy.toml`: what a policy declares. The policy compiler and the mapping both read it.
+//! The manifest of a policy package, `policy.toml`: what a policy declares. The policy compiler and the mapping both
+//! read it.
 
 use crate::class::ClassId;
 use crate::hex::Hex;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Version of the mapping from text to descriptors; part of every package digest, so that a changed mapping is a changed policy. It
-/// stands for the version of Unicode's tables, too.
+/// Version of the mapping from text to descriptors; part of every package digest, so that a changed mapping is a
+/// changed policy. It stands for the version of Unicode's tables, too.
 pub const MAPPING_VERSION: u32 = 7;
 
 /// `policy.toml`. Unknown keys are errors.
@@ -144,7 +145,8 @@ pub struct Class {
     /// What it stands for.
     #[serde(default)]
     pub description: String,
-    /// Files of phrases under the package's folder: one phrase a line, `#` starts a comment, matched without case at word boundaries.
+    /// Files of phrases under the package's folder: one phrase a line, `#` starts a comment, matched without case at
+    /// word boundaries.
     #[serde(default)]
     pub vocabulary: Vec<String>,
     /// Regular expressions.
@@ -225,7 +227,8 @@ impl Letters {
 pub struct Tool {
     /// Name of the tool; `*` is any.
     pub name: String,
-    /// Argument that is looked at (JSON Pointer, RFC 6901); absent: all of them, as canonical JSON. A call without it does not match.
+    /// Argument that is looked at (JSON Pointer, RFC 6901); absent: all of them, as canonical JSON. A call without it
+    /// does not match.
     #[serde(default)]
     pub argument: Option<String>,
     /// Regular expression that must occur in it; absent: anything does.
@@ -342,8 +345,9 @@ pub struct Continuity {
     pub contradiction: bool,
     /// A continuation must continue something, an enumeration must go on from where it is.
     pub discontinuity: bool,
-    /// Mean distance of the last sentences from what was said before, in basis points, at which a sentence is refused unless a cue of
-    /// transition leads over; 0 looks at no topic. A stream with an anchor store or a closed world is measured by its anchors instead.
+    /// Mean distance of the last sentences from what was said before, in basis points, at which a sentence is refused
+    /// unless a cue of transition leads over; 0 looks at no topic. A stream with an anchor store or a closed world is
+    /// measured by its anchors instead.
     pub topic: u16,
     /// Admitted transitions that are recent.
     pub recent: u16,
@@ -379,8 +383,8 @@ pub struct TrustSlope {
     pub window: u16,
     /// Share of the accumulated distance kept at each step, in basis points.
     pub decay: u16,
-    /// Weights of content deviation, certainty divergence and register divergence in one transition's distance; the distance is
-    /// their weighted mean.
+    /// Weights of content deviation, certainty divergence and register divergence in one transition's distance; the
+    /// distance is their weighted mean.
     pub weights: [u16; 3],
 }
 
@@ -390,7 +394,8 @@ impl Default for TrustSlope {
     }
 }
 
-/// What readers get in place of what was refused, where somebody else than the gate writes the answer around it: the gateway.
+/// What readers get in place of what was refused, where somebody else than the gate writes the answer around it: the
+/// gateway.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Refusal {

@@ -78,7 +78,8 @@ pub struct Proposed {
     pub referents: Vec<String>,
     /// What it says in a form that can be contradicted.
     pub claims: Vec<Claim>,
-    /// Identity of the statement without its polarity: the first 8 bytes of a SHA-256 over the content words; 0 for none.
+    /// Identity of the statement without its polarity: the first 8 bytes of a SHA-256 over the content words; 0 for
+    /// none.
     pub fingerprint: u64,
     /// Whether the statement denies.
     pub negated: bool,

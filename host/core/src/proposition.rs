@@ -75,8 +75,8 @@ pub struct Phrase {
 }
 
 impl Subject {
-    /// What a pronoun stands for among the subjects so far, the last one first; other subjects stand for themselves. The subject found is
-    /// known by that pronoun from here on.
+    /// What a pronoun stands for among the subjects so far, the last one first; other subjects stand for themselves.
+    /// The subject found is known by that pronoun from here on.
     #[must_use]
     pub fn resolved(&self, subjects: &[Self]) -> Option<Self> {
         if !self.pronoun {

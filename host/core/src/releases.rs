@@ -1,4 +1,5 @@
-//! The releases whose bundles verify, from docs/reference/formats/releases.txt. `cargo xtask gen` keeps the line of this release.
+//! The releases whose bundles verify, from docs/reference/formats/releases.txt. `cargo xtask gen` keeps the line of
+//! this release.
 
 /// What a release wrote into its bundles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,5 @@
-//! The semantic state object: seven typed fields that stand beside the engine and that only an admitted mutation changes.
+//! The semantic state object: seven typed fields that stand beside the engine and that only an admitted mutation
+//! changes.
 
 mod admit;
 mod difference;
@@ -203,7 +204,8 @@ impl SemanticState {
         }
     }
 
-    /// Whether intent or memory holds a content word. Under a drift correction only the intent counts: the stream is anchored anew.
+    /// Whether intent or memory holds a content word. Under a drift correction only the intent counts: the stream is
+    /// anchored anew.
     #[must_use]
     pub fn knows(&self, word: &str) -> bool {
         self.intent.words.contains(word)

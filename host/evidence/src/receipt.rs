@@ -1,5 +1,5 @@
-//! ReceiptProof of what the card did about one released span: the record, its inclusion in a signed checkpoint, and the card's certificate, as one
-//! small JSON file that the reader of the span can check without the rest of the bundle.
+//! ReceiptProof of what the card did about one released span: the record, its inclusion in a signed checkpoint, and the
+//! card's certificate, as one small JSON file that the reader of the span can check without the rest of the bundle.
 
 use crate::format::bundle::{self, Bundle, BundleError, Files, Receipt};
 use crate::format::certificate::{self, CertificateError, DeviceCertificate};
@@ -49,7 +49,8 @@ pub(crate) fn head_proof<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Op
     json::object(from).map(Some)
 }
 
-/// Where the head of the record's lane stands under a checkpoint of several lanes. Its root follows from the record's path.
+/// Where the head of the record's lane stands under a checkpoint of several lanes. Its root follows from the record's
+/// path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HeadProof {
@@ -215,7 +216,8 @@ pub fn prove(files: &dyn Files, lane: u8, index: u64) -> Result<ReceiptProof, Pr
     })
 }
 
-/// The first checkpoint over record `index` of a lane: its serial, the lane's size under it, and where the lane's head stands.
+/// The first checkpoint over record `index` of a lane: its serial, the lane's size under it, and where the lane's head
+/// stands.
 pub(crate) fn covering(bundle: &Bundle<'_>, lane: u8, index: u64) -> Result<(u64, u64, Option<HeadProof>), ProveError> {
     let mut heads = bundle.heads()?;
     for serial in 0..bundle.checkpoints() {
@@ -348,8 +350,8 @@ impl Attestation<'_> {
         Ok(Attested { serial: ticket.content.serial, device, issuer, simulated: !marks.is_empty() })
     }
 
-    /// A checkpoint signs the root over the lanes' heads, and a head holds its lane's root: the record's path ends in the one, hashed
-    /// into the other.
+    /// A checkpoint signs the root over the lanes' heads, and a head holds its lane's root: the record's path ends in
+    /// the one, hashed into the other.
     pub(crate) fn check_inclusion(
         &self,
         record: &Hex<{ log::BYTES }>,

@@ -24,8 +24,8 @@ pub struct Seeds {
     pub pk_seed: [u8; 16],
 }
 
-/// Seeds of the card with this device secret and design: HMAC-SHA-256(secret, tag || u8 i || design id), its first 16 bytes, for
-/// i = 0 SK.seed, 1 SK.prf, 2 PK.seed.
+/// Seeds of the card with this device secret and design: HMAC-SHA-256(secret, tag || u8 i || design id), its first 16
+/// bytes, for i = 0 SK.seed, 1 SK.prf, 2 PK.seed.
 #[must_use]
 pub fn derive(secret: &[u8; 32], design_id: &[u8; 16]) -> Seeds {
     let seed = |number: u8| {
@@ -48,8 +48,8 @@ pub fn secret() -> [u8; 32] {
     Sha256::digest(SECRET_TEXT).into()
 }
 
-/// Whether a public key is the simulated one of this design: the deny-list, which holds the keys of every design at once. The simulation
-/// of a design has its id with the top bit set, so both are asked for.
+/// Whether a public key is the simulated one of this design: the deny-list, which holds the keys of every design at
+/// once. The simulation of a design has its id with the top bit set, so both are asked for.
 #[must_use]
 pub fn is_public(public_key: &[u8; 32], design_id: &[u8; 16]) -> bool {
     let [first, rest @ ..] = design_id;

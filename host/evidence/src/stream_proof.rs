@@ -1,6 +1,6 @@
-//! Proof of everything that the card did about one stream: its records from BEGIN to END, their inclusion in a signed checkpoint, what BEGIN
-//! bound, and the admitted texts. Whoever got an answer can tell by it that nothing of it was added, left out, reordered or taken from
-//! another stream, without the rest of the bundle.
+//! Proof of everything that the card did about one stream: its records from BEGIN to END, their inclusion in a signed
+//! checkpoint, what BEGIN bound, and the admitted texts. Whoever got an answer can tell by it that nothing of it was
+//! added, left out, reordered or taken from another stream, without the rest of the bundle.
 
 use crate::format::bundle::{self, Bundle, BundleError, Files, SpanLine};
 use crate::format::certificate::DeviceCertificate;
@@ -183,7 +183,8 @@ impl StreamRecords {
         }
     }
 
-    /// The proof, under a checkpoint that covers the lane's first `cover.size` records; `None` where it does not cover them all.
+    /// The proof, under a checkpoint that covers the lane's first `cover.size` records; `None` where it does not cover
+    /// them all.
     #[must_use]
     pub fn prove(&self, tree: &Tree, cover: &Cover, session: &SessionFiles) -> Option<StreamProof> {
         let proven = |record: &Record| {

@@ -1,7 +1,7 @@
 //! The verifier: five properties of a session, each affirmed, warned of or contradicted, with reasons.
 //!
-//! Nothing in a bundle is believed for its own sake. What is believed comes from outside it: roots, issuers and witnesses. The
-//! verifier uses no clock; times are the witness's, or are given.
+//! Nothing in a bundle is believed for its own sake. What is believed comes from outside it: roots, issuers and
+//! witnesses. The verifier uses no clock; times are the witness's, or are given.
 
 mod check;
 mod code;
@@ -96,8 +96,8 @@ pub fn verify_snapshot(
     Ok(conclude(findings, summary, simulated, facts.device.as_ref()))
 }
 
-/// A bundle of a version that this verifier does not know. Its records and checkpoints are not looked at, so that nothing is affirmed
-/// and nothing of them contradicted; what does not depend on the card's layouts was checked.
+/// A bundle of a version that this verifier does not know. Its records and checkpoints are not looked at, so that
+/// nothing is affirmed and nothing of them contradicted; what does not depend on the card's layouts was checked.
 fn unknown(
     what: &str,
     ticket: Option<&SignedTicket<Ticket>>,

@@ -1,5 +1,5 @@
-//! One test for each attack that a verifier can decide: the honest bundle verifies, the attacked one fails the property named. Where
-//! something remains that evidence cannot show, the test shows that too.
+//! One test for each attack that a verifier can decide: the honest bundle verifies, the attacked one fails the property
+//! named. Where something remains that evidence cannot show, the test shows that too.
 #![cfg(test)]
 
 use portcullis_test_support::world;
@@ -180,7 +180,8 @@ fn a_stream_that_changes_its_context() {
     let honest = world.honest();
     let fields: [fn(&mut Descriptor); 4] =
         [|d| d.domain = 1, |d| d.audience = 1, |d| d.register = 1, |d| d.epistemic = 1];
-    // Record 7 is a GATE of slot 0 behind its first, record 10 one of slot 1, record 6 an entry of slot 1 that was refused.
+    // Record 7 is a GATE of slot 0 behind its first, record 10 one of slot 1, record 6 an entry of slot 1 that was
+    // refused.
     let edited = |index: usize, edit: &dyn Fn(&mut Record)| {
         let mut parts = honest.clone();
         let record = &mut parts.log.lanes[0][index];
@@ -621,7 +622,8 @@ fn witness_and_ticket() {
     files.0.insert(bundle::witness(1), honest.notes()[2].clone());
     remanifest(&mut files);
     assert_contradicted(&world.check(&files), "no_gaps/witness-serial");
-    // A note that is older in the witness's log than the one before it; one that is younger is another card of the class in between.
+    // A note that is older in the witness's log than the one before it; one that is younger is another card of the
+    // class in between.
     let mut parts = honest.clone();
     parts.witness_index = 7;
     let mut files = honest.files();

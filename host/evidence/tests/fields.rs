@@ -1,4 +1,5 @@
-//! Every file of a bundle, every field of every record: changed, cut, doubled, in another order. None of it is affirmed.
+//! Every file of a bundle, every field of every record: changed, cut, doubled, in another order. None of it is
+//! affirmed.
 #![cfg(test)]
 
 use portcullis_test_support::world;
@@ -78,7 +79,8 @@ fn every_file_cut_doubled_emptied_and_left_out() {
             ("longer", longer),
             ("emptied", emptied),
         ] {
-            // The last byte of PEM is the end of its last line; receipts are their readers', and a bundle may hold none.
+            // The last byte of PEM is the end of its last line; receipts are their readers', and a bundle may hold
+            // none.
             if what == "cut" && name.ends_with(".pem") || what == "emptied" && name == bundle::RECEIPTS {
                 continue;
             }

@@ -1,5 +1,5 @@
-//! The test vectors of docs/reference/formats, made by this code. `UPDATE_SNAPSHOTS=1` writes them anew. Whether they are right is not seen
-//! here: tests/independent/vectors.py checks each with code that was written from the documents.
+//! The test vectors of docs/reference/formats, made by this code. `UPDATE_SNAPSHOTS=1` writes them anew. Whether they
+//! are right is not seen here: tests/independent/vectors.py checks each with code that was written from the documents.
 #![cfg(test)]
 
 use portcullis_test_support::world;
@@ -144,8 +144,8 @@ fn signed(world: &World) -> Value {
     })
 }
 
-/// The honest session on a card of so many lanes, under the certificates of the file: a certificate has a random serial number, so that
-/// those of the file are kept for as long as they verify.
+/// The honest session on a card of so many lanes, under the certificates of the file: a certificate has a random serial
+/// number, so that those of the file are kept for as long as they verify.
 fn honest(world: &World, lanes: u8) -> (Parts, String) {
     let mut parts = world.honest_in(lanes);
     let root = world.root.certificate_pem().unwrap();
@@ -206,7 +206,8 @@ fn judge(records: &[Record], rows: (u16, u16), lane: u8, lanes: u8) -> (usize, &
     (records.len(), "ok")
 }
 
-/// Every field of every record, set to a few values each, its checksum made to fit or not: `[record, offset, bytes, sealed, at, code]`.
+/// Every field of every record, set to a few values each, its checksum made to fit or not: `[record, offset, bytes,
+/// sealed, at, code]`.
 fn cases(records: &[Record], rows: (u16, u16), lane: u8, lanes: u8) -> Vec<Value> {
     // Offset and values of each field that a rule looks at; `true` where the descriptor's CRC is made to fit.
     let entry: &[(usize, &[&[u8]])] = &[
@@ -277,7 +278,8 @@ fn patch(record: &Record, offset: usize, value: &[u8], sealed: bool) -> Record {
     record
 }
 
-/// Every combination of determination, stage, the host's two outcomes and both rows that a VERDICT may have, of all that there are.
+/// Every combination of determination, stage, the host's two outcomes and both rows that a VERDICT may have, of all
+/// that there are.
 fn verdicts(world: &World) -> Value {
     let log = &world.honest().log.lanes[0];
     let at = log.iter().position(|record| record.answer.record_type == 3).unwrap();

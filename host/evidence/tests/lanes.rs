@@ -1,4 +1,5 @@
-//! Cards of several lanes: an honest session of any of them verifies, and nobody can drop, exchange, cut, renumber or replace a lane.
+//! Cards of several lanes: an honest session of any of them verifies, and nobody can drop, exchange, cut, renumber or
+//! replace a lane.
 #![cfg(test)]
 
 use portcullis_test_support::world;
@@ -173,7 +174,8 @@ fn heads_that_are_not_the_signed_ones() {
         assert!(codes(&report).contains("complete/checkpoint-heads"), "{what}: {:?}", codes(&report));
         assert_eq!(report.exit_code, 3, "{what}");
     }
-    // The heads of checkpoints in another order; more or fewer than there are checkpoints; those of a bundle that needs none.
+    // The heads of checkpoints in another order; more or fewer than there are checkpoints; those of a bundle that needs
+    // none.
     let mut parts = honest.clone();
     parts.log.heads.swap(1, 2);
     assert_contradicted(&world.check(&parts.files()), "complete/checkpoint-heads");

@@ -33,7 +33,8 @@ impl bundle::Files for Swapped<'_> {
     }
 }
 
-/// Contexts were hashed, and then read again: whoever changed one in between had another mode reported than the card signed.
+/// Contexts were hashed, and then read again: whoever changed one in between had another mode reported than the card
+/// signed.
 #[test]
 fn a_file_is_read_once() {
     let world = World::new();

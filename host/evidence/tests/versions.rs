@@ -1,5 +1,6 @@
-//! Evidence of a version that this verifier does not know: it is warned of by name, nothing of it is affirmed, and nothing is
-//! contradicted that cannot be read. Two streams of one id are told apart by their records alone, which is a warning too.
+//! Evidence of a version that this verifier does not know: it is warned of by name, nothing of it is affirmed, and
+//! nothing is contradicted that cannot be read. Two streams of one id are told apart by their records alone, which is a
+//! warning too.
 #![cfg(test)]
 
 use portcullis_test_support::world;
@@ -101,7 +102,8 @@ fn a_series_with_a_session_of_an_unknown_version() {
     assert_eq!((found, series.exit_code), (vec![(SeriesCode::UnknownVersion, Status::Warned)], 5));
 }
 
-/// The id is the caller's name for a text. Nothing makes it unique, and a reader who knows only the id cannot tell two streams apart.
+/// The id is the caller's name for a text. Nothing makes it unique, and a reader who knows only the id cannot tell two
+/// streams apart.
 #[test]
 fn two_streams_of_one_id() {
     let world = World::new();

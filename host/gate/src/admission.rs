@@ -1,4 +1,5 @@
-//! Admission to engines: a task is judged by the pre-execution filter, and only the pass that its router makes can make an engine.
+//! Admission to engines: a task is judged by the pre-execution filter, and only the pass that its router makes can make
+//! an engine.
 
 use crate::determination::Trigger;
 use crate::engine::{Engine, EngineError};

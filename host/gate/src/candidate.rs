@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize};
 pub struct Candidate {
     /// The text.
     pub text: String,
-    /// Quantised log-probabilities of its tokens; absent when the engine gave none. What is no log-probability makes stage 2 reject
-    /// the candidate: it is never guessed.
+    /// Quantised log-probabilities of its tokens; absent when the engine gave none. What is no log-probability makes
+    /// stage 2 reject the candidate: it is never guessed.
     pub logprobs: Option<Result<LogProbs, LogProbsError>>,
-    /// Why log-probabilities that were asked for cannot be used: the descriptor says then that the uncertainty is unknown.
+    /// Why log-probabilities that were asked for cannot be used: the descriptor says then that the uncertainty is
+    /// unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logprobs_absent: Option<String>,
     /// The tool call that the candidate is; its text is made from it then, and what stands in `text` is not looked at.

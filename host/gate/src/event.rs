@@ -114,7 +114,8 @@ pub struct Judgement {
     pub inert: String,
     /// The span.
     pub text: String,
-    /// Salt of the commitment to both, hexadecimal. Whoever has it can tell whether a guess at a withheld span is right.
+    /// Salt of the commitment to both, hexadecimal. Whoever has it can tell whether a guess at a withheld span is
+    /// right.
     pub salt: String,
     /// The entry's 128 bytes, hexadecimal.
     pub descriptor: String,

@@ -77,8 +77,8 @@ impl Governor {
         self
     }
 
-    /// The same governor that has these digests noted in each stream, by the sequence that their NOTE stands at. A NOTE changes nothing
-    /// but the sequences behind it.
+    /// The same governor that has these digests noted in each stream, by the sequence that their NOTE stands at. A NOTE
+    /// changes nothing but the sequences behind it.
     #[must_use]
     pub(crate) fn with_notes(mut self, notes: BTreeMap<u32, [u8; 32]>) -> Self {
         self.notes = notes;

@@ -1,8 +1,9 @@
-//! Replay: the same policy, context, input and salts give the same descriptors and the same determinations, byte by byte, or the record
-//! is of something else.
+//! Replay: the same policy, context, input and salts give the same descriptors and the same determinations, byte by
+//! byte, or the record is of something else.
 //!
-//! A stream is governed again over the model card, whose banks are the software evaluator, and every record that comes of it is compared
-//! with the one on file. Epoch, log index, tick, lane and key flags are the card's own and are not compared.
+//! A stream is governed again over the model card, whose banks are the software evaluator, and every record that comes
+//! of it is compared with the one on file. Epoch, log index, tick, lane and key flags are the card's own and are not
+//! compared.
 
 use crate::anchor::{Anchors, Store};
 use crate::engine::{Engine, EngineError, Proposal, View};
@@ -238,8 +239,8 @@ impl Replayer {
     }
 }
 
-/// Every record on file against the replay's at its place. A session that broke off may end before its streams do. After an entry that
-/// the card refused the loop ends its stream, so that nothing but END may follow one.
+/// Every record on file against the replay's at its place. A session that broke off may end before its streams do.
+/// After an entry that the card refused the loop ends its stream, so that nothing but END may follow one.
 fn compare(recorded: &[Record], replayed: &[Record]) -> Result<StreamReplay, ReplayError> {
     let mut records = 0;
     let is_refused = |record: &Record| record.answer.fault.get() != u16::from(Fault::None);

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
-/// The session's salt key. Salts make the commitment of a short span unguessable to those who have not been shown the salt.
-/// Copies share one place in memory, which is wiped when the last of them is dropped.
+/// The session's salt key. Salts make the commitment of a short span unguessable to those who have not been shown the
+/// salt. Copies share one place in memory, which is wiped when the last of them is dropped.
 #[derive(Clone)]
 pub struct SaltKey(Arc<Zeroizing<[u8; 32]>>);
 
@@ -55,7 +55,8 @@ impl SaltKey {
         Self(Arc::new(Zeroizing::new(key)))
     }
 
-    /// Salt of one entry: the first 16 bytes of HMAC-SHA-256 (RFC 2104) over stream id and sequence, both little-endian.
+    /// Salt of one entry: the first 16 bytes of HMAC-SHA-256 (RFC 2104) over stream id and sequence, both
+    /// little-endian.
     #[must_use]
     pub fn salt(&self, stream: u64, sequence: u32) -> [u8; 16] {
         // RFC 2104 pads a key that is shorter than a block with zeros.

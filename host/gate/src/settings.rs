@@ -8,7 +8,8 @@ use portcullis_core::wire::Granularity;
 /// How texts are governed.
 #[derive(Clone)]
 pub struct Settings {
-    /// Size of the candidates that a text is cut into; `None` cuts whole texts into spans and leaves an engine's candidates whole.
+    /// Size of the candidates that a text is cut into; `None` cuts whole texts into spans and leaves an engine's
+    /// candidates whole.
     pub granularity: Option<Granularity>,
     /// What a refusal does; `None` skips in recorded texts and stops in driven ones.
     pub on_refuse: Option<OnRefuse>,

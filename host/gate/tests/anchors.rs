@@ -1,4 +1,5 @@
-//! Anchors on the model card: references resolve or do not, whatever the category, and a closed world asserts nothing unsupported.
+//! Anchors on the model card: references resolve or do not, whatever the category, and a closed world asserts nothing
+//! unsupported.
 #![cfg(test)]
 
 mod support;

@@ -1,4 +1,5 @@
-//! A text that is judged while it comes, in chunks, has the descriptors, determinations and released bytes of the whole text, and replays.
+//! A text that is judged while it comes, in chunks, has the descriptors, determinations and released bytes of the whole
+//! text, and replays.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

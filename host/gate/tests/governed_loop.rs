@@ -61,7 +61,8 @@ fn a_rollback_takes_back_what_was_not_released_and_takes_the_other_way() {
             _ => None,
         })
         .collect();
-    // The step before is retried with its next alternative; when that leads to the same end, no other way is left and it stays.
+    // The step before is retried with its next alternative; when that leads to the same end, no other way is left and
+    // it stays.
     assert_eq!(back, [(1, vec![2])]);
     let said: Vec<&str> = judged(&events).map(|j| j.text.as_str()).collect();
     assert_eq!(said, ["First.", "Left.", "bad end.", "bad too.", "Right.", "bad end.", "bad too."]);

@@ -7,7 +7,8 @@ use portcullis_core::wire::Determination as Answer;
 use portcullis_gate::Item;
 use support::*;
 
-/// The rule that refuses the last span of a text under these sections of the manifest, with its stage; `None` when it is admitted.
+/// The rule that refuses the last span of a text under these sections of the manifest, with its stage; `None` when it
+/// is admitted.
 fn last(sections: &str, intent: &str, said: &str) -> Option<(String, String)> {
     let mut item = text("a", said);
     if let Item::Text { task, .. } = &mut item {

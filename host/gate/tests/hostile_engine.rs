@@ -1,4 +1,5 @@
-//! Engines that mean harm: whatever they propose, every byte that leaves was admitted before, and runs are the same everywhere.
+//! Engines that mean harm: whatever they propose, every byte that leaves was admitted before, and runs are the same
+//! everywhere.
 #![cfg(test)]
 
 mod support;

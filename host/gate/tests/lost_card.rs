@@ -1,4 +1,5 @@
-//! A card that dies or faults in the middle of work: what waited is refused, the streams end with a report, and nothing more leaves.
+//! A card that dies or faults in the middle of work: what waited is refused, the streams end with a report, and nothing
+//! more leaves.
 #![cfg(test)]
 
 mod support;

@@ -1,4 +1,5 @@
-//! The session loop: what happens to a stream depends on its own input only, and whoever is slow, dies or does not read is alone with it.
+//! The session loop: what happens to a stream depends on its own input only, and whoever is slow, dies or does not read
+//! is alone with it.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -482,7 +483,8 @@ fn a_shut_down_ends_every_stream_with_a_reason() {
     assert_eq!(released(&of_stream(&kept, 2)).len(), 1200, "a whole text is judged to its end");
 }
 
-/// What is not kept is not shown: when the journal fails, every stream ends with that reason and nothing more of it leaves.
+/// What is not kept is not shown: when the journal fails, every stream ends with that reason and nothing more of it
+/// leaves.
 #[test]
 fn a_journal_that_fails_ends_every_stream() {
     #[derive(Debug, thiserror::Error)]

@@ -1,7 +1,7 @@
 //! For which host a request is meant.
 //!
-//! A page in a browser can let its own name resolve to 127.0.0.1 ("DNS rebinding"). The browser then lets the page read what the gateway
-//! answers. Where no key stands in between, only the name in the request shows it.
+//! A page in a browser can let its own name resolve to 127.0.0.1 ("DNS rebinding"). The browser then lets the page read
+//! what the gateway answers. Where no key stands in between, only the name in the request shows it.
 
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Uri, header};
@@ -15,8 +15,8 @@ pub(crate) fn is_loopback<S: AsRef<str>>(host: &url::Host<S>) -> bool {
     }
 }
 
-/// Whether a request is meant for the machine itself: it has one `Host`, and each host that it names is a loopback one (RFC 9112, section
-/// 3.2). The port does not count, because a tunnel may have another.
+/// Whether a request is meant for the machine itself: it has one `Host`, and each host that it names is a loopback one
+/// (RFC 9112, section 3.2). The port does not count, because a tunnel may have another.
 pub(crate) fn is_meant_for_loopback(uri: &Uri, headers: &HeaderMap) -> bool {
     let mut hosts = headers.get_all(header::HOST).iter();
     let (Some(host), None) = (hosts.next(), hosts.next()) else { return false };

@@ -118,8 +118,8 @@ pub struct Provenance {
     pub version: u32,
     /// Identity of the answer.
     pub answer: String,
-    /// `held`: what was refused was kept from the reader, not from what the model wrote next. `driven_conversation`: the
-    /// model went on from admitted text. `recorded`: the text was whole before it came, and was judged only.
+    /// `held`: what was refused was kept from the reader, not from what the model wrote next. `driven_conversation`:
+    /// the model went on from admitted text. `recorded`: the text was whole before it came, and was judged only.
     pub mode: &'static str,
     /// Name and version of the policy.
     pub policy: String,
@@ -181,8 +181,8 @@ pub struct StreamReport {
     pub rejected: u64,
     /// Rules that refused, in order, each once.
     pub rules: Vec<String>,
-    /// Where constants of the policy stand in the choice's text of this channel: first byte and length. What is left without them is what
-    /// the records admitted.
+    /// Where constants of the policy stand in the choice's text of this channel: first byte and length. What is left
+    /// without them is what the records admitted.
     pub constants: Vec<(usize, usize)>,
     /// Why it ended early, in the gate's words; absent when it did not.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -47,7 +47,8 @@ pub enum Input {
     Prompt(String),
 }
 
-/// Bounds and settings of the sampling; what is absent is the server's choice. The gate hands numbers on as they are written.
+/// Bounds and settings of the sampling; what is absent is the server's choice. The gate hands numbers on as they are
+/// written.
 #[derive(Clone, Debug, Default)]
 pub struct Sampling {
     /// Most tokens.

@@ -123,7 +123,8 @@ async fn run(
         tokio::spawn(async move {
             let _place = place;
             let _ = stream.set_nodelay(true);
-            // hyper asks a body for more only when it could write, so a body cannot give up a client that does not read.
+            // hyper asks a body for more only when it could write, so a body cannot give up a client that does not
+            // read.
             let mut stream = Box::pin(TimeoutStream::new(stream));
             stream.as_mut().set_write_timeout_pinned(Some(patience));
             let mut http = hyper::server::conn::http1::Builder::new();

@@ -101,7 +101,8 @@ const ROTATION: &str = "the session is being shut down";
 const POLICY_CHANGE: &str = "policy_change";
 
 impl Board {
-    /// Makes the running session refuse further streams and end its open ones within `drain`, for this reason. Callers see that at once.
+    /// Makes the running session refuse further streams and end its open ones within `drain`, for this reason. Callers
+    /// see that at once.
     fn drain(&self, drain: Duration, why: &'static str) {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(running) = running {

@@ -265,7 +265,8 @@ fn a_proxy_passes_proven_answers_alone() {
     assert_eq!((answer.status, &answer.json()["error"]["code"]), (400, &json!("invalid_request")));
     assert_eq!(post(honest, "/v1/embeddings", &ask).status, 404);
 
-    // Somebody who answers in place of the gateway: with an honest answer of before, and with a text of their own in an error.
+    // Somebody who answers in place of the gateway: with an honest answer of before, and with a text of their own in an
+    // error.
     let question = question("/v1/chat/completions", "bad", false, "nonce-of-sixteen-9");
     let older = asked(&gateway, "/v1/chat/completions", &question);
     for (status, body) in

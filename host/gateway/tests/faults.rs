@@ -1,5 +1,5 @@
-//! What goes wrong between a model server and a client, in the ways that other gateways got wrong: nothing that was refused reaches the
-//! client, and every answer ends with a stated reason.
+//! What goes wrong between a model server and a client, in the ways that other gateways got wrong: nothing that was
+//! refused reaches the client, and every answer ends with a stated reason.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -27,7 +27,8 @@ fn one(steps: Vec<Step>) -> Upstream {
     server(move |_| steps.clone())
 }
 
-/// No form of a refused word that these tests write. A digest or a random name, 32 hexadecimal digits or more, can spell it.
+/// No form of a refused word that these tests write. A digest or a random name, 32 hexadecimal digits or more, can
+/// spell it.
 fn assert_clean(answer: &Answer) {
     let is_name = |run: &str| run.len() >= 32 && run.bytes().all(|b| b.is_ascii_hexdigit());
     let mut runs = answer.body.split(|c: char| !c.is_ascii_alphanumeric());
@@ -195,7 +196,8 @@ fn a_thought_under_two_names_is_one() {
     assert_eq!((said(&answer, "reasoning_content"), said(&answer, "content")), ("I think.".into(), "Fine.".into()));
 }
 
-/// 16: a card that dies. What left before stands, nothing follows it, the answer says so, and the service ends with the reason.
+/// 16: a card that dies. What left before stands, nothing follows it, the answer says so, and the service ends with the
+/// reason.
 #[test]
 fn a_card_that_dies_ends_every_answer_with_a_stated_reason() {
     let upstream = server(|_| chat((0..6).map(|n| text(&format!("Bird number {n} sings. "))), "stop"));

@@ -18,8 +18,8 @@ fn birds() -> Upstream {
     Upstream::new(Arc::new(|_, _: &Value| chat([text("Birds sing. "), text("Ships sail.")], "stop")))
 }
 
-/// A web page may give its own name the address 127.0.0.1, and then read what a browser gets from it. Without keys nothing else would
-/// stand between that page and the gateway.
+/// A web page may give its own name the address 127.0.0.1, and then read what a browser gets from it. Without keys
+/// nothing else would stand between that page and the gateway.
 #[test]
 fn without_keys_a_request_for_another_host_is_refused() {
     let upstream = birds();
@@ -76,7 +76,8 @@ fn without_keys_a_request_for_another_host_is_refused() {
     assert_eq!(keyed.raw(head.as_bytes()).status, 200);
 }
 
-/// A certificate for `localhost` and its key, as `NAME.pem` and `NAME.key`. Whether there is a program to make them with.
+/// A certificate for `localhost` and its key, as `NAME.pem` and `NAME.key`. Whether there is a program to make them
+/// with.
 fn make_certificate(folder: &Path, name: &str) -> bool {
     let made = Command::new("openssl")
         .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"])
@@ -140,12 +141,14 @@ fn tls_holds_on_both_sides() {
     assert!(error.to_string().starts_with("TLS: "), "{error}");
 }
 
-/// 19: the gateway speaks HTTP/1.1 alone, so streams that are reset in a flood, and heads without an end, cannot be sent.
+/// 19: the gateway speaks HTTP/1.1 alone, so streams that are reset in a flood, and heads without an end, cannot be
+/// sent.
 #[test]
 fn http_2_is_not_spoken() {
     let upstream = birds();
     let gateway = Gateway::new(&policy("stop"), &upstream, "");
-    // The preface, empty settings, then a thousand frames HEADERS with RST_STREAM, or one HEADERS with CONTINUATION without end.
+    // The preface, empty settings, then a thousand frames HEADERS with RST_STREAM, or one HEADERS with CONTINUATION
+    // without end.
     let frame = |kind: u8, flags: u8, stream: u32, payload: &[u8]| {
         let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
         [&length[1..], &[kind, flags], &stream.to_be_bytes()[..], payload].concat()

@@ -1,4 +1,5 @@
-//! Byte for byte: what clients received is what the records admitted, constants of the policy apart; and every bundle replays.
+//! Byte for byte: what clients received is what the records admitted, constants of the policy apart; and every bundle
+//! replays.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 

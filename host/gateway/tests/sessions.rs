@@ -35,8 +35,8 @@ fn sessions_rotate_by_time() {
     assert!(last >= 4, "{last}");
 }
 
-/// 17: the policy changes in the middle of a stream. The stream is judged by its own policy to its end; one that begins meanwhile waits,
-/// and is judged by the new one.
+/// 17: the policy changes in the middle of a stream. The stream is judged by its own policy to its end; one that begins
+/// meanwhile waits, and is judged by the new one.
 #[test]
 fn a_stream_keeps_its_policy_to_its_end() {
     let upstream = Upstream::new(Arc::new(|_, body: &Value| {

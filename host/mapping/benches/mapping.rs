@@ -1,5 +1,5 @@
-//! Throughput of the pattern scan and of the whole mapping on the PII policy, in bytes of text on one core: English prose of ASCII, the
-//! same with single line breaks, and text with markup and characters outside ASCII.
+//! Throughput of the pattern scan and of the whole mapping on the PII policy, in bytes of text on one core: English
+//! prose of ASCII, the same with single line breaks, and text with markup and characters outside ASCII.
 
 #![allow(
     clippy::unwrap_used,

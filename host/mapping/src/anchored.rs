@@ -1,7 +1,7 @@
 //! Many patterns at one place: which of them match from a byte on, found in one walk.
 //!
-//! An automaton that looks for patterns with counted repetitions from every byte at once has a state for each way in which the last bytes
-//! can lie; one that is led from a single byte has few.
+//! An automaton that looks for patterns with counted repetitions from every byte at once has a state for each way in
+//! which the last bytes can lie; one that is led from a single byte has few.
 
 use regex_automata::hybrid::LazyStateID;
 use regex_automata::hybrid::dfa::{Cache, DFA};

@@ -1,8 +1,9 @@
 //! Payment card numbers inside longer runs of digits.
 //!
-//! A whole run with at most one space or dash between its digits needs the check digit alone. A shorter window counts only between the
-//! borders of groups, or from the start of a glued run, when a network has numbers of that prefix and length and the groups are those
-//! that numbers are printed in: any window at all would refuse three of four harmless numbers of 16 digits.
+//! A whole run with at most one space or dash between its digits needs the check digit alone. A shorter window counts
+//! only between the borders of groups, or from the start of a glued run, when a network has numbers of that prefix and
+//! length and the groups are those that numbers are printed in: any window at all would refuse three of four harmless
+//! numbers of 16 digits.
 
 use crate::networks;
 use std::ops::Range;
@@ -18,7 +19,8 @@ struct Run {
     at: Vec<usize>,
     /// First digit of each group, and the end.
     groups: Vec<usize>,
-    /// Whether what stands before each group, and behind the last, is nothing or one space or dash with a digit before it.
+    /// Whether what stands before each group, and behind the last, is nothing or one space or dash with a digit before
+    /// it.
     joined: Vec<bool>,
 }
 
@@ -88,7 +90,8 @@ impl Run {
         whole || (self.is_regular(first, end) && networks::has_number(digits))
     }
 
-    /// Whether groups are those that numbers are printed in: of one size, the last no longer, or four, six and the rest.
+    /// Whether groups are those that numbers are printed in: of one size, the last no longer, or four, six and the
+    /// rest.
     fn is_regular(&self, first: usize, end: usize) -> bool {
         let sizes: Vec<usize> = (first..end).map(|group| self.span(group, group + 1).len()).collect();
         match sizes.as_slice() {

@@ -1,5 +1,5 @@
-//! Claims: who, which relation, what value, where a second value would contradict the first. Shallow and deterministic; what does not
-//! fit the two patterns makes no claim.
+//! Claims: who, which relation, what value, where a second value would contradict the first. Shallow and deterministic;
+//! what does not fit the two patterns makes no claim.
 
 use crate::language::{Language, kind};
 use crate::number::Number;
@@ -30,7 +30,8 @@ pub(crate) fn claims(
             verbs.extend(language.relation(&token.word).map(|relation| (at, relation)));
         }
     }
-    // "The trial was published in 2020" has a relation of its own; "the capital of France is Paris" has it in the subject.
+    // "The trial was published in 2020" has a relation of its own; "the capital of France is Paris" has it in the
+    // subject.
     if let Some(copula) = copula
         && verbs.first().is_none_or(|(at, _)| *at < copula)
     {
@@ -55,8 +56,8 @@ pub(crate) fn claims(
     found
 }
 
-/// The content words of what stands before the relation, from its last mark on, or up to its first when nothing is left there; empty
-/// for a pronoun, nothing without either.
+/// The content words of what stands before the relation, from its last mark on, or up to its first when nothing is left
+/// there; empty for a pronoun, nothing without either.
 fn subject(before: &[Token<'_>]) -> Option<String> {
     let of = |tokens: &[Token<'_>]| -> Option<String> {
         let cues = kind::COPULA
@@ -133,7 +134,8 @@ impl Values<'_> {
         Some(if scale == 0 { digits.to_string() } else { format!("{digits}e-{scale}") })
     }
 
-    /// A date at the start of `tokens`: its form `year-month-day` when it is whole, its year, and how many words it has.
+    /// A date at the start of `tokens`: its form `year-month-day` when it is whole, its year, and how many words it
+    /// has.
     fn date(&self, tokens: &[Token<'_>]) -> Option<(Option<String>, String, usize)> {
         let month = |at: usize| {
             let token = tokens.get(at).filter(|t| t.is(kind::MONTH) && t.capital)?;

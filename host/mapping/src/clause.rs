@@ -1,7 +1,7 @@
 //! Clauses: the verbs of a text, who does each, and what else stands around it.
 //!
-//! Read from word lists and order alone, so that it is sometimes wrong. Who uses it asks only whether two texts give the same words
-//! other roles, and takes what is missing for agreement.
+//! Read from word lists and order alone, so that it is sometimes wrong. Who uses it asks only whether two texts give
+//! the same words other roles, and takes what is missing for agreement.
 
 use crate::checkable::is_verb;
 use crate::language::{Language, kind};
@@ -107,7 +107,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A comma, or a conjunction: what stands behind may have its own verb. A conjunction leaves the preposition: "of Melk and Arda".
+    /// A comma, or a conjunction: what stands behind may have its own verb. A conjunction leaves the preposition: "of
+    /// Melk and Arda".
     fn part(&mut self) {
         self.nominal = false;
         if self.inside {

@@ -1,9 +1,10 @@
 //! Class hits: where the text holds a phrase or a pattern of a declared class.
 //!
-//! The scan runs over the whole text before anything is cut, so no boundary can hide a hit, and over the text's matching view, where it
-//! has one: over both at once where the view differs by line breaks alone. Phrases are one Aho-Corasick automaton. Patterns that begin with a digit or a mark are looked for together, at those bytes alone;
-//! any other around a byte that it cannot do without, where it has a rare one. A match that its validator refuses does not hide one that
-//! begins inside it.
+//! The scan runs over the whole text before anything is cut, so no boundary can hide a hit, and over the text's
+//! matching view, where it has one: over both at once where the view differs by line breaks alone. Phrases are one
+//! Aho-Corasick automaton. Patterns that begin with a digit or a mark are looked for together, at those bytes alone;
+//! any other around a byte that it cannot do without, where it has a rare one. A match that its validator refuses does
+//! not hide one that begins inside it.
 
 use crate::anchored::{End, Joint, Walker};
 use crate::bytes::{self, ByteSet};
@@ -224,7 +225,8 @@ impl Scanner {
         })
     }
 
-    /// Where the end of a text begins that may be the beginning of a hit, in the text or in its view; its length when there is none.
+    /// Where the end of a text begins that may be the beginning of a hit, in the text or in its view; its length when
+    /// there is none.
     pub(crate) fn unfinished(&self, text: &str, view: Option<&View>) -> usize {
         let seen = view.map_or(text.len(), |view| {
             let at = self.unfinished_in(Page { text: view.text(), view: Some(view) });
@@ -255,7 +257,8 @@ impl Scanner {
         let mut searches = [Search::new(self, page), Search::new(self, seen)];
         let [written, shown] = &mut searches;
         if view.is_aligned() {
-            // No phrase holds a line break: those of the text are those of the view. No line break is a mark: they stand at the same bytes.
+            // No phrase holds a line break: those of the text are those of the view. No line break is a mark: they
+            // stand at the same bytes.
             self.phrases(seen, |range, class| {
                 let same = !view.differs_in(&range);
                 if same && (!self.polar.contains(class) || self.unviewed.contains(class)) {
@@ -443,7 +446,8 @@ impl LocatedPattern {
         }
     }
 
-    /// Adds the matches around the byte at `at`, where it is one that every match holds. Before `clear` everything was looked at.
+    /// Adds the matches around the byte at `at`, where it is one that every match holds. Before `clear` everything was
+    /// looked at.
     fn around(&self, page: Page<'_>, at: usize, byte: u8, clear: &mut usize, hits: &mut Vec<Hit>) {
         let text = page.text;
         let Some((_, before)) = self.pivot.as_ref().filter(|(pivot, _)| pivot.holds(byte)) else { return };

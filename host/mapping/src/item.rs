@@ -1,5 +1,5 @@
-//! Numbers of list items: `2.`, `(b)`, `iv)`, `Step 4:`, `Second,`. No cut parts one from its item, so that they leave together or not at
-//! all.
+//! Numbers of list items: `2.`, `(b)`, `iv)`, `Step 4:`, `Second,`. No cut parts one from its item, so that they leave
+//! together or not at all.
 
 use crate::language::{Language, kind};
 use crate::words::{lower, words};
@@ -10,7 +10,8 @@ pub(crate) const REACH: usize = 64;
 /// Most digits of a number; a year has more.
 const DIGITS: usize = 3;
 
-/// The number of an item that a text begins with: from its first mark to where the item itself begins. No blank line parts the two.
+/// The number of an item that a text begins with: from its first mark to where the item itself begins. No blank line
+/// parts the two.
 pub(crate) fn number(text: &str, language: &Language) -> Option<Range<usize>> {
     let near = (0..=REACH.min(text.len())).rev().find_map(|end| text.get(..end))?;
     let body = near

@@ -78,7 +78,8 @@ struct CueLists {
     accusative: Vec<String>,
     #[serde(default)]
     relative: Vec<String>,
-    /// Words that say of a statement how far it holds, besides denials: conditions, exceptions, quantities, and whose it is.
+    /// Words that say of a statement how far it holds, besides denials: conditions, exceptions, quantities, and whose
+    /// it is.
     scope: Vec<String>,
     /// Words that say how many of what was named before: a clause that begins with one is not parted from it.
     quantifiers: Vec<String>,
@@ -153,7 +154,8 @@ static LANGUAGES: LazyLock<BTreeMap<&'static str, Language>> = LazyLock::new(|| 
 
 /// Words with the lists that each stands on.
 struct WordTable {
-    /// Keys of words, each at its slot or behind it (open addressing), 0 for an empty slot: a power of two, at most half of them taken.
+    /// Keys of words, each at its slot or behind it (open addressing), 0 for an empty slot: a power of two, at most
+    /// half of them taken.
     keys: Vec<u128>,
     /// The lists of each slot's word.
     kinds: Vec<u32>,
@@ -194,7 +196,8 @@ impl WordTable {
 
     /// The slot of a key, or the empty one where it belongs.
     fn find(&self, key: u128) -> usize {
-        // Fibonacci hashing of both halves (Knuth, volume 3, 6.4); half of the slots are empty, so that the search ends.
+        // Fibonacci hashing of both halves (Knuth, volume 3, 6.4); half of the slots are empty, so that the search
+        // ends.
         let folded = (key >> 64) as u64 ^ (key as u64).rotate_left(29);
         let mut at = (folded.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize;
         loop {

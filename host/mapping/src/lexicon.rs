@@ -1,11 +1,13 @@
-//! Words of a language that mean nearly the same, or the opposite: a table made from WordNet (`languages/en/lexicon.txt`), and how common
-//! a word is (`languages/en/frequencies.txt`).
+//! Words of a language that mean nearly the same, or the opposite: a table made from WordNet
+//! (`languages/en/lexicon.txt`), and how common a word is (`languages/en/frequencies.txt`).
 //!
-//! Both are text, sorted by bytes, and searched where they stand in the program: a search reads some seventeen lines, allocates nothing
-//! and depends on no order of hashing. It takes about half a microsecond; [`Lexicon::lemmas`] takes one and a half, so that who
-//! compares a word with many others looks it up once. `cargo xtask gen` makes the tables; its `lexicon/table.rs` says what a line holds.
+//! Both are text, sorted by bytes, and searched where they stand in the program: a search reads some seventeen lines,
+//! allocates nothing and depends on no order of hashing. It takes about half a microsecond; [`Lexicon::lemmas`] takes
+//! one and a half, so that who compares a word with many others looks it up once. `cargo xtask gen` makes the tables;
+//! its `lexicon/table.rs` says what a line holds.
 //!
-//! Words are given in lower case. A word with other letters than ASCII ones, or that no text of WordNet uses, has no entry.
+//! Words are given in lower case. A word with other letters than ASCII ones, or that no text of WordNet uses, has no
+//! entry.
 
 use std::cmp::Ordering;
 
@@ -174,8 +176,8 @@ impl Lexicon {
         self.lemmas(a).are_opposites(&self.lemmas(b))
     }
 
-    /// 256 times the binary logarithm of texts by texts that hold the word, where the texts are WordNet's glosses. A word that fewer than
-    /// two of them hold is `None`.
+    /// 256 times the binary logarithm of texts by texts that hold the word, where the texts are WordNet's glosses. A
+    /// word that fewer than two of them hold is `None`.
     #[must_use]
     pub fn rarity(&self, word: &str) -> Option<u16> {
         line(self.frequencies, word, "").and_then(|(_, number)| number.parse().ok())

@@ -20,7 +20,8 @@ const LN2: i128 = 693_147_181;
 const ONE: i128 = 1_000_000_000;
 
 impl LogProbs {
-    /// Reads natural logarithms as decimal text (JSON numbers, exponent included). None at all is an error: say nothing instead.
+    /// Reads natural logarithms as decimal text (JSON numbers, exponent included). None at all is an error: say nothing
+    /// instead.
     ///
     /// # Errors
     /// [`LogProbsError`] for text that is no number, or a number over 0.
@@ -30,7 +31,8 @@ impl LogProbs {
         Ok(Self { uncertainty, tokens: Vec::new() })
     }
 
-    /// The same with the byte at which each token ends in the candidate, so that a part of it has an uncertainty of its own.
+    /// The same with the byte at which each token ends in the candidate, so that a part of it has an uncertainty of its
+    /// own.
     ///
     /// # Errors
     /// As [`LogProbs::parse`].
@@ -41,7 +43,8 @@ impl LogProbs {
         Ok(Self { uncertainty: all.ok_or_else(|| LogProbsError("[]".into()))?, tokens })
     }
 
-    /// The same with what is known of the text from byte `at` of the candidate on. `None` where the places of tokens are not known.
+    /// The same with what is known of the text from byte `at` of the candidate on. `None` where the places of tokens
+    /// are not known.
     #[must_use]
     pub fn followed_by(&self, at: usize, next: &Self) -> Option<Self> {
         if self.tokens.is_empty() || next.tokens.is_empty() {
@@ -52,8 +55,8 @@ impl LogProbs {
         Some(Self { uncertainty: uncertainty(tokens.iter().map(|(_, logarithm)| *logarithm))?, tokens })
     }
 
-    /// Uncertainty of a part of the candidate in basis points, rounded down: of the tokens that share a byte with it. Where the tokens'
-    /// places are not known, that of the whole candidate.
+    /// Uncertainty of a part of the candidate in basis points, rounded down: of the tokens that share a byte with it.
+    /// Where the tokens' places are not known, that of the whole candidate.
     #[must_use]
     pub fn uncertainty(&self, part: &Range<usize>) -> BasisPoints {
         let first = self.tokens.partition_point(|(end, _)| *end <= part.start);

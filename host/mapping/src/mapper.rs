@@ -114,8 +114,8 @@ impl Mapper {
         self.read_after("", text, granularity)
     }
 
-    /// Reads a text that follows another: hits and quantities that began before it are found, and only what follows is cut into
-    /// pieces. Ranges count from the start of `before`.
+    /// Reads a text that follows another: hits and quantities that began before it are found, and only what follows is
+    /// cut into pieces. Ranges count from the start of `before`.
     #[must_use]
     pub fn read_after(&self, before: &str, text: String, granularity: Granularity) -> Text {
         let (from, ends) = (before.len(), before.len() + text.len());
@@ -124,9 +124,9 @@ impl Mapper {
         Text::new(text, from, &[ends], found, self.language, granularity).ended()
     }
 
-    /// Reads texts that follow each other, the last of which may go on: [`Text::finish`] says what of it is finished. Where one ends a piece
-    /// ends, too, unless something that was found stands across. `besides` is what stands before them besides, such as text that was refused:
-    /// what began there and ends here is found, too.
+    /// Reads texts that follow each other, the last of which may go on: [`Text::finish`] says what of it is finished.
+    /// Where one ends a piece ends, too, unless something that was found stands across. `besides` is what stands before
+    /// them besides, such as text that was refused: what began there and ends here is found, too.
     #[must_use]
     pub fn read_parts(&self, before: &str, besides: &str, parts: &[&str], granularity: Granularity) -> Text {
         let joined = parts.concat();
@@ -146,8 +146,8 @@ impl Mapper {
         self.cut(before.len(), text, parts, found, granularity)
     }
 
-    /// Everything that is found in a text. `goes_on` says that more text may follow, so that the end is looked at for what it may be the
-    /// beginning of.
+    /// Everything that is found in a text. `goes_on` says that more text may follow, so that the end is looked at for
+    /// what it may be the beginning of.
     fn find(&self, text: &str, goes_on: bool) -> Findings {
         let calls = self.tools.in_text(text);
         let called = calls.iter().flat_map(|call| call.classes.iter().map(|class| (call.range.clone(), *class)));
@@ -165,8 +165,8 @@ impl Mapper {
         Text::new(text, from, &ends.collect::<Vec<_>>(), found, self.language, granularity).ended()
     }
 
-    /// Reads a tool call as one step: its canonical text, with the classes of its tool and arguments besides those of the text. `None`
-    /// when it is no call: [`ValidationReason::ToolMalformed`].
+    /// Reads a tool call as one step: its canonical text, with the classes of its tool and arguments besides those of
+    /// the text. `None` when it is no call: [`ValidationReason::ToolMalformed`].
     #[must_use]
     pub fn read_call(&self, call: &Call) -> Option<Text> {
         let (text, arguments) = canonical(call)?;
@@ -210,7 +210,8 @@ impl Mapper {
         Text::new(window, from, &ends, found, self.language, granularity)
     }
 
-    /// Before where nothing that follows a text changes what is found in it: no hit, citation or quantity and no markup goes on from there.
+    /// Before where nothing that follows a text changes what is found in it: no hit, citation or quantity and no markup
+    /// goes on from there.
     pub(crate) fn settled(&self, text: &str) -> usize {
         let of = |text: &str, view: Option<&View>| {
             let seen = view.map(|view| view.origin_from(self.quantities.unfinished(view.text()), text.len()));
@@ -256,8 +257,8 @@ impl Mapper {
         clauses(text, self.language, self.lexicon)
     }
 
-    /// What a span asserts, behind what stands before it in its sentence, with pronouns as they stand; `None` in a language that cannot
-    /// be read so.
+    /// What a span asserts, behind what stands before it in its sentence, with pronouns as they stand; `None` in a
+    /// language that cannot be read so.
     #[must_use]
     pub fn propositions(&self, before: &str, span: &str) -> Option<Vec<Proposition>> {
         self.propositions.map(|reader| reader.read(before, span))
@@ -270,7 +271,8 @@ impl Mapper {
         Some(topic(state, sentence, &reading, self.language, self.lexicon, self.grammar?))
     }
 
-    /// The nouns that a sentence points at, in a language with a grammar. `said` tells whether something was said before.
+    /// The nouns that a sentence points at, in a language with a grammar. `said` tells whether something was said
+    /// before.
     #[must_use]
     pub fn pointing(&self, sentence: &str, said: bool) -> Option<Vec<Vec<String>>> {
         self.propositions.map(|reader| reader.pointing(sentence, said))
@@ -383,7 +385,8 @@ impl Mapper {
     }
 }
 
-/// Where something begins that more text can complete: in a text, and in it once the markup that its end opens is complete.
+/// Where something begins that more text can complete: in a text, and in it once the markup that its end opens is
+/// complete.
 fn also_completed(text: &str, view: Option<&View>, unfinished: impl Fn(&str, Option<&View>) -> usize) -> usize {
     let completed = completed(text).and_then(|text| {
         let at = unfinished(&text, View::of(&text).as_ref());

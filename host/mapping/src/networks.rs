@@ -1,8 +1,9 @@
 //! Card networks: the first digits and the lengths of their numbers.
 //!
-//! ISO/IEC 7812-1 gives the form (at most 19 digits, the last one a check digit) and its registration authority the ranges. The register
-//! is not public; these are the ranges that the networks themselves publish in their integration guides and that ISO/IEC 7812 lists
-//! are made of ("Payment card number", Wikipedia, section "Issuer identification number", 2025).
+//! ISO/IEC 7812-1 gives the form (at most 19 digits, the last one a check digit) and its registration authority the
+//! ranges. The register is not public; these are the ranges that the networks themselves publish in their integration
+//! guides and that ISO/IEC 7812 lists are made of ("Payment card number", Wikipedia, section "Issuer identification
+//! number", 2025).
 
 use std::ops::RangeInclusive;
 

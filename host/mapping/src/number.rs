@@ -1,4 +1,5 @@
-//! Numbers in text: digits with marks, and number words. What cannot be read for certain is found all the same, without a value.
+//! Numbers in text: digits with marks, and number words. What cannot be read for certain is found all the same, without
+//! a value.
 
 use crate::language::{Language, kind};
 use crate::token::Token;

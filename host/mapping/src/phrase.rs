@@ -1,11 +1,11 @@
 //! Phrases of several words, whatever joins the words, and phrases by the stems of their words.
 //!
-//! Between two words of a phrase may stand up to three spaces, dashes, slashes, underscores, quotation marks and round brackets: "attorney
-//! client privilege" is "attorney-client privilege". A class with `inflect` is found in any form of its words that has the same stem
-//! (Snowball).
+//! Between two words of a phrase may stand up to three spaces, dashes, slashes, underscores, quotation marks and round
+//! brackets: "attorney client privilege" is "attorney-client privilege". A class with `inflect` is found in any form of
+//! its words that has the same stem (Snowball).
 //!
-//! `[words]` in a phrase is up to three words, `[code]` a code: characters without space, of which one is a digit, behind a mark such as a
-//! colon or none.
+//! `[words]` in a phrase is up to three words, `[code]` a code: characters without space, of which one is a digit,
+//! behind a mark such as a colon or none.
 
 use crate::words::is_boundary;
 use portcullis_core::class::ClassId;
@@ -221,7 +221,8 @@ impl Phrases {
     }
 }
 
-/// Whether a word that ends the text could be the beginning of a word of a phrase: a form of it has its stem, or one that ends otherwise.
+/// Whether a word that ends the text could be the beginning of a word of a phrase: a form of it has its stem, or one
+/// that ends otherwise.
 fn may_become(shown: &str, word: &str, stems: bool) -> bool {
     let shown = crate::words::lower(shown);
     let stem = word.char_indices().next_back().map_or(0, |(at, _)| at);
@@ -258,8 +259,8 @@ fn code_may_follow(text: &str, at: usize) -> bool {
     rest.len() <= CODE_GAP + CODE && !token.contains(char::is_whitespace)
 }
 
-/// The phrases that a line of a vocabulary stands for: one for each way through its alternatives, `(a|b)`. `None` when they are too many,
-/// or begin with a slot.
+/// The phrases that a line of a vocabulary stands for: one for each way through its alternatives, `(a|b)`. `None` when
+/// they are too many, or begin with a slot.
 pub(crate) fn alternatives(line: &str, most: usize) -> Option<Vec<String>> {
     let mut whole = vec![String::new()];
     let mut rest = line;

@@ -1,8 +1,9 @@
 //! Polarity: whether a sentence asserts what a hit says.
 //!
-//! What stands before the hit in its sentence is read word by word, and then what follows it in its clause. Words that deny, ask, suppose,
-//! report or plan open a scope; marks and clause words close it. Two denials cancel. What is doubtful counts for [`Polarity::Undenied`] and
-//! does not count for [`Polarity::Affirmed`]: in both cases less is released.
+//! What stands before the hit in its sentence is read word by word, and then what follows it in its clause. Words that
+//! deny, ask, suppose, report or plan open a scope; marks and clause words close it. Two denials cancel. What is
+//! doubtful counts for [`Polarity::Undenied`] and does not count for [`Polarity::Affirmed`]: in both cases less is
+//! released.
 
 mod cues;
 mod mark;

@@ -1,7 +1,7 @@
 //! Quantities: a number before a unit word, exact in the slot's unit or refused.
 //!
-//! Like class hits they are found in the whole text before it is cut: no cut parts a number from its unit or the ends of a range, and
-//! the words that must stand near are looked for in the sentence, whatever part of it is judged.
+//! Like class hits they are found in the whole text before it is cut: no cut parts a number from its unit or the ends
+//! of a range, and the words that must stand near are looked for in the sentence, whatever part of it is judged.
 
 use crate::error::MappingError;
 use crate::language::{Language, kind};
@@ -129,7 +129,8 @@ const EACH: &[&str] = &["of", "at", "with", "each", "containing", "à", "zu", "j
 /// Longest text between the count and how much each is.
 const COUNTED_MAX: usize = 32;
 
-/// Whether a text between two numbers says that the first one counts things of which each is so much as the second one says.
+/// Whether a text between two numbers says that the first one counts things of which each is so much as the second one
+/// says.
 fn counts(between: &str) -> bool {
     let mut words = words(between).filter_map(|w| between.get(w)).map(lower);
     between.len() <= COUNTED_MAX
@@ -231,8 +232,8 @@ struct Column {
     cell: Range<usize>,
 }
 
-/// The cells of every table of a text, each with every head above it: rows of cells parted by bars below a row of dashes (GitHub Flavored
-/// Markdown 4.10), or lines with as many tabs as a line above them that holds no digit.
+/// The cells of every table of a text, each with every head above it: rows of cells parted by bars below a row of
+/// dashes (GitHub Flavored Markdown 4.10), or lines with as many tabs as a line above them that holds no digit.
 fn columns(text: &str) -> Vec<Column> {
     let mut found = Vec::new();
     if !text.contains(['|', '\t']) {
@@ -473,8 +474,8 @@ impl Quantities {
         }
     }
 
-    /// What the quantities that touch a span come to. The most severe finding stands: what cannot be held exactly or is out of range
-    /// rejects, two values for one slot decompose.
+    /// What the quantities that touch a span come to. The most severe finding stands: what cannot be held exactly or is
+    /// out of range rejects, two values for one slot decompose.
     pub(crate) fn read<'a>(measured: impl Iterator<Item = &'a QuantityHit>) -> QuantityReading {
         let mut found = QuantityReading::default();
         for quantity in measured {
@@ -503,8 +504,8 @@ impl Quantities {
     }
 }
 
-/// Adds what the view shows otherwise than the text: another number, or one where the text has none, is inexact. What the view only joins
-/// over a line or a cell is no number.
+/// Adds what the view shows otherwise than the text: another number, or one where the text has none, is inexact. What
+/// the view only joins over a line or a cell is no number.
 pub(crate) fn compare(found: &mut Vec<QuantityHit>, seen: Vec<QuantityHit>, view: &View) {
     let mut inexact = Vec::new();
     for hit in seen {
@@ -522,7 +523,8 @@ pub(crate) fn compare(found: &mut Vec<QuantityHit>, seen: Vec<QuantityHit>, view
 }
 
 impl Slot {
-    /// The unit after a number, with where it ends and whether nothing but marks stands between ("5k mg" is not certain).
+    /// The unit after a number, with where it ends and whether nothing but marks stands between ("5k mg" is not
+    /// certain).
     fn unit_after(&self, text: &str, at: usize) -> Option<(Size, usize, bool)> {
         let rest = text.get(at..)?;
         let letters = rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len());
@@ -541,8 +543,8 @@ impl Slot {
         })
     }
 
-    /// The unit that the head of a column names, and whether what stands below it is certain. A unit of one letter stands alone, in
-    /// brackets, behind a slash or comma, or behind "in".
+    /// The unit that the head of a column names, and whether what stands below it is certain. A unit of one letter
+    /// stands alone, in brackets, behind a slash or comma, or behind "in".
     fn unit_in(&self, head: &str) -> Option<(Size, bool)> {
         let head = lower(head);
         if head.contains(char::is_numeric) {

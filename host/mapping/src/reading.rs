@@ -100,7 +100,8 @@ impl Reading {
         reading
     }
 
-    /// The category: the first of reference, transition, negation, qualification, elaboration that has a cue, else assertion.
+    /// The category: the first of reference, transition, negation, qualification, elaboration that has a cue, else
+    /// assertion.
     pub(crate) const fn category(&self) -> Category {
         if self.cites {
             Category::Reference

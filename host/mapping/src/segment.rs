@@ -1,9 +1,10 @@
 //! Segmentation: text to pieces that cover every byte once, in order.
 //!
-//! Sentences are cut into clauses at `;`, `:` and at a comma before a clause word, but for one that says how far a statement holds, or
-//! whose it is, and for those behind it ("I do not say that it rains, or that it is cold"), and for one that begins with a quantifier, which
-//! counts what stands before it ("Some survive it, but most die"). No cut falls inside a class hit. White space at the ends of a piece is a piece of its own, and inert.
-//! Connectives at the very end of a text lead into nothing: they are a span, and judged.
+//! Sentences are cut into clauses at `;`, `:` and at a comma before a clause word, but for one that says how far a
+//! statement holds, or whose it is, and for those behind it ("I do not say that it rains, or that it is cold"), and for
+//! one that begins with a quantifier, which counts what stands before it ("Some survive it, but most die"). No cut
+//! falls inside a class hit. White space at the ends of a piece is a piece of its own, and inert. Connectives at the
+//! very end of a text lead into nothing: they are a span, and judged.
 
 use crate::language::{Language, kind};
 use crate::words::{lower, words};
@@ -19,8 +20,8 @@ pub struct Piece {
     pub inert: bool,
 }
 
-/// Whether a piece is formatting or bare connectives: words of the closed list `connectives` and characters of the closed list of
-/// formatting.
+/// Whether a piece is formatting or bare connectives: words of the closed list `connectives` and characters of the
+/// closed list of formatting.
 pub(crate) fn is_inert(text: &str, language: &Language) -> bool {
     let is_connective = |word: &str| language.kinds(&lower(word)) & kind::CONNECTIVE != 0;
     let mut end = 0;
@@ -41,7 +42,8 @@ pub(crate) fn is_scoped(text: &str, language: &Language) -> bool {
     words(text).any(scope)
 }
 
-/// Whether a clause begins with a word that says how many of what was named before: "but most die", "and the rest left".
+/// Whether a clause begins with a word that says how many of what was named before: "but most die", "and the rest
+/// left".
 fn is_counted(clause: &str, language: &Language) -> bool {
     let kinds = |word: Range<usize>| language.kinds(&lower(clause.get(word).unwrap_or_default()));
     let first = words(clause).map(kinds).find(|kinds| kinds & (kind::CLAUSE | kind::CONNECTIVE | kind::DEFINITE) == 0);
@@ -88,8 +90,8 @@ pub(crate) fn clause_cuts(text: &str, range: &Range<usize>, language: &Language)
     cuts
 }
 
-/// Cuts `range` at `cuts` (in order, those that `whole` forbids left out) and sets the inert ends of each part apart: they are added to
-/// `pieces`. A part that `whole` says holds a hit is never inert.
+/// Cuts `range` at `cuts` (in order, those that `whole` forbids left out) and sets the inert ends of each part apart:
+/// they are added to `pieces`. A part that `whole` says holds a hit is never inert.
 pub(crate) fn cut(
     text: &str,
     range: &Range<usize>,
@@ -126,7 +128,8 @@ pub(crate) trait Whole {
     fn holds_hit(&self, range: &Range<usize>) -> bool;
 }
 
-/// One part as up to three pieces: white space before it, the part, white space after it. A part that `must` be judged is never inert.
+/// One part as up to three pieces: white space before it, the part, white space after it. A part that `must` be judged
+/// is never inert.
 fn trimmed(text: &str, range: Range<usize>, must: bool, language: &Language, pieces: &mut Vec<Piece>) {
     let part = text.get(range.clone()).unwrap_or_default();
     if !must && is_inert(part, language) {

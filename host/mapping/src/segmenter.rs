@@ -1,9 +1,10 @@
 //! A text that arrives in chunks: its spans leave as soon as nothing that follows can change them.
 //!
-//! What is left of the text is read again with each new sentence. A sentence leaves when its end stands (UAX #29 looks ahead), when no
-//! class pattern, phrase, citation or quantity goes on over it, when no markup and no JSON object that began before it stands open, and when
-//! what it ends with is no number of a list item. All these look at a bounded number of bytes, in whole texts too, so that the spans of a
-//! text, and all that is read in them, are the same however it is cut into chunks.
+//! What is left of the text is read again with each new sentence. A sentence leaves when its end stands (UAX #29 looks
+//! ahead), when no class pattern, phrase, citation or quantity goes on over it, when no markup and no JSON object that
+//! began before it stands open, and when what it ends with is no number of a list item. All these look at a bounded
+//! number of bytes, in whole texts too, so that the spans of a text, and all that is read in them, are the same however
+//! it is cut into chunks.
 
 use crate::mapper::Mapper;
 use crate::sentence::settled_end;
@@ -25,7 +26,8 @@ pub struct NotUtf8 {
     pub at: usize,
 }
 
-/// Reads one text as it arrives. What it gives does not depend on where the chunks were cut, not even inside a character.
+/// Reads one text as it arrives. What it gives does not depend on where the chunks were cut, not even inside a
+/// character.
 #[derive(Clone, Debug)]
 pub struct Segmenter {
     granularity: Granularity,
@@ -53,8 +55,8 @@ impl Segmenter {
         Self { granularity, text: String::new(), offset: 0, borders, waiting, ends, begun, tried: 0 }
     }
 
-    /// Takes the next chunk. Gives the part of the text whose spans stand with it, when there is one: its pieces follow those of the part
-    /// before.
+    /// Takes the next chunk. Gives the part of the text whose spans stand with it, when there is one: its pieces follow
+    /// those of the part before.
     ///
     /// # Errors
     /// [`NotUtf8`]: nothing more of the text can be read.
@@ -68,7 +70,8 @@ impl Segmenter {
             start += end;
             self.ends.push(start);
         }
-        // What is long and does not leave is read seldom: so a text of line breaks alone costs no more than its length, about.
+        // What is long and does not leave is read seldom: so a text of line breaks alone costs no more than its length,
+        // about.
         let soon = self.text.len() < self.tried + (self.text.len() / SELDOM).saturating_sub(SELDOM);
         if self.ends.is_empty() || soon {
             return Ok(None);
@@ -139,7 +142,8 @@ impl Segmenter {
         part
     }
 
-    /// Whether a sentence's end is a cut: in tokens, which are words with what follows them, the beginning of a word behind another.
+    /// Whether a sentence's end is a cut: in tokens, which are words with what follows them, the beginning of a word
+    /// behind another.
     fn is_cut(&self, end: usize) -> bool {
         let has_word =
             || self.text.get(self.origin()..end).is_some_and(|before| before.contains(char::is_alphanumeric));

@@ -1,9 +1,9 @@
 //! Sentences (UAX #29, rules SB1 to SB998), with a bound on what is looked at.
 //!
-//! Lines are independent: UAX #29 breaks after every line separator. A line of ASCII takes a short form of the rules, any other the full
-//! tables; a property test shows that both agree on ASCII. Two bounds are ours: rule SB8 looks at no more than [`LOOK`] characters for the
-//! letter that decides, and a sentence is at most [`LONGEST`] bytes long. With them a text that is still being written has the sentences
-//! that it will have in the end.
+//! Lines are independent: UAX #29 breaks after every line separator. A line of ASCII takes a short form of the rules,
+//! any other the full tables; a property test shows that both agree on ASCII. Two bounds are ours: rule SB8 looks at no
+//! more than [`LOOK`] characters for the letter that decides, and a sentence is at most [`LONGEST`] bytes long. With
+//! them a text that is still being written has the sentences that it will have in the end.
 
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
@@ -44,7 +44,8 @@ pub(crate) fn settled_end(text: &str) -> Option<usize> {
     (closed || (!after.is_empty() && stands())).then_some(end)
 }
 
-/// Where the sentence ends that `range` ends in, looked for in so many bytes behind it, and whether it may go on behind them.
+/// Where the sentence ends that `range` ends in, looked for in so many bytes behind it, and whether it may go on behind
+/// them.
 pub(crate) fn end_of(text: &str, range: &Range<usize>, reach: usize) -> (usize, bool) {
     let limit = text.floor_char_boundary((range.end + reach).min(text.len()));
     let mut end = range.start;
@@ -58,7 +59,8 @@ pub(crate) fn end_of(text: &str, range: &Range<usize>, reach: usize) -> (usize, 
     (end, end == limit && limit < text.len() && !closed)
 }
 
-/// Where the last sentence of a text begins, by its marks alone: behind one with a space and no small letter after it, or a line break.
+/// Where the last sentence of a text begins, by its marks alone: behind one with a space and no small letter after it,
+/// or a line break.
 pub(crate) fn last_start(text: &str) -> usize {
     let ends = |c: char| matches!(c, '.' | '!' | '?' | '\u{2026}' | '\u{3002}' | '\u{ff01}' | '\u{ff1f}');
     let closes = |c: char| matches!(c, '"' | '\'' | ')' | ']' | '*' | '_' | '\u{201d}' | '\u{2019}');

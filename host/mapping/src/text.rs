@@ -76,8 +76,8 @@ pub(crate) struct Findings {
 }
 
 impl Text {
-    /// A text of several parts, one after the other: where each of them ends, the last one too. It is read from `from` on; what stands before
-    /// is only the context of hits and quantities.
+    /// A text of several parts, one after the other: where each of them ends, the last one too. It is read from `from`
+    /// on; what stands before is only the context of hits and quantities.
     pub(crate) fn new(
         text: String,
         from: usize,
@@ -134,7 +134,8 @@ impl Text {
                 }
                 pieces
             }
-            // A token is a word with what follows it; a hit of several words is one token, for no byte of it may go alone.
+            // A token is a word with what follows it; a hit of several words is one token, for no byte of it may go
+            // alone.
             Granularity::Token => {
                 let words = |part: &Range<usize>| -> Vec<usize> {
                     words(read.slice(part)).skip(1).map(|word| part.start + word.start).chain([part.end]).collect()
@@ -159,11 +160,12 @@ impl Text {
         self
     }
 
-    /// Keeps the pieces up to the last border at which the text can be parted, and of these those up to the last span. Gives the border and
-    /// the inert pieces before it that are left over; `None` where there is no such border, and no piece is kept.
+    /// Keeps the pieces up to the last border at which the text can be parted, and of these those up to the last span.
+    /// Gives the border and the inert pieces before it that are left over; `None` where there is no such border, and no
+    /// piece is kept.
     ///
-    /// `ends` are sentence ends that nothing moves, in order, `settled` is where what may change begins, and `whole` are ranges that are
-    /// read as one.
+    /// `ends` are sentence ends that nothing moves, in order, `settled` is where what may change begins, and `whole`
+    /// are ranges that are read as one.
     pub(crate) fn settle(
         &mut self,
         ends: &[usize],
@@ -229,9 +231,9 @@ impl Text {
         &self.pieces
     }
 
-    /// Splits the pieces into those that can be judged and those that wait for what follows: from the first one on that more text could make
-    /// a part of a hit. Of a piece that holds a hit now, or is longer than `most` bytes, only the unfinished part waits; a hit in that takes
-    /// all of it along, and does not wait.
+    /// Splits the pieces into those that can be judged and those that wait for what follows: from the first one on that
+    /// more text could make a part of a hit. Of a piece that holds a hit now, or is longer than `most` bytes, only the
+    /// unfinished part waits; a hit in that takes all of it along, and does not wait.
     pub fn finish(&mut self, most: usize) -> (Vec<Piece>, Vec<Piece>) {
         let end = self.unfinished.max(self.origin);
         self.hits.widen(&(end..self.text.len()));
@@ -255,9 +257,10 @@ impl Text {
 
     /// Smaller parts of a span that was decomposed, covering it; empty when there are none.
     ///
-    /// Hits are set apart first, so that what offends is judged alone; then the phrases that hold something of `apart`; without
-    /// either the span is cut at clauses, then before numbers, then at the word boundary nearest its middle. A sentence with a word that
-    /// says how far a statement holds ("not", "if", "only", "she says") is only cut around values: else a part would say something else.
+    /// Hits are set apart first, so that what offends is judged alone; then the phrases that hold something of `apart`;
+    /// without either the span is cut at clauses, then before numbers, then at the word boundary nearest its middle. A
+    /// sentence with a word that says how far a statement holds ("not", "if", "only", "she says") is only cut around
+    /// values: else a part would say something else.
     #[must_use]
     pub fn split(&self, span: &Range<usize>, apart: &[Range<usize>]) -> Vec<Piece> {
         let inside = |at: &usize| span.start < *at && *at < span.end;
@@ -317,8 +320,8 @@ impl Text {
         found
     }
 
-    /// The beginning of the list item that a place belongs to, up to where the item's first words are: an item goes on to the end of its
-    /// line, at most so many bytes.
+    /// The beginning of the list item that a place belongs to, up to where the item's first words are: an item goes on
+    /// to the end of its line, at most so many bytes.
     pub(crate) fn item_of(&self, at: usize) -> Option<&str> {
         let near = self.text.floor_char_boundary(at.saturating_sub(ITEM));
         let line = match self.text.get(near..at)?.rfind('\n') {
@@ -354,8 +357,8 @@ impl Text {
         start..self.sentences.get(ends).copied().unwrap_or(whole.end).max(span.end)
     }
 
-    /// Where phrases that hold something of `apart` meet phrases that do not. A phrase begins after a mark, or with a preposition, a
-    /// connective or a clause word.
+    /// Where phrases that hold something of `apart` meet phrases that do not. A phrase begins after a mark, or with a
+    /// preposition, a connective or a clause word.
     fn phrase_cuts(&self, span: &Range<usize>, apart: &[Range<usize>]) -> Vec<usize> {
         if apart.is_empty() {
             return Vec::new();

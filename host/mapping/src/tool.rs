@@ -1,4 +1,5 @@
-//! Tool calls: a name and JSON arguments, in one canonical text, with the classes that name tools and patterns of arguments.
+//! Tool calls: a name and JSON arguments, in one canonical text, with the classes that name tools and patterns of
+//! arguments.
 
 use crate::error::MappingError;
 use crate::json::{Json, Prefix};
@@ -60,8 +61,8 @@ impl Tools {
         self.rules.iter().filter(matches).map(|r| r.class).collect()
     }
 
-    /// The calls that stand in a text, in order, their marks written in ASCII or with look-alikes. Whoever reads the text may make them, so
-    /// that they are judged as calls.
+    /// The calls that stand in a text, in order, their marks written in ASCII or with look-alikes. Whoever reads the
+    /// text may make them, so that they are judged as calls.
     pub(crate) fn in_text(&self, text: &str) -> Vec<TextCall> {
         let mut found = self.written(text);
         if let Some(view) = View::of_marks(text) {
@@ -113,7 +114,8 @@ enum Object<'j> {
     Unread,
 }
 
-/// Shows the objects of a text in order. Gives what was looked at for braces that begin none, joined where the next one stands in it.
+/// Shows the objects of a text in order. Gives what was looked at for braces that begin none, joined where the next one
+/// stands in it.
 fn objects(text: &str, mut show: impl FnMut(Range<usize>, Object<'_>)) -> Vec<Range<usize>> {
     let mut from = 0;
     let mut looked_at = Vec::new();
@@ -160,8 +162,9 @@ pub(crate) fn problems(manifest: &Manifest) -> Vec<MappingError> {
     used.filter_map(|(class, regex)| pattern::of_tool(class, regex).err()).collect()
 }
 
-/// The canonical text of a call, `{"arguments":{…},"name":"…"}` with sorted keys, and its arguments. `None` when the name is empty or
-/// the arguments are no JSON object: nothing is guessed, and a key that stands there twice is no object.
+/// The canonical text of a call, `{"arguments":{…},"name":"…"}` with sorted keys, and its arguments. `None` when the
+/// name is empty or the arguments are no JSON object: nothing is guessed, and a key that stands there twice is no
+/// object.
 pub(crate) fn canonical(call: &Call) -> Option<(String, Json)> {
     let arguments = Json::parse(&call.arguments)?;
     if call.name.is_empty() || !matches!(arguments, Json::Object(_)) || arguments.repeats_a_key() {
@@ -180,13 +183,14 @@ pub(crate) struct TextCall {
     pub(crate) classes: Vec<ClassId>,
 }
 
-/// How often a byte is looked at, on average, to find the objects of a text: those that are not closed are read from each brace anew.
+/// How often a byte is looked at, on average, to find the objects of a text: those that are not closed are read from
+/// each brace anew.
 const EFFORT: usize = 32;
 /// Longest object.
 const LONGEST: usize = 1 << 16;
 
-/// Members that hold the name of a tool: OpenAI, Anthropic, Llama and Mistral (`name`), Cohere (`tool_name`), ReAct agents (`action`),
-/// and what libraries accept besides.
+/// Members that hold the name of a tool: OpenAI, Anthropic, Llama and Mistral (`name`), Cohere (`tool_name`), ReAct
+/// agents (`action`), and what libraries accept besides.
 const NAMES: [&str; 6] = ["name", "tool_name", "tool", "function", "action", "recipient_name"];
 /// Members that hold its arguments, in the same shapes.
 const ARGUMENTS: [&str; 9] =

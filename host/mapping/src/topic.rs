@@ -1,5 +1,5 @@
-//! The topic of a stream: how far a sentence lies from what was said before, in integers. Distance is the share of its content, weighed
-//! by rarity, that intent and memory do not hold, and less for a sentence that carries the subject on.
+//! The topic of a stream: how far a sentence lies from what was said before, in integers. Distance is the share of its
+//! content, weighed by rarity, that intent and memory do not hold, and less for a sentence that carries the subject on.
 
 use crate::language::{Language, kind};
 use crate::lexicon::Lexicon;
@@ -17,8 +17,8 @@ const NEW: u32 = 3;
 /// Rarity of a word that the tables lack, and of a number: 256 times a binary logarithm.
 const UNKNOWN: u32 = 2500;
 const NUMBER: u32 = 1000;
-/// What is left of a distance, in tenths: where the sentence names what the intent is about, where a pronoun carries the person on, where
-/// it points back or speaks to the reader.
+/// What is left of a distance, in tenths: where the sentence names what the intent is about, where a pronoun carries
+/// the person on, where it points back or speaks to the reader.
 const NAMED: u32 = 4;
 const CARRIED: u32 = 5;
 const LINKED: u32 = 6;

@@ -1,7 +1,8 @@
 //! The end of a text that may be the beginning of a hit: what a class pattern or phrase could still complete.
 //!
-//! An automaton over all patterns is led from each byte of the last 1,024 to the end; where it is still alive there, more text can make a
-//! match. A match that still waits for its `near` phrase is unfinished too, as long as the phrase can come.
+//! An automaton over all patterns is led from each byte of the last 1,024 to the end; where it is still alive there,
+//! more text can make a match. A match that still waits for its `near` phrase is unfinished too, as long as the phrase
+//! can come.
 
 use crate::anchored::{End, Joint};
 use crate::phrase::Phrases;
@@ -21,8 +22,8 @@ impl Unfinished {
         Ok(Self { joint })
     }
 
-    /// Where the longest end of `text` begins, at most [`REACH`] bytes long, that a pattern or a phrase could complete; its length when
-    /// there is none.
+    /// Where the longest end of `text` begins, at most [`REACH`] bytes long, that a pattern or a phrase could complete;
+    /// its length when there is none.
     pub(crate) fn from(&self, text: &str, phrases: &Phrases) -> usize {
         let phrase = phrases.unfinished(text, text.len().saturating_sub(REACH));
         self.of_patterns(text).min(phrase.unwrap_or(text.len()))

@@ -4,8 +4,8 @@ use crate::card;
 use portcullis_core::manifest::Validator;
 use std::ops::Range;
 
-/// The accepted part of a match, or from where the text is to be looked at again. `apart` says whether something parts the two ends of a
-/// range, as the border of a cell does.
+/// The accepted part of a match, or from where the text is to be looked at again. `apart` says whether something parts
+/// the two ends of a range, as the border of a cell does.
 pub(crate) fn accept(
     validator: Validator,
     text: &str,
@@ -125,7 +125,8 @@ fn iban(text: &str) -> Option<usize> {
         characters.push(c);
         end = at + c.len_utf8();
     }
-    // In print the groups are of one size (ISO 13616-1), the last no longer; a number in groups ends at the border of a word.
+    // In print the groups are of one size (ISO 13616-1), the last no longer; a number in groups ends at the border of a
+    // word.
     let (last, before) = groups.split_last()?;
     let regular =
         before.iter().all(|size| before.first() == Some(size)) && before.first().is_none_or(|first| last <= first);
@@ -148,8 +149,8 @@ fn ssn(text: &str) -> bool {
     digits(text).count() == 9 && !matches!(area, 0 | 666 | 900..) && group != 0 && serial != 0
 }
 
-/// A dotted quad, leading zeros or not, or an address of RFC 4291 section 2.2 that is no part of a word. A single colon behind it is
-/// none of its own.
+/// A dotted quad, leading zeros or not, or an address of RFC 4291 section 2.2 that is no part of a word. A single colon
+/// behind it is none of its own.
 fn ip(text: &str, found: &Range<usize>) -> Option<Range<usize>> {
     let matched = text.get(found.clone())?;
     if !matched.contains(':') {
@@ -163,8 +164,9 @@ fn ip(text: &str, found: &Range<usize>) -> Option<Range<usize>> {
     (apart && address.parse().is_ok_and(is_allocated)).then_some(found.start..end)
 }
 
-/// Whether an address lies in a block that has a use (IANA, "Internet Protocol Version 6 Address Space" and "IPv6 Special-Purpose Address
-/// Registry"): global unicast, unique local, link-local, multicast, and what stands for an IPv4 address.
+/// Whether an address lies in a block that has a use (IANA, "Internet Protocol Version 6 Address Space" and "IPv6
+/// Special-Purpose Address Registry"): global unicast, unique local, link-local, multicast, and what stands for an IPv4
+/// address.
 fn is_allocated(address: std::net::Ipv6Addr) -> bool {
     let [first, second, .., sixth, _, _] = address.segments();
     let mapped = first == 0 && sixth == 0xffff || first == 0x64 && second == 0xff9b;
@@ -187,7 +189,8 @@ fn phone(text: &str) -> bool {
     (shortest..=15).contains(&count) && !repeated(body) && !date(body) && !groups.iter().all(year) && !round
 }
 
-/// Whether a number shows by itself that it is one: a country code, an area code in brackets, or the North American form.
+/// Whether a number shows by itself that it is one: a country code, an area code in brackets, or the North American
+/// form.
 fn stands_out(text: &str) -> bool {
     let body = text.split(['x', 'X']).next().unwrap_or(text);
     let sizes: Vec<usize> = body.split(|c: char| !c.is_ascii_digit()).map(str::len).filter(|size| *size > 0).collect();

@@ -1,6 +1,7 @@
 //! Words: maximal runs of letters and digits, with an apostrophe or hyphen inside.
 //!
-//! ASCII bytes are classified by a table and everything else by `char::is_alphanumeric`, so that the common case costs a byte.
+//! ASCII bytes are classified by a table and everything else by `char::is_alphanumeric`, so that the common case costs
+//! a byte.
 
 use std::ops::Range;
 

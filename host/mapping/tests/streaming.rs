@@ -1,4 +1,5 @@
-//! A text that comes in chunks is read as the whole text is: pieces, mutations, citations, sentences and parts are the same.
+//! A text that comes in chunks is read as the whole text is: pieces, mutations, citations, sentences and parts are the
+//! same.
 #![cfg(test)]
 
 use portcullis_core::manifest::Manifest;

@@ -1,7 +1,7 @@
 //! The same descriptor on both sides: wire bytes for the card, a Cedar context for `cedar-policy` and for people.
 //!
-//! In JSON, enumerations and set members are names, fractions are decimal strings (`"0.2500"`; Cedar's
-//! `{"__extn": {"fn": "decimal", "arg": "0.2500"}}` is read too), quantities stand under `quantity`, and absent ones are left out.
+//! In JSON, enumerations and set members are names, fractions are decimal strings (`"0.2500"`; Cedar's `{"__extn":
+//! {"fn": "decimal", "arg": "0.2500"}}` is read too), quantities stand under `quantity`, and absent ones are left out.
 
 use crate::compile::decimal;
 use crate::cube::presence_bit;
@@ -114,7 +114,8 @@ impl<'a> Contexts<'a> {
     /// commitment and the right CRC.
     ///
     /// # Errors
-    /// Unknown fields and names, values of the wrong type or out of range, and missing fields under [`Missing::Refuse`].
+    /// Unknown fields and names, values of the wrong type or out of range, and missing fields under
+    /// [`Missing::Refuse`].
     pub fn descriptor(self, category: &str, context: &Value, missing: Missing) -> Result<Descriptor, ContextError> {
         let object = context.as_object().ok_or(ContextError::NotAnObject)?;
         let mut d = self.neutral();
@@ -257,7 +258,8 @@ impl<'a> Contexts<'a> {
         Ok((self.name_of("category", 0, category)?.to_owned(), Value::Object(object)))
     }
 
-    /// The request that asks `cedar-policy` about the descriptor. Agent and stream are placeholders: no rule can name them.
+    /// The request that asks `cedar-policy` about the descriptor. Agent and stream are placeholders: no rule can name
+    /// them.
     ///
     /// # Errors
     /// Values that the policy does not declare.

@@ -1,4 +1,5 @@
-//! Where certain bytes stand, 64 at a time: comparisons without branches, which compilers turn into vector instructions.
+//! Where certain bytes stand, 64 at a time: comparisons without branches, which compilers turn into vector
+//! instructions.
 
 /// Bytes of a block: one bit each of a mask.
 pub(crate) const BLOCK: usize = 64;

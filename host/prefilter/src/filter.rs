@@ -14,8 +14,8 @@ use std::time::Instant;
 /// How the evaluators are kept apart. The verdicts are the same.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Isolation {
-    /// One after the other on the caller's thread, each with its own copy of the bytes. One that does not come back holds the caller up;
-    /// one that comes back late is a fault.
+    /// One after the other on the caller's thread, each with its own copy of the bytes. One that does not come back
+    /// holds the caller up; one that comes back late is a fault.
     #[default]
     Turn,
     /// Each on a thread of its own, left behind when it is late.

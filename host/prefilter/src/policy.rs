@@ -106,7 +106,8 @@ impl FilterPolicy {
         Ok(profiles()?.into_keys().collect())
     }
 
-    /// The same under what a file says besides (TOML: `threshold`, `evaluators`, `[tiers]`, `bytes`, `steps-per-byte`, `deadline-ms`).
+    /// The same under what a file says besides (TOML: `threshold`, `evaluators`, `[tiers]`, `bytes`, `steps-per-byte`,
+    /// `deadline-ms`).
     ///
     /// # Errors
     /// [`FilterPolicyError::Read`].

@@ -1,7 +1,8 @@
 //! An evaluator in a process of its own: no shared memory at all.
 //!
-//! The parent starts the program, writes the policy as one JSON line and then the input to its standard input, closes that, and reads
-//! one JSON object, a [`EvaluatorFinding`], from its standard output. Whatever else happens is no finding, and a fault.
+//! The parent starts the program, writes the policy as one JSON line and then the input to its standard input, closes
+//! that, and reads one JSON object, a [`EvaluatorFinding`], from its standard output. Whatever else happens is no
+//! finding, and a fault.
 
 use crate::evaluator::{Budget, Evaluator, builtin};
 use crate::policy::FilterPolicy;
@@ -84,7 +85,8 @@ fn read(from: impl Read) -> Option<EvaluatorFinding> {
     serde_json::from_slice(&answer).ok()
 }
 
-/// Serves one evaluator: reads a policy and an input, writes a finding. For the hidden command of a program that isolates in processes.
+/// Serves one evaluator: reads a policy and an input, writes a finding. For the hidden command of a program that
+/// isolates in processes.
 ///
 /// # Errors
 /// There is no such evaluator, the input does not come, or the evaluator panics; nothing is written then.

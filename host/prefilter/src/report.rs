@@ -86,8 +86,8 @@ impl EvaluatorVerdict {
     }
 }
 
-/// What is said of an input. It is made in one place, which takes the most severe verdict and gives every refusal an identifier: a
-/// refusal without one cannot be constructed.
+/// What is said of an input. It is made in one place, which takes the most severe verdict and gives every refusal an
+/// identifier: a refusal without one cannot be constructed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FilterReport {
     version: u32,

@@ -11,8 +11,8 @@ pub enum Route {
     NonExecutive(FilterReport),
 }
 
-/// The right of one input to be acted on. The router alone makes it, from a report that is executive; whoever acts on inputs takes one
-/// and compares it with the bytes that it was given.
+/// The right of one input to be acted on. The router alone makes it, from a report that is executive; whoever acts on
+/// inputs takes one and compares it with the bytes that it was given.
 #[derive(Debug)]
 pub struct Pass {
     report: FilterReport,

@@ -1,4 +1,5 @@
-//! No library that decodes or normalises text can be reached from the evaluators, and they have nowhere to keep anything.
+//! No library that decodes or normalises text can be reached from the evaluators, and they have nowhere to keep
+//! anything.
 #![cfg(test)]
 
 use serde_json::Value;
@@ -6,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
-/// Every crate that the filter is built from, each looked at: none decodes, normalises, folds or translates text. A crate that is not here
-/// fails the test until somebody has looked at it, too.
+/// Every crate that the filter is built from, each looked at: none decodes, normalises, folds or translates text. A
+/// crate that is not here fails the test until somebody has looked at it, too.
 const LOOKED_AT: [&str; 31] = [
     "aho-corasick",
     "block-buffer",

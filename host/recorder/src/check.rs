@@ -38,8 +38,8 @@ impl CheckReport {
     }
 }
 
-/// Verifies the bundle in `files` and replays it. `records` receives the number of records that are verified, `streams` is called after
-/// each stream that is replayed.
+/// Verifies the bundle in `files` and replays it. `records` receives the number of records that are verified, `streams`
+/// is called after each stream that is replayed.
 ///
 /// # Errors
 /// [`Error`]: nothing could be read, or this program failed. Files that are not a bundle are [`Checked::broken`].

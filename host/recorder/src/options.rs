@@ -49,11 +49,13 @@ pub struct Options {
 }
 
 impl Options {
-    /// Prepares the bundle of a session on `card` under this policy, with these anchor stores: the recorder, and the configuration of the
-    /// session. Everything that is known before the session is on the disk then, and space for its end is kept back.
+    /// Prepares the bundle of a session on `card` under this policy, with these anchor stores: the recorder, and the
+    /// configuration of the session. Everything that is known before the session is on the disk then, and space for its
+    /// end is kept back.
     ///
     /// # Errors
-    /// The card cannot sign, a file cannot be read or does not fit, or the bundle cannot be written; then no folder is left.
+    /// The card cannot sign, a file cannot be read or does not fit, or the bundle cannot be written; then no folder is
+    /// left.
     pub fn start(
         &self,
         card: &mut dyn Card,

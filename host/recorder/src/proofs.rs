@@ -15,8 +15,8 @@ use zerocopy::IntoBytes;
 
 /// What a session's card did, as far as proofs of its streams need it.
 ///
-/// It takes records and checkpoints by [`ProofBook::sink`], and texts by [`ProofBook::event`]. It keeps 64 bytes for each record of the session,
-/// and the records and admitted texts of the streams that ended last.
+/// It takes records and checkpoints by [`ProofBook::sink`], and texts by [`ProofBook::event`]. It keeps 64 bytes for
+/// each record of the session, and the records and admitted texts of the streams that ended last.
 pub struct ProofBook {
     session: SessionFiles,
     /// Ended streams that are kept.
@@ -76,8 +76,8 @@ struct Stream {
 }
 
 impl ProofBook {
-    /// For a session with these files. `streams` ended streams are kept. `changed` is called when a checkpoint has come, and at the end, in
-    /// the thread of the session; it must not wait.
+    /// For a session with these files. `streams` ended streams are kept. `changed` is called when a checkpoint has
+    /// come, and at the end, in the thread of the session; it must not wait.
     #[must_use]
     pub fn new(session: SessionFiles, streams: usize, changed: impl Fn() + Send + Sync + 'static) -> Arc<Self> {
         Arc::new(Self { session, streams, state: Mutex::default(), changed: Box::new(changed) })

@@ -87,7 +87,8 @@ fn session_files(files: &[(String, Vec<u8>)]) -> SessionFiles {
 }
 
 impl Recorder {
-    /// A bundle in a new folder, with these files, for a card of `lanes` lanes; and what the session hands its records to.
+    /// A bundle in a new folder, with these files, for a card of `lanes` lanes; and what the session hands its records
+    /// to.
     ///
     /// # Errors
     /// What could not be written; then no folder is left.
@@ -206,8 +207,8 @@ impl Recorder {
         Ok(())
     }
 
-    /// The session is over: writes what is left, and the manifest. Gives the bundle's folder; `None` when the card signed nothing, so that
-    /// there is no evidence and no folder is left.
+    /// The session is over: writes what is left, and the manifest. Gives the bundle's folder; `None` when the card
+    /// signed nothing, so that there is no evidence and no folder is left.
     ///
     /// # Errors
     /// What could not be written. What was written is a bundle all the same, unless the manifest had no room.

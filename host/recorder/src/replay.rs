@@ -1,4 +1,5 @@
-//! Replay of a bundle: every descriptor and determination is made again from the texts and compared with the records, byte by byte.
+//! Replay of a bundle: every descriptor and determination is made again from the texts and compared with the records,
+//! byte by byte.
 
 mod outcome;
 
@@ -69,7 +70,8 @@ struct OpenStream {
     withheld: bool,
 }
 
-/// Replays a bundle, or a sample of its streams. `progress` is called after each stream. What is wrong with the bundle is a finding.
+/// Replays a bundle, or a sample of its streams. `progress` is called after each stream. What is wrong with the bundle
+/// is a finding.
 ///
 /// # Errors
 /// [`Error`]: there is no bundle, reading it failed, or this program did.

@@ -61,7 +61,8 @@ impl BundleSink {
         Self { writer, logs, witness, waiting: VecDeque::new() }
     }
 
-    /// Writes the checkpoints whose records are here. The records reach the disk first: no checkpoint stands there without them.
+    /// Writes the checkpoints whose records are here. The records reach the disk first: no checkpoint stands there
+    /// without them.
     fn write_checkpoints(&mut self) -> Result<(), SinkError> {
         let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some(next) = self.waiting.pop_front_if(|next| logs.hold(&next.sizes)) {

@@ -1,13 +1,13 @@
-//! A campaign of random changes to bundles in memory: neither `verify` nor `check` affirms one, and nothing panics. A table tells what
-//! became of each kind of change, a histogram which check refused first.
+//! A campaign of random changes to bundles in memory: neither `verify` nor `check` affirms one, and nothing panics. A
+//! table tells what became of each kind of change, a histogram which check refused first.
 //!
-//! `PORTCULLIS_LONG=1` makes 1,000,000 changes, otherwise a few thousand are made; `PORTCULLIS_MUTATIONS` sets another number, and
-//! `PORTCULLIS_SEED` another seed. The changes are cut into shards, each with a seed of its own, so that the result does not depend on the
-//! number of threads or on timing. Progress is printed on standard error.
+//! `PORTCULLIS_LONG=1` makes 1,000,000 changes, otherwise a few thousand are made; `PORTCULLIS_MUTATIONS` sets another
+//! number, and `PORTCULLIS_SEED` another seed. The changes are cut into shards, each with a seed of its own, so that
+//! the result does not depend on the number of threads or on timing. Progress is printed on standard error.
 //!
-//! `verify` reads every bundle. `check` is `verify` and a replay, and its verdict is the worse of the two: it cannot affirm what `verify`
-//! contradicts. So `check` runs on every bundle that `verify` does not contradict, and on one in [`SAMPLE`] of the others, where
-//! the replay must not panic.
+//! `verify` reads every bundle. `check` is `verify` and a replay, and its verdict is the worse of the two: it cannot
+//! affirm what `verify` contradicts. So `check` runs on every bundle that `verify` does not contradict, and on one in
+//! [`SAMPLE`] of the others, where the replay must not panic.
 #![cfg(test)]
 
 use portcullis_test_support::random::Random;
@@ -257,8 +257,8 @@ fn receipts(files: &MemoryFiles) -> Vec<String> {
 /// What the files of a bundle say, without what is for people only: JSON has many forms for one content.
 type Meaning = BTreeMap<String, Vec<u8>>;
 
-/// What a bundle says to a verifier, and to a replay too where `replayed`; `None` where a line cannot be read. Receipts are their readers';
-/// a bundle may leave out any, so that only those that are none of the `honest` ones count.
+/// What a bundle says to a verifier, and to a replay too where `replayed`; `None` where a line cannot be read. Receipts
+/// are their readers'; a bundle may leave out any, so that only those that are none of the `honest` ones count.
 fn meaning(files: &MemoryFiles, honest: &[String], replayed: bool) -> Option<Meaning> {
     let mut meaning = files.0.clone();
     let kinds = [bundle::STREAMS, bundle::INPUTS, bundle::SPANS, bundle::RECEIPTS];

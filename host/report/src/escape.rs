@@ -18,8 +18,9 @@ pub fn printable(text: &str) -> String {
     text.chars().map(|c| if is_unseen(c) { '\u{fffd}' } else { c }).collect()
 }
 
-/// JSON with U+007F to U+009F as `\u00xx`. RFC 8259 lets them stand in a string as they are, but terminals take them for commands, as they
-/// do the characters below U+0020. They stand nowhere but in strings, so that the JSON says the same as before.
+/// JSON with U+007F to U+009F as `\u00xx`. RFC 8259 lets them stand in a string as they are, but terminals take them
+/// for commands, as they do the characters below U+0020. They stand nowhere but in strings, so that the JSON says the
+/// same as before.
 #[must_use]
 pub fn json(json: String) -> String {
     let controls = |c: char| ('\u{7f}'..='\u{9f}').contains(&c);
@@ -37,7 +38,8 @@ pub fn json(json: String) -> String {
     escaped
 }
 
-/// Text in HTML, with a visible mark such as `⟨U+202E⟩` for every character that is not seen; line ends and tabs stand as they are.
+/// Text in HTML, with a visible mark such as `⟨U+202E⟩` for every character that is not seen; line ends and tabs stand
+/// as they are.
 #[derive(Clone, Copy, Debug)]
 pub struct Text<'a>(pub &'a str);
 

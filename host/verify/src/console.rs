@@ -3,7 +3,8 @@
 //! The result of a command decides its exit code. Whatever happens to stdout or stderr never turns another code into 0:
 //!
 //! - A closed pipe is quiet. The command runs to its end, its further output is dropped, and its code stays.
-//! - Any other failure to write, such as a full disk, is reported on stderr. It turns code 0 into 1 and leaves every other code.
+//! - Any other failure to write, such as a full disk, is reported on stderr. It turns code 0 into 1 and leaves every
+//!   other code.
 //! - A failure to write to stderr is ignored.
 
 use portcullis_report::escape::{self, printable};
@@ -83,8 +84,8 @@ pub fn warn(text: impl Display) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// An error with its causes, printable in a terminal: names in it can come from a hostile bundle. A cause whose words stand in the text
-/// already is left out.
+/// An error with its causes, printable in a terminal: names in it can come from a hostile bundle. A cause whose words
+/// stand in the text already is left out.
 #[must_use]
 pub fn describe(error: &anyhow::Error) -> String {
     let mut text = String::new();

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 /// Check the evidence of a Portcullis card, offline
 ///
-/// Exit codes: 0 affirmed, 5 warned (something is missing or could not be checked), 10 simulated, 3 contradicted or no bundle,
-/// 1 an operational error, 2 usage.
+/// Exit codes: 0 affirmed, 5 warned (something is missing or could not be checked), 10 simulated, 3 contradicted or no
+/// bundle, 1 an operational error, 2 usage.
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Cli {

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 /// Whom to believe.
 #[derive(Debug, Args)]
 pub struct TrustArgs {
-    /// Folder with roots/*.pem, issuers/*.pub, approvers/*.pub, withholders/*.pub, witnesses/*.pub, revoked.txt, and sim-roots/*.pem
+    /// Folder with roots/*.pem, issuers/*.pub, approvers/*.pub, withholders/*.pub, witnesses/*.pub, revoked.txt, and
+    /// sim-roots/*.pem
     #[arg(long, value_name = "DIR")]
     trust: PathBuf,
     /// Check simulated evidence like any other; the exit code is then 10, never 0

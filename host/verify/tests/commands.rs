@@ -160,7 +160,8 @@ fn series() {
     assert_code(&scene.run("verify-series", &[text(&series)]), 1);
 }
 
-/// A missing bundle was 1 and an empty folder 3; a file of the Finder was 3, the code of contradicted evidence, without a remedy.
+/// A missing bundle was 1 and an empty folder 3; a file of the Finder was 3, the code of contradicted evidence, without
+/// a remedy.
 #[test]
 fn what_holds_no_bundle_is_named() {
     let scene = Scene::new();

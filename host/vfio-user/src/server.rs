@@ -49,7 +49,8 @@ pub trait Device {
     /// # Errors
     /// Why not.
     fn map(&mut self, map: DmaRange, file: Option<OwnedFd>) -> Result<(), Errno>;
-    /// Takes everything between two addresses away; both may be anything. When this returns, the device reaches it no more.
+    /// Takes everything between two addresses away; both may be anything. When this returns, the device reaches it no
+    /// more.
     ///
     /// # Errors
     /// Why not.
@@ -109,8 +110,8 @@ impl Connection {
         Self { channel, agreed: false }
     }
 
-    /// Receives one request and answers it. The whole message must come within the channel's deadline, so this is called when the
-    /// socket has something to read.
+    /// Receives one request and answers it. The whole message must come within the channel's deadline, so this is
+    /// called when the socket has something to read.
     ///
     /// # Errors
     /// [`ServeError`]: the connection is over.

@@ -1,7 +1,7 @@
 //! Memory that two parties touch at the same time, as words of 8 bytes.
 //!
-//! Every access is an atomic word: loads acquire, stores release, in ascending order. So a reader that finds a later word new finds what
-//! was written before it, across processes as within one.
+//! Every access is an atomic word: loads acquire, stores release, in ascending order. So a reader that finds a later
+//! word new finds what was written before it, across processes as within one.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -26,8 +26,8 @@ pub fn read(words: &[AtomicU64], offset: usize, into: &mut [u8]) -> bool {
     true
 }
 
-/// Copies `from` to the bytes from `offset` on; false, with a part written, when they leave the words. Not atomic over more than one
-/// aligned word.
+/// Copies `from` to the bytes from `offset` on; false, with a part written, when they leave the words. Not atomic over
+/// more than one aligned word.
 #[must_use]
 pub fn write(words: &[AtomicU64], offset: usize, from: &[u8]) -> bool {
     let mut at = offset;

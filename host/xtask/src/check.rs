@@ -1,6 +1,7 @@
 //! The inner loop: format, clippy and the unit tests of what changed, and of what depends on it.
 //!
-//! Everything is built with the features that the whole workspace asks for, so that a check builds nothing that CI or a test would not.
+//! Everything is built with the features that the whole workspace asks for, so that a check builds nothing that CI or a
+//! test would not.
 
 use anyhow::{Context, Result};
 use portcullis_tools::cargo_test;

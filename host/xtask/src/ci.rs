@@ -1,7 +1,8 @@
 //! What CI runs, from nothing: everything but the long runs.
 //!
-//! Two tracks run side by side: what cargo builds and tests, and what needs only the pinned tools (lint and proofs of the RTL, benches of
-//! the shells). The second has a low priority and fills the processors while the first waits for one long compilation or test.
+//! Two tracks run side by side: what cargo builds and tests, and what needs only the pinned tools (lint and proofs of
+//! the RTL, benches of the shells). The second has a low priority and fills the processors while the first waits for
+//! one long compilation or test.
 
 use crate::{claims, formal, independent, lint, look};
 use anyhow::{Result, ensure};

@@ -9,8 +9,8 @@ const WIDTH: usize = 100;
 /// Folders of files that other tools write.
 const GENERATED: &str = "gen";
 
-/// Checks every file of rtl: at most 100 columns of ASCII, generate blocks `g_…`, and in the design ports in columns and each assertion by
-/// the macro with a message.
+/// Checks every file of rtl: at most 100 columns of ASCII, generate blocks `g_…`, and in the design ports in columns
+/// and each assertion by the macro with a message.
 pub(crate) fn run() -> Result<()> {
     let mut files = Vec::new();
     collect(Path::new("rtl"), &mut files)?;

@@ -1,6 +1,7 @@
 //! Generated files: the layout in three languages; the register block, its Rust accessors and its docs; word tables.
 //!
-//! Everything is made in a scratch folder first. `gen` then copies it into the tree, `gen --check` compares and says what differs.
+//! Everything is made in a scratch folder first. `gen` then copies it into the tree, `gen --check` compares and says
+//! what differs.
 
 use crate::{layout, lexicon, manifest, registers};
 use anyhow::{Context, Result, bail, ensure};
@@ -61,8 +62,9 @@ pub(crate) fn run(check: bool) -> Result<()> {
     Ok(())
 }
 
-/// The pages that say what the programs are: the tables of reason codes and the manual. `xtask` must build where generated Rust does not,
-/// so that tests make them. The test of the manual needs the whole program: a check leaves it to the other tests.
+/// The pages that say what the programs are: the tables of reason codes and the manual. `xtask` must build where
+/// generated Rust does not, so that tests make them. The test of the manual needs the whole program: a check leaves it
+/// to the other tests.
 fn pages(check: bool) -> Result<()> {
     let mut cargo = Command::new("cargo");
     cargo.args(["test", "--quiet", "--workspace", "--locked", "--test", "reasons"]);
@@ -93,7 +95,8 @@ fn make(scratch: &Path) -> Result<()> {
         tool::capture(python_tool("peakrdl")?.arg(exporter).arg(REGISTERS).arg("-o").arg(out).args(flags))?;
         Ok(())
     };
-    // A register behind the read multiplexer: a read takes a clock more, and the multiplexer is no longer the card's longest path.
+    // A register behind the read multiplexer: a read takes a clock more, and the multiplexer is no longer the card's
+    // longest path.
     let block = ["--cpuif", "passthrough", "--default-reset", "rst", "--rt-read-response", "--rt-read-fanin"];
     peakrdl("regblock", "rtl/csr/gen", &block)?;
     // A lane's registers are a block that the card has once for each lane.
@@ -123,9 +126,9 @@ fn make(scratch: &Path) -> Result<()> {
     tool::run(Command::new("rustfmt").args(["--edition", "2024", "--config-path", "rustfmt.toml"]).args(rust))
 }
 
-/// Lets the read multiplexer of the card's register block take the address as the port gives it. PeakRDL keeps a copy for as long as an external
-/// block has not answered; the card's port holds the address until then (axil_port), and the choice between the two is a fifth of the
-/// longest path.
+/// Lets the read multiplexer of the card's register block take the address as the port gives it. PeakRDL keeps a copy
+/// for as long as an external block has not answered; the card's port holds the address until then (axil_port), and the
+/// choice between the two is a fifth of the longest path.
 fn address_from_the_port(block: &Path) -> Result<()> {
     const CHOICE: &str = "assign rd_mux_addr = decoded_req ? decoded_addr : pending_rd_addr;";
     let text = fs::read_to_string(block)?;

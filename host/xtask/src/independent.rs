@@ -1,5 +1,5 @@
-//! A verifier that shares no code with ours, written from docs/reference/formats: on the demo's bundle, on changes of it, on the golden
-//! bundles and on the test vectors.
+//! A verifier that shares no code with ours, written from docs/reference/formats: on the demo's bundle, on changes of
+//! it, on the golden bundles and on the test vectors.
 
 use anyhow::{Context, Result, ensure};
 use portcullis_tools::demo;

@@ -1,5 +1,5 @@
-//! Style of both halves of the tree: the software (format, clippy, the build without the simulated card, licences) and the hardware
-//! (Verilator lint, the card's parameter guards, the shells' benches).
+//! Style of both halves of the tree: the software (format, clippy, the build without the simulated card, licences) and
+//! the hardware (Verilator lint, the card's parameter guards, the shells' benches).
 
 use crate::{dialect, generate, guards, shells};
 use anyhow::{Context, Result, ensure};
@@ -62,7 +62,8 @@ pub(crate) fn software(tally: &mut Tally) {
     tally.check("no-default-features", tool::run(cargo().args(bare).args(without)));
 }
 
-/// Lints the card, with one lane and with eight, the signer's bench top and both shells with assertions on; waivers stand in rtl/lint.vlt.
+/// Lints the card, with one lane and with eight, the signer's bench top and both shells with assertions on; waivers
+/// stand in rtl/lint.vlt.
 fn rtl() -> Result<()> {
     let card = vec!["rtl/portcullis.f"];
     let mut tops = vec![
@@ -105,7 +106,8 @@ fn permitted(expression: &str) -> bool {
     let expression = expression.replace('/', " OR ");
     let flat: String = expression.chars().filter(|c| !"()".contains(*c)).collect();
     if expression.contains('(') {
-        // `(A OR B) AND C`: with parentheses every alternative must be permitted, which is stricter than SPDX and enough here.
+        // `(A OR B) AND C`: with parentheses every alternative must be permitted, which is stricter than SPDX and
+        // enough here.
         let names = flat.split(" AND ").flat_map(|p| p.split(" OR "));
         return names.map(str::trim).all(|l| LICENCES.contains(&l) || l == "LGPL-2.1-or-later") && flat.contains("MIT");
     }

@@ -39,8 +39,8 @@ struct Args {
 enum Task {
     /// Install the project-local tools into .venv and build the `portcullis` binary.
     Setup,
-    /// Install a model server with a small model, and official clients, into target/clients: for docs/tutorial-model-server.md and its
-    /// tests, which do so by themselves.
+    /// Install a model server with a small model, and official clients, into target/clients: for
+    /// docs/tutorial-model-server.md and its tests, which do so by themselves.
     Clients,
     /// Make the generated files from their sources.
     Gen {
@@ -52,8 +52,8 @@ enum Task {
     Lint,
     /// Fail where files of a crate use each other in a circle. `lint` does so too.
     Modules(Words),
-    /// The bench of each shell: a whole card behind the pins of F2 and Alveo. `lint` runs them too: two minutes to build where a source
-    /// changed, else ten seconds.
+    /// The bench of each shell: a whole card behind the pins of F2 and Alveo. `lint` runs them too: two minutes to
+    /// build where a source changed, else ten seconds.
     Shells {
         /// Only the shells whose name contains this.
         filter: Option<String>,
@@ -86,8 +86,8 @@ enum Task {
     Bench(Words),
     /// Synthesise one lane with Yosys and write docs/area.md.
     Area(Words),
-    /// Place and route parts of the card on an ECP5 and write docs/timing.md; fails where one is too slow. Takes two hours on two
-    /// cores; modules that did not change since are not routed again.
+    /// Place and route parts of the card on an ECP5 and write docs/timing.md; fails where one is too slow. Takes two
+    /// hours on two cores; modules that did not change since are not routed again.
     Timing(Words),
     /// Check docs/claims.toml against the code and the tests.
     Claims,
@@ -99,8 +99,8 @@ enum Task {
     Vm(Words),
     /// Judge a few real sentences on the simulated card.
     Demo,
-    /// Make the golden bundle of this release, its line in the list of releases and the test vectors anew: before a release, once
-    /// every format is as it shall be.
+    /// Make the golden bundle of this release, its line in the list of releases and the test vectors anew: before a
+    /// release, once every format is as it shall be.
     Golden,
     /// What CI runs.
     Ci,

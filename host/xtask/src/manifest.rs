@@ -1,11 +1,12 @@
-//! The part of a bitstream's manifest that names its sources: bitstreams/*/manifest.toml. `portcullis bitstream seal` adds what was built.
+//! The part of a bitstream's manifest that names its sources: bitstreams/*/manifest.toml. `portcullis bitstream seal`
+//! adds what was built.
 
 use anyhow::Result;
 use base16ct::lower::encode_string;
 use portcullis_bitstream::{LAYOUT, REGISTERS, Sources};
 
-/// Targets, and the files beside the card's sources that a build of them takes. The key package is not among them: it is told apart by
-/// the kind of key.
+/// Targets, and the files beside the card's sources that a build of them takes. The key package is not among them: it
+/// is told apart by the kind of key.
 pub(crate) const TARGETS: [(&str, &[&str]); 4] = [
     (
         "aws_f2",

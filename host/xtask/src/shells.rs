@@ -1,5 +1,5 @@
-//! The shells' benches: a whole card behind the pins of a shell, with stand-ins for what is the vendor's; each run by several relations
-//! of the two clocks and by seeds of the bus.
+//! The shells' benches: a whole card behind the pins of a shell, with stand-ins for what is the vendor's; each run by
+//! several relations of the two clocks and by seeds of the bus.
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use portcullis_tools::tally::Tally;
@@ -31,8 +31,8 @@ pub(crate) const SHELLS: [Shell; 2] = [
     },
 ];
 const BENCH: &str = "rtl/shells/tb";
-/// Half periods of the card's clock, in units of which the bus's has 8, from a random phase on: faster, uneven, equal to the division that the
-/// shells make, and slow. First the shells' own division.
+/// Half periods of the card's clock, in units of which the bus's has 8, from a random phase on: faster, uneven, equal
+/// to the division that the shells make, and slow. First the shells' own division.
 const CLOCKS: [Option<u32>; 5] = [None, Some(5), Some(11), Some(16), Some(30)];
 /// A bench runs for under a second; one that hangs is a failure.
 const PATIENCE: Duration = Duration::from_secs(120);

@@ -1,5 +1,5 @@
-//! Bench of the card's hash core, key derivation and signer (`rtl/hash`, `rtl/attest`): each model is the same top, Verilated with
-//! other parameters, and every call returns what the RTL computed and how many clocks it took.
+//! Bench of the card's hash core, key derivation and signer (`rtl/hash`, `rtl/attest`): each model is the same top,
+//! Verilated with other parameters, and every call returns what the RTL computed and how many clocks it took.
 //!
 //! Byte strings are in the standards' order. A failed assertion of the RTL is an error of the call in which it failed
 //! and of every one after it.

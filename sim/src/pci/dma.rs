@@ -88,7 +88,8 @@ impl DmaTable {
         Ok((part, rights, id))
     }
 
-    /// Takes every range between two addresses away. A range that reaches out of them is refused, and nothing is done then.
+    /// Takes every range between two addresses away. A range that reaches out of them is refused, and nothing is done
+    /// then.
     pub(super) fn unmap(&mut self, sim: &mut Sim, from: u128, to: u128) -> Result<(), Errno> {
         let Ok(first) = u64::try_from(from) else { return Ok(()) };
         let last = u64::try_from(to.saturating_sub(1)).unwrap_or(u64::MAX);

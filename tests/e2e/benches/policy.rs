@@ -2,9 +2,10 @@
 //! same run; the ratios are printed at the end.
 //!
 //! Two images: the PII policy with a request that passes and one for each rule, judged in turn; and 256 rows of which
-//! each constrains every column and is missed in the last one only, so that nothing can be decided early: the descriptor
-//! is met by the last row alone. Requests for Cedar and Rego are made beforehand, so their side of the comparison is
-//! evaluation only, and before anything is timed all three must give each request the answer written here.
+//! each constrains every column and is missed in the last one only, so that nothing can be decided early: the
+//! descriptor is met by the last row alone. Requests for Cedar and Rego are made beforehand, so their side of the
+//! comparison is evaluation only, and before anything is timed all three must give each request the answer written
+//! here.
 //!
 //! The table takes its own medians rather than reading criterion's files, which an earlier run may have written.
 

@@ -17,7 +17,8 @@ pub fn in_context(entry: Descriptor, header: &ImageHeader, number: u64) -> Descr
     Descriptor { domain, audience, register, epistemic: random.below(3) as u8, ..entry }
 }
 
-/// A GATE that a card with this header does not refuse, in the one context that all of them have; no place and no CRC yet.
+/// A GATE that a card with this header does not refuse, in the one context that all of them have; no place and no CRC
+/// yet.
 pub fn gate(random: &mut Random, header: &ImageHeader) -> Descriptor {
     let temporal = random.below(header.temporal.get().count_ones() as usize) as u8;
     let mut fraction = || U16::new(*random.pick(&SCALARS[..11]));
@@ -68,8 +69,8 @@ pub fn placed(entry: Descriptor, slot: u16, sequence: u32) -> Descriptor {
     Descriptor { slot: U16::new(slot), sequence: U32::new(sequence), ..entry }.sealed()
 }
 
-/// The entry with something wrong, most often a single field and the CRC right for it. It may still be acceptable: what it
-/// is, the card's rules say.
+/// The entry with something wrong, most often a single field and the CRC right for it. It may still be acceptable: what
+/// it is, the card's rules say.
 pub fn break_entry(random: &mut Random, entry: &Descriptor) -> Descriptor {
     let mut bytes: [u8; Descriptor::BYTES] = entry.as_bytes().try_into().unwrap();
     match random.below(8) {

@@ -33,8 +33,8 @@ macro_rules! on_both {
 }
 pub(crate) use on_both;
 
-/// Makes each named function, generic over the card, a test of the model with 2, 4 and 8 lanes, and of the simulated card with more
-/// than one.
+/// Makes each named function, generic over the card, a test of the model with 2, 4 and 8 lanes, and of the simulated
+/// card with more than one.
 macro_rules! on_lanes {
     ($($name:ident),* $(,)?) => {
         mod two_lanes {
@@ -59,7 +59,8 @@ macro_rules! on_lanes {
 }
 pub(crate) use on_lanes;
 
-/// [`on_both`], and a test of the card behind a socket, and of one behind a kernel's VFIO, which `cargo xtask vm` runs in its machine.
+/// [`on_both`], and a test of the card behind a socket, and of one behind a kernel's VFIO, which `cargo xtask vm` runs
+/// in its machine.
 macro_rules! on_all {
     ($($name:ident),* $(,)?) => {
         $crate::card_support::on_both!($($name),*);

@@ -1,8 +1,9 @@
-//! An engine behind HTTP that answers with recorded steps, well or with a fault: `/v1/completions` and llama.cpp's `/completion`.
+//! An engine behind HTTP that answers with recorded steps, well or with a fault: `/v1/completions` and llama.cpp's
+//! `/completion`.
 //!
-//! Steps are lines, each a JSON list of alternatives: `["text", {"text", "logprobs": [-0.1]}]`. The first prompt gets the first step, a
-//! prompt that was seen before gets its step again, and the seed chooses the alternative. Log-probabilities are those of the text's words,
-//! the last of what is left of it.
+//! Steps are lines, each a JSON list of alternatives: `["text", {"text", "logprobs": [-0.1]}]`. The first prompt gets
+//! the first step, a prompt that was seen before gets its step again, and the seed chooses the alternative.
+//! Log-probabilities are those of the text's words, the last of what is left of it.
 
 use serde_json::{Value, json};
 use std::io::{self, BufRead, BufReader, Read, Write};

@@ -1,5 +1,6 @@
-//! A session whose records come of real texts under a real policy, framed as a card of the test's own authority would have written it: the
-//! bundle of it verifies and replays without a reservation. The card's key is in software, and the authority is trusted by the test alone.
+//! A session whose records come of real texts under a real policy, framed as a card of the test's own authority would
+//! have written it: the bundle of it verifies and replays without a reservation. The card's key is in software, and the
+//! authority is trusted by the test alone.
 
 use crate::world::{Card, Parts, World, sha};
 use portcullis_card::transport::model::ModelCard;
@@ -124,7 +125,8 @@ fn govern(policies: &Policies, anchors: &Anchors, lanes: u8) -> Governed {
     Governed { lanes: logs, events }
 }
 
-/// The session of a card of `lanes` lanes: two checkpoints, an entry that is refused and a NOTE beside the governed ones.
+/// The session of a card of `lanes` lanes: two checkpoints, an entry that is refused and a NOTE beside the governed
+/// ones.
 pub fn session(world: &World, card: &Rc<Card>, lanes: u8) -> Parts {
     session_in(world, card, lanes, None)
 }

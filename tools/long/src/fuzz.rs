@@ -1,4 +1,5 @@
-//! Coverage-guided fuzzing of every parser of hostile bytes, target after target. Outside CI, which reads the kept corpus again.
+//! Coverage-guided fuzzing of every parser of hostile bytes, target after target. Outside CI, which reads the kept
+//! corpus again.
 
 use anyhow::{Context, Result, anyhow, ensure};
 use portcullis_tools::tool::{self, capture, cargo, path_with, say};
@@ -17,7 +18,8 @@ const MAX_LENGTH: &str = "-max_len=65536";
 const KEPT_INPUT: u64 = 2 << 10;
 const KEPT_TARGET: u64 = 16 << 10;
 
-/// Fuzzes the targets whose name contains `filter`, each for `seconds`; with `keep` the minimised corpus replaces the kept one.
+/// Fuzzes the targets whose name contains `filter`, each for `seconds`; with `keep` the minimised corpus replaces the
+/// kept one.
 pub(crate) fn run(filter: Option<&str>, seconds: u32, keep: bool) -> Result<()> {
     let targets = targets(filter)?;
     ensure!(!targets.is_empty(), "no target has `{}` in its name", filter.unwrap_or_default());
@@ -61,7 +63,8 @@ fn bin() -> PathBuf {
     Path::new(WORK).join("tools/bin")
 }
 
-/// `cargo fuzz` on the stable toolchain: coverage without a sanitizer, which needs none of the compiler's unstable flags.
+/// `cargo fuzz` on the stable toolchain: coverage without a sanitizer, which needs none of the compiler's unstable
+/// flags.
 fn fuzz(command: &[&str]) -> Result<Command> {
     let mut run = Command::new("cargo-fuzz");
     run.env("PATH", path_with(&tool::root()?.join(bin()))?).arg("fuzz").args(command.first());
@@ -108,7 +111,8 @@ fn unpack(target: &str) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Replaces the kept corpus by a small one that covers as much as everything found: libFuzzer takes the smallest inputs first.
+/// Replaces the kept corpus by a small one that covers as much as everything found: libFuzzer takes the smallest inputs
+/// first.
 fn minimise(target: &str, found: &str, seeds: &str, kept: &Path) -> Result<()> {
     let merged = PathBuf::from(format!("{WORK}/merged/{target}"));
     if merged.exists() {

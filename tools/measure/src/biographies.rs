@@ -1,5 +1,5 @@
-//! FActScore's labelled biographies (google-deepmind/long-form-factuality): sentences with atomic facts labelled S (supported), NS (not
-//! supported) or IR (irrelevant).
+//! FActScore's labelled biographies (google-deepmind/long-form-factuality): sentences with atomic facts labelled S
+//! (supported), NS (not supported) or IR (irrelevant).
 
 use crate::judged::{rows, text_of};
 use anyhow::{Context, Result, ensure};

@@ -1,5 +1,6 @@
-//! Written forms of values and phrases (`bypass.jsonl`), look-alikes (`lookalikes.jsonl`), random harmless texts (`random.py`) and cuts of
-//! values into two candidates, of a folder with the shape of `tests/cases/bytes`: judged in this process on the model of the card.
+//! Written forms of values and phrases (`bypass.jsonl`), look-alikes (`lookalikes.jsonl`), random harmless texts
+//! (`random.py`) and cuts of values into two candidates, of a folder with the shape of `tests/cases/bytes`: judged in
+//! this process on the model of the card.
 
 use crate::judged::{Leaf, Policy, rows, share, text_of};
 use anyhow::{Context, Result};
@@ -76,7 +77,8 @@ fn written_forms(folder: &Path, rows: &[Value], list: bool) -> Result<()> {
     Ok(())
 }
 
-/// How many harmless texts lose a byte, for each group; texts that hold a citation, or of which the policy says so, apart.
+/// How many harmless texts lose a byte, for each group; texts that hold a citation, or of which the policy says so,
+/// apart.
 fn touched(folder: &Path, what: &str, key: &str, rows: &[Value], list: bool) -> Result<()> {
     say(&format!("judging {} {what}", rows.len()));
     let judged = judge(folder, rows, Release::Span, |row| Ok(whole(row)))?;

@@ -1,5 +1,5 @@
-//! Spliced drift: sentences of biography B stand after those of A. The store holds the supported facts of both, so that it is not the
-//! closed world alone that stops B.
+//! Spliced drift: sentences of biography B stand after those of A. The store holds the supported facts of both, so that
+//! it is not the closed world alone that stops B.
 //!
 //! - *delay*: sentences of B up to and with the first at which the stream ends, or of which something is refused.
 //! - *false halt*: an unspliced biography whose stream is ended by drift.
@@ -17,7 +17,8 @@ pub(crate) fn run(folder: &Path) -> Result<()> {
     })
 }
 
-/// The tables of each model. `judge` says what becomes of `{"id", "text", "intent"}` lines, with a store of these biographies.
+/// The tables of each model. `judge` says what becomes of `{"id", "text", "intent"}` lines, with a store of these
+/// biographies.
 pub(crate) fn tables(
     models: &[(String, Vec<Biography>)],
     judge: impl Fn(&str, &[Biography], &[Value]) -> Result<BTreeMap<String, Judged>>,

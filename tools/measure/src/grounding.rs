@@ -2,8 +2,10 @@
 //!
 //! - *admitted*: nothing of the sentence was refused or split.
 //! - *rejected*: no word of it was released but the person's name and words that say nothing by themselves.
-//! - *parted* (mixed sentences): something that only supported facts say was released, and no word that only unsupported facts say.
-//! - *swapped*: dates, places and numbers of a supported sentence are another person's; refused when none of them was released.
+//! - *parted* (mixed sentences): something that only supported facts say was released, and no word that only
+//!   unsupported facts say.
+//! - *swapped*: dates, places and numbers of a supported sentence are another person's; refused when none of them was
+//!   released.
 
 use crate::biographies::{Biography, Kind, Sentence, intent, read, store};
 use crate::judged::{Judged, cues, govern, share};
@@ -65,7 +67,8 @@ pub(crate) fn cases(biographies: &[Biography]) -> Vec<Case<'_>> {
     cases
 }
 
-/// How many sentences are judged right, of how many: supported, unsupported and mixed ones. And what became of the others.
+/// How many sentences are judged right, of how many: supported, unsupported and mixed ones. And what became of the
+/// others.
 pub(crate) type Rates = ([(usize, usize); 3], [Vec<String>; 3]);
 
 /// Counts the sentences that are judged right.

@@ -1,5 +1,5 @@
-//! What becomes of labelled texts: what the program itself prints of them on the simulated card, or what a policy makes of them in this
-//! process on the model of the card.
+//! What becomes of labelled texts: what the program itself prints of them on the simulated card, or what a policy makes
+//! of them in this process on the model of the card.
 
 use anyhow::{Context, Result};
 use portcullis_card::{CardChoice, Session, SessionConfig, SessionError};

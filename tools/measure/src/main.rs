@@ -1,4 +1,5 @@
-//! `cargo xtask measure` and `cargo xtask bench`: policies on labelled data that the user has, and the speed of the parts.
+//! `cargo xtask measure` and `cargo xtask bench`: policies on labelled data that the user has, and the speed of the
+//! parts.
 
 #![allow(clippy::indexing_slicing, reason = "only serde_json values are indexed, and a missing key of theirs is null")]
 
@@ -32,7 +33,8 @@ enum Task {
 /// What is measured.
 #[derive(Subcommand)]
 enum Measure {
-    /// Recall and precision of the policy `pii` on `{"id", "text", "label", "spans": [{"type", "start", "end"}]}` lines.
+    /// Recall and precision of the policy `pii` on `{"id", "text", "label", "spans": [{"type", "start", "end"}]}`
+    /// lines.
     Pii {
         /// The labelled file.
         data: PathBuf,
@@ -40,18 +42,20 @@ enum Measure {
         #[arg(long, default_value = "policies/pii")]
         policy: PathBuf,
     },
-    /// Closed-world grounding of the policy `biography` on FActScore's labelled biographies (`factscore_*.jsonl` of a folder).
+    /// Closed-world grounding of the policy `biography` on FActScore's labelled biographies (`factscore_*.jsonl` of a
+    /// folder).
     Grounding {
         /// The folder.
         data: PathBuf,
     },
-    /// Recall and false positives of the pre-execution filter on the labelled sets of a folder, and on long harmless text.
+    /// Recall and false positives of the pre-execution filter on the labelled sets of a folder, and on long harmless
+    /// text.
     Prefilter {
         /// The folder, with `*.jsonl` in it or in `prompts` and `outputs` below it.
         data: PathBuf,
     },
-    /// Written forms of values and phrases, look-alikes, random harmless texts, and cuts of values, in a folder with the shape of
-    /// `tests/cases/bytes`, on the model of the card.
+    /// Written forms of values and phrases, look-alikes, random harmless texts, and cuts of values, in a folder with
+    /// the shape of `tests/cases/bytes`, on the model of the card.
     Bytes {
         /// The folder.
         #[arg(default_value = "tests/cases/bytes")]
@@ -60,20 +64,20 @@ enum Measure {
         #[arg(long)]
         list: bool,
     },
-    /// Whether texts that come in chunks are read as whole texts are, how long their bytes wait, and what that costs: the labelled sets of a
-    /// folder, under every shipped policy.
+    /// Whether texts that come in chunks are read as whole texts are, how long their bytes wait, and what that costs:
+    /// the labelled sets of a folder, under every shipped policy.
     Streaming {
         /// The folder, with `*.jsonl` in it or in `prompts` and `outputs` below it.
         data: PathBuf,
     },
-    /// What stages 2 and 3 make of hand-made cases, splits, ordinary answers, paraphrases, polarity and vocabulary, in a folder with the
-    /// shape of `tests/cases/meaning`, on the model of the card.
+    /// What stages 2 and 3 make of hand-made cases, splits, ordinary answers, paraphrases, polarity and vocabulary, in
+    /// a folder with the shape of `tests/cases/meaning`, on the model of the card.
     Meaning {
         /// The folder.
         #[arg(default_value = "tests/cases/meaning")]
         cases: PathBuf,
-        /// Also false sentences, ordinary prose and drift, of FActScore's labelled biographies (`factscore_*.jsonl`) and of mails
-        /// (`bipia_emails.jsonl`) in this folder, or in `prompts` and `outputs` below it.
+        /// Also false sentences, ordinary prose and drift, of FActScore's labelled biographies (`factscore_*.jsonl`)
+        /// and of mails (`bipia_emails.jsonl`) in this folder, or in `prompts` and `outputs` below it.
         #[arg(long, value_name = "DIR")]
         data: Option<PathBuf>,
         /// Print each case that fails.

@@ -1,6 +1,8 @@
-//! Measures a policy on labelled text: `{"id", "text", "label", "spans": [{"type", "start", "end"}]}` a line, offsets in characters.
+//! Measures a policy on labelled text: `{"id", "text", "label", "spans": [{"type", "start", "end"}]}` a line, offsets
+//! in characters.
 //!
-//! Recall of a type: labelled spans of which no byte is in the output. Precision: refused leaf spans that overlap some label.
+//! Recall of a type: labelled spans of which no byte is in the output. Precision: refused leaf spans that overlap some
+//! label.
 
 use crate::judged::{number, text_of};
 use anyhow::{Context, Result};

@@ -1,4 +1,5 @@
-//! The pre-execution filter on labelled prompts, on long text joined from the harmless ones, and on the project's own cases.
+//! The pre-execution filter on labelled prompts, on long text joined from the harmless ones, and on the project's own
+//! cases.
 
 use crate::judged::{self, text_of};
 use anyhow::{Result, ensure};
@@ -42,8 +43,8 @@ struct Group {
     noticed: usize,
 }
 
-/// Judges `{"id", "profile", "group", "text", "expect"}` rows, each under its profile. `refuse` is above the threshold, `notice` is that
-/// tier, and `clear` executes.
+/// Judges `{"id", "profile", "group", "text", "expect"}` rows, each under its profile. `refuse` is above the threshold,
+/// `notice` is that tier, and `clear` executes.
 fn cases(file: &Path) -> Result<()> {
     let rows = judged::rows(file)?;
     let profiles: BTreeSet<String> = rows.iter().map(|r| text_of(&r["profile"])).collect();

@@ -1,4 +1,5 @@
-//! Texts that come in chunks, under every shipped policy: whether they are read as the whole text is, and how long their bytes wait.
+//! Texts that come in chunks, under every shipped policy: whether they are read as the whole text is, and how long
+//! their bytes wait.
 
 use crate::judged::rows;
 use anyhow::{Context, Result, bail};

@@ -1,4 +1,5 @@
-//! Reads the source files of a crate: which modules there are, what each defines and imports, and which paths it writes.
+//! Reads the source files of a crate: which modules there are, what each defines and imports, and which paths it
+//! writes.
 
 use anyhow::{Context, Result};
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
@@ -203,7 +204,8 @@ fn attribute(tokens: &[TokenTree], place: usize) -> Option<(&Group, usize)> {
     }
 }
 
-/// Whether an attribute keeps what follows out of every build but that of tests: `cfg(test)`, `cfg(all(test, …))`, `test`.
+/// Whether an attribute keeps what follows out of every build but that of tests: `cfg(test)`, `cfg(all(test, …))`,
+/// `test`.
 fn for_tests(attribute: &TokenStream) -> bool {
     let text: String = attribute.to_string().chars().filter(|c| !c.is_whitespace()).collect();
     text == "test" || text.starts_with("cfg(test") || text.starts_with("cfg(all(test")

@@ -8,7 +8,8 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Where proptest takes the seed of its cases from, and the seed: a commit passes or fails every time. The long runs draw new ones.
+/// Where proptest takes the seed of its cases from, and the seed: a commit passes or fails every time. The long runs
+/// draw new ones.
 const SEED: (&str, &str) = ("PROPTEST_RNG_SEED", "2026");
 
 /// Every test of the workspace.
@@ -67,7 +68,8 @@ pub struct Program {
     pub folder: PathBuf,
 }
 
-/// Builds the programs of tests of these names, as `cargo test` does, by a command that is cargo's. Two packages may have one of a name.
+/// Builds the programs of tests of these names, as `cargo test` does, by a command that is cargo's. Two packages may
+/// have one of a name.
 ///
 /// # Errors
 /// Something does not build, or there is no program of a name.

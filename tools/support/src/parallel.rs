@@ -3,7 +3,8 @@
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Does a task with every member of a list, on every core; what each gave, in the list's order. None is begun after one that fails.
+/// Does a task with every member of a list, on every core; what each gave, in the list's order. None is begun after one
+/// that fails.
 ///
 /// # Errors
 /// The first error of a task.

@@ -1,4 +1,5 @@
-//! What the machine lacks before anything is installed or built: programs with their Debian packages, and room on the disk.
+//! What the machine lacks before anything is installed or built: programs with their Debian packages, and room on the
+//! disk.
 
 use crate::tool::{VENV, capture, cargo, target_dir};
 use anyhow::{Result, bail};
@@ -60,7 +61,8 @@ const NEEDS: [Need; 9] = [
     },
 ];
 
-/// Checks everything and names all that is missing at once. A Python environment that works needs no modules to make one.
+/// Checks everything and names all that is missing at once. A Python environment that works needs no modules to make
+/// one.
 pub(crate) fn check(environment_works: bool) -> Result<()> {
     let mut problems = missing(&probe);
     if environment_works {

@@ -112,7 +112,8 @@ pub fn all() -> Result<Vec<Proof>> {
     Ok(proofs)
 }
 
-/// Where each SystemVerilog file stands, by its name without suffix. Designs are read in one flat folder, so names are unique.
+/// Where each SystemVerilog file stands, by its name without suffix. Designs are read in one flat folder, so names are
+/// unique.
 fn index(folder: &Path, sources: &mut BTreeMap<String, PathBuf>) -> Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
@@ -219,7 +220,8 @@ impl Proof {
 
 /// For each module of these folders, as `gate/sweep`, the proofs whose design holds logic of its file.
 ///
-/// Read from the designs that the last `cargo xtask formal` left: a module that is a black box, or below one, leaves no logic.
+/// Read from the designs that the last `cargo xtask formal` left: a module that is a black box, or below one, leaves no
+/// logic.
 pub fn modules_of(folders: &[&str]) -> Result<BTreeMap<String, BTreeSet<String>>> {
     let mut modules: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for folder in folders {

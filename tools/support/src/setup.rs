@@ -51,8 +51,8 @@ pub fn tools() -> Result<()> {
     environment.finish(BITWUZLA)
 }
 
-/// Makes, completes or repairs the environment of the gateway's clients: a model server with a small model, and official clients.
-/// Returns its folder. Several processes may ask at the same time.
+/// Makes, completes or repairs the environment of the gateway's clients: a model server with a small model, and
+/// official clients. Returns its folder. Several processes may ask at the same time.
 ///
 /// # Errors
 /// The folder cannot be written, or the packages cannot be installed.
@@ -61,8 +61,8 @@ pub fn clients() -> Result<PathBuf> {
     beside_the_build("clients", CLIENTS, what, "", |_| Ok(()))
 }
 
-/// The same for other clients that may stand before the gateway: LiteLLM, LangChain, LlamaIndex, and OpenAI's client for Node.js in the
-/// folder `node`.
+/// The same for other clients that may stand before the gateway: LiteLLM, LangChain, LlamaIndex, and OpenAI's client
+/// for Node.js in the folder `node`.
 ///
 /// # Errors
 /// The folder cannot be written, or the packages cannot be installed.

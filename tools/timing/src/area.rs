@@ -9,7 +9,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::time::Instant;
 
-/// What is synthesised on its own, each flattened: module, parameters, what it is. The parts of the whole come behind it, theirs behind them.
+/// What is synthesised on its own, each flattened: module, parameters, what it is. The parts of the whole come behind
+/// it, theirs behind them.
 const PARTS: [(&str, &str, &str); 14] = [
     ("portcullis_top", "", "The card: one lane, 256 policy rows, 64 entropy rows, one round of SHA-256 a clock"),
     ("card_csr", "", "— registers and table windows"),
@@ -28,7 +29,8 @@ const PARTS: [(&str, &str, &str); 14] = [
 ];
 /// The same at the simulated card's rounds, for the core alone: what a faster one would cost.
 const FAST: (&str, &str, &str) = ("sha256", "-G Rounds=16", "SHA-256 core, 16 rounds a clock (simulation)");
-/// Logic cells and 36-kbit block RAMs of the part on AWS F2 and of a U55C, for scale (AMD product tables: VU47P, XCU55C).
+/// Logic cells and 36-kbit block RAMs of the part on AWS F2 and of a U55C, for scale (AMD product tables: VU47P,
+/// XCU55C).
 const LUTS_VU47P: u64 = 1_303_680;
 
 /// Cells that Yosys counts after mapping.

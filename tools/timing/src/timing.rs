@@ -1,5 +1,5 @@
-//! Timing: routed Fmax of single modules on an ECP5 by nextpnr, written to docs/timing.md. A regression guard, not a claim about
-//! the parts of F2 or Alveo.
+//! Timing: routed Fmax of single modules on an ECP5 by nextpnr, written to docs/timing.md. A regression guard, not a
+//! claim about the parts of F2 or Alveo.
 
 use crate::yosys;
 use anyhow::{Context, Result, bail, ensure};
@@ -200,7 +200,8 @@ fn route(part: &Part) -> Result<Reached> {
     say(&format!("{module}: ports"));
     let ports = format!("{WORK}/{module}-ports.json");
     yosys::run(&format!("{read}; write_json {ports}"))?;
-    // What was routed from the same elaborated module by the same tools is not routed again: the whole takes an hour on two cores.
+    // What was routed from the same elaborated module by the same tools is not routed again: the whole takes an hour on
+    // two cores.
     let report = format!("{WORK}/{module}-report.json");
     let stamp = format!("{WORK}/{module}-routed");
     let options = part.router.options();
@@ -277,8 +278,8 @@ fn unrouted(log: &str) -> Result<Reached> {
     Ok(Reached { fmax: None, luts, flops, path })
 }
 
-/// A top with three pins: every input of the module comes from a shift register, every output goes into a register and from there
-/// into a rotating sum, so that nothing is known and nothing is lost.
+/// A top with three pins: every input of the module comes from a shift register, every output goes into a register and
+/// from there into a rotating sum, so that nothing is known and nothing is lost.
 fn wrap(module: &str, ports: &Value) -> Result<String> {
     let ports = ports.as_object().context("Yosys lists the ports")?;
     let (mut inputs, mut outputs, mut pins) = (0, 0, String::new());

@@ -94,7 +94,8 @@ fn card(guest: &Guest<'_>) -> Result<()> {
 
 /// The test programs with a module `vfio` (`on_all!` of tests/e2e/card_support).
 const SUITE: [&str; 4] = ["card_transport", "card_lifecycle", "card_entries", "card_hostile"];
-/// The tests of a device, which run on model, simulation and socket everywhere, on the Verilated card behind a guest's VFIO.
+/// The tests of a device, which run on model, simulation and socket everywhere, on the Verilated card behind a guest's
+/// VFIO.
 fn suite(tally: &mut Tally, guest: &Guest<'_>, title: &'static str, programs: &[&str]) {
     let result = (|| {
         let mut image = guest.image()?;

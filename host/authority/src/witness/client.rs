@@ -66,7 +66,8 @@ pub struct Client {
 }
 
 impl Client {
-    /// For the witness at `address`, whose key is `witness`; an exchange takes at most `time`, and as much again to connect.
+    /// For the witness at `address`, whose key is `witness`; an exchange takes at most `time`, and as much again to
+    /// connect.
     #[must_use]
     pub const fn new(address: SocketAddr, witness: WitnessKey, time: Duration) -> Self {
         Self { address, witness, time }

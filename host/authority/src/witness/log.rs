@@ -17,7 +17,8 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// Appends a leaf hash. Returns the inclusion proof of that leaf, its sibling first, and the new root (RFC 9162, 2.1).
+    /// Appends a leaf hash. Returns the inclusion proof of that leaf, its sibling first, and the new root (RFC 9162,
+    /// 2.1).
     pub(super) fn append(&mut self, leaf: Hash) -> (Vec<Hash>, Hash) {
         // The newest leaf is the rightmost at every level, so each peak is a left sibling on its way to the root.
         let path: Vec<Hash> = self.peaks.iter().rev().copied().collect();

@@ -8,8 +8,8 @@
 //!
 //! <the checkpoint's COSE message, binary, to the end>
 //! ```
-//! Each lane of the card has its `lane` line and its proof, lane 0 first.
-//! It differs from that page in what is posted: not a log's note but a card's signed checkpoint, which needs the ticket that it is under.
+//! Each lane of the card has its `lane` line and its proof, lane 0 first. It differs from that page in what is posted:
+//! not a log's note but a card's signed checkpoint, which needs the ticket that it is under.
 
 use base64ct::{Base64, Encoding};
 use portcullis_core::wire::LaneHead;
@@ -23,7 +23,8 @@ use super::Refusal;
 const MAX_PROOF: usize = 63;
 /// Most bytes of a lane's line beside its root: the name, two numbers, and what stands between them.
 const MAX_NUMBERS: usize = 48;
-/// Largest body in bytes: the largest ticket, and the largest proof of every lane in base64, the fixed lines, and the checkpoint.
+/// Largest body in bytes: the largest ticket, and the largest proof of every lane in base64, the fixed lines, and the
+/// checkpoint.
 pub const MAX_BODY: usize = ticket::MAX_BYTES.div_ceil(3) * 4
     + LANES_MAX as usize * ((MAX_PROOF + 1) * 45 + MAX_NUMBERS)
     + 128

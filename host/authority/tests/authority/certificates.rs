@@ -343,7 +343,8 @@ fn openssl_agrees() {
     assert!(text("chain.pem").contains("CA:TRUE, pathlen:0"));
     assert!(text("root.pem").contains("Certificate Sign"));
 
-    // The intermediate by path validation; the leaf's signature by itself, because releases before 3.5 do not know its key.
+    // The intermediate by path validation; the leaf's signature by itself, because releases before 3.5 do not know its
+    // key.
     let run = |args: &[&str]| openssl(dir.path(), args).status.success();
     let at = NOW.to_string();
     let verify = ["verify", "-attime", &at, "-x509_strict", "-CAfile"];

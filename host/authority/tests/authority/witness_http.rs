@@ -1,4 +1,5 @@
-//! The witness over HTTP: hostile requests, slow clients, a client that believes only its witness, and a server that is killed.
+//! The witness over HTTP: hostile requests, slow clients, a client that believes only its witness, and a server that is
+//! killed.
 
 use super::common::{Card, Session};
 use portcullis_authority::ca::Window;
@@ -289,7 +290,8 @@ fn the_client_believes_only_its_witness() {
     assert!(matches!(client.post(&post(&card, &ticket, &Session::open(&ticket, 1), 0)), Err(ClientError::Connect(..))));
 }
 
-/// Kills a serving process after each answer, for ten sessions' worth of checkpoints. What it answered is what it knows afterwards.
+/// Kills a serving process after each answer, for ten sessions' worth of checkpoints. What it answered is what it knows
+/// afterwards.
 #[test]
 fn a_killed_server_forgets_nothing_that_it_answered() {
     if let Some(path) = std::env::var_os(CHILD) {

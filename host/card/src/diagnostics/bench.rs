@@ -52,7 +52,8 @@ pub struct BenchReport {
     pub clocks: Option<u64>,
     /// Rows of the larger bank: the clocks that a sweep takes at one row a clock.
     pub rows: u16,
-    /// From the submission of an entry to the moment at which the driver has its answer, in nanoseconds, to three digits.
+    /// From the submission of an entry to the moment at which the driver has its answer, in nanoseconds, to three
+    /// digits.
     pub latency: Histogram<u64>,
 }
 
@@ -89,7 +90,8 @@ impl BenchReport {
         self.latency.value_at_quantile(share)
     }
 
-    /// Latencies in steps that double from 1 µs on: the upper end of each in nanoseconds, and how many answers it holds.
+    /// Latencies in steps that double from 1 µs on: the upper end of each in nanoseconds, and how many answers it
+    /// holds.
     #[must_use]
     pub fn latency_steps(&self) -> Vec<(u64, u64)> {
         let steps = self.latency.iter_log(1000, 2.0);

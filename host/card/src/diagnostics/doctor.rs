@@ -10,7 +10,8 @@ use crate::machine::pci::{Bdf, Function, Sysfs, VFIO_PCI};
 
 /// Memory that a session locks at most: its rings, with room.
 const LOCKED: u64 = 64 << 20;
-/// Huge pages that a session without an IOMMU takes at most: one for each ring of eight lanes, and those of the checkpoint ring.
+/// Huge pages that a session without an IOMMU takes at most: one for each ring of eight lanes, and those of the
+/// checkpoint ring.
 const HUGE_PAGES: u64 = 32;
 
 /// One thing that was looked at.

@@ -103,8 +103,8 @@ pub(crate) fn gate() -> Descriptor {
     }
 }
 
-/// `count` GATEs that `image` does not refuse, spread over its declarations by a fixed generator. Slot, sequence and CRC
-/// are the submitter's.
+/// `count` GATEs that `image` does not refuse, spread over its declarations by a fixed generator. Slot, sequence and
+/// CRC are the submitter's.
 pub(crate) fn gates(image: &Image, count: usize) -> Vec<Descriptor> {
     let header = image.header();
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;

@@ -115,8 +115,8 @@ fn gates() -> Vec<(&'static str, Descriptor, Outcome)> {
     ]
 }
 
-/// Brings `card` up with a small image of its own, submits descriptors with known answers, among them a corrupted one, and
-/// closes the session. Whatever the card was doing before is lost.
+/// Brings `card` up with a small image of its own, submits descriptors with known answers, among them a corrupted one,
+/// and closes the session. Whatever the card was doing before is lost.
 ///
 /// # Errors
 /// When a session cannot be had or ended; wrong answers are in the report.

@@ -34,7 +34,8 @@ pub struct SignedCheckpoint {
     pub checkpoint: Checkpoint,
     /// SLH-DSA-SHA2-128f over the COSE `Sig_structure` of the checkpoint's bytes (RFC 9052, 4.4).
     pub signature: Box<[u8]>,
-    /// Each lane's log as the checkpoint saw it, by lane. Not signed by themselves: they are the leaves under the checkpoint's root.
+    /// Each lane's log as the checkpoint saw it, by lane. Not signed by themselves: they are the leaves under the
+    /// checkpoint's root.
     pub heads: Vec<LaneHead>,
 }
 

@@ -104,7 +104,8 @@ pub enum SessionError {
     /// The card refused an entry that this call cannot go on without.
     #[error("the card refused the entry: {} ({:#06x})", .0.name(), u16::from(*.0))]
     Refused(Fault),
-    /// The card contradicted itself or us, or cannot be reached any more: nothing it says counts. Or its evidence cannot be kept.
+    /// The card contradicted itself or us, or cannot be reached any more: nothing it says counts. Or its evidence
+    /// cannot be kept.
     #[error("{}{}", .0.whose(), .0)]
     Lost(LossCause),
     /// More entries for a lane than its submission ring has room for.
@@ -147,7 +148,8 @@ fn cause(fault: Fault) -> String {
 }
 
 impl SessionError {
-    /// The fault that an entry is refused with whose answer this error took away: the card's own, else that it was not heard from.
+    /// The fault that an entry is refused with whose answer this error took away: the card's own, else that it was not
+    /// heard from.
     #[must_use]
     pub const fn fault(&self) -> Fault {
         match self {

@@ -53,8 +53,8 @@ impl CardInfo {
     /// Asks `card`. Fails for anything that is not a card of this register map, before another register is touched.
     ///
     /// # Errors
-    /// [`SessionError::NoCard`], [`SessionError::MapVersion`], [`SessionError::MapDigest`], [`SessionError::Undecodable`],
-    /// and the transport's.
+    /// [`SessionError::NoCard`], [`SessionError::MapVersion`], [`SessionError::MapDigest`],
+    /// [`SessionError::Undecodable`], and the transport's.
     pub fn read<C: Card + ?Sized>(card: &mut C) -> Result<Self, SessionError> {
         registers::with(card, |r| {
             let magic = r.magic().try_read()?.v();
@@ -101,8 +101,8 @@ impl CardInfo {
     }
 }
 
-/// The card's SLH-DSA-SHA2-128f public key, PK.seed then PK.root (FIPS 205, figure 16); zero until the card has made it, and where it
-/// has none.
+/// The card's SLH-DSA-SHA2-128f public key, PK.seed then PK.root (FIPS 205, figure 16); zero until the card has made
+/// it, and where it has none.
 ///
 /// # Errors
 /// The transport's.

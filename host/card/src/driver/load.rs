@@ -76,7 +76,8 @@ fn load<C: Card + ?Sized>(card: &mut C, tables: &Tables<'_>) -> Result<(), Sessi
     Ok(())
 }
 
-/// Brings the card to LOAD and writes the tables, with every word read back, and the digest that they must have; opens nothing.
+/// Brings the card to LOAD and writes the tables, with every word read back, and the digest that they must have; opens
+/// nothing.
 ///
 /// # Errors
 /// As [`Session::open`] up to this point.

@@ -66,6 +66,7 @@ pub struct CloseReport {
     pub cause: Fault,
     /// Answers that nobody had asked for yet.
     pub rest: Vec<Completed>,
-    /// The card needs its hardware reset before it serves again. It keeps the rings' memory, which its bus may still write.
+    /// The card needs its hardware reset before it serves again. It keeps the rings' memory, which its bus may still
+    /// write.
     pub needs_reset: bool,
 }

@@ -13,8 +13,8 @@ const BATCH: u64 = 32;
 
 /// What stands where the next completion will be.
 ///
-/// No bus promises that the 64 bytes of a write come into memory at once, nor in which order. The phase says that the write has begun,
-/// the CRC that all of it is there.
+/// No bus promises that the 64 bytes of a write come into memory at once, nor in which order. The phase says that the
+/// write has begun, the CRC that all of it is there.
 #[derive(Debug)]
 pub(super) enum NextCompletion {
     /// That of the lap before, or none.
@@ -25,7 +25,8 @@ pub(super) enum NextCompletion {
     Whole(Completion),
 }
 
-/// Rings with their counters. Counters count from OPEN and never wrap; ring positions and doorbells are taken from them.
+/// Rings with their counters. Counters count from OPEN and never wrap; ring positions and doorbells are taken from
+/// them.
 #[derive(Debug)]
 pub(super) struct Rings {
     lane: u8,
@@ -121,8 +122,8 @@ impl Rings {
         Ok(())
     }
 
-    /// Tells the card of everything submitted: at once with `now` or when it has little left to do, else when a batch has come together.
-    /// While it has a batch before it, it does not run dry for not knowing more.
+    /// Tells the card of everything submitted: at once with `now` or when it has little left to do, else when a batch
+    /// has come together. While it has a batch before it, it does not run dry for not knowing more.
     pub(super) fn ring_submitted<C: Card>(&mut self, card: &mut C, now: bool) -> Result<(), CardError> {
         let unannounced = self.submitted - self.rung_submitted;
         let at_work = self.rung_submitted - self.completed;

@@ -115,7 +115,8 @@ impl<C: Card> Session<C> {
         self.info.digest.then_some(self.policy_digest)
     }
 
-    /// The ALARM record of a sticky fault, of the first lane that has one, once it was met and if the card could write one.
+    /// The ALARM record of a sticky fault, of the first lane that has one, once it was met and if the card could write
+    /// one.
     pub fn alarm(&self) -> Option<&Record> {
         self.lanes.iter().find_map(|lane| lane.alarm.as_ref())
     }

@@ -7,8 +7,8 @@ use super::checkpoint_ring::SignedCheckpoint;
 /// Why a record was not kept.
 pub type SinkError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Takes every record and every checkpoint of a session: records in the order of the log, each once, before its entry's outcome is
-/// given out.
+/// Takes every record and every checkpoint of a session: records in the order of the log, each once, before its entry's
+/// outcome is given out.
 pub trait RecordSink: Send {
     /// Keeps `record`.
     ///
@@ -25,8 +25,8 @@ pub trait RecordSink: Send {
         Ok(())
     }
 
-    /// The nonce of the next heartbeat, once the outside has answered to a checkpoint; the session presents it. Asked after records
-    /// and checkpoints were taken.
+    /// The nonce of the next heartbeat, once the outside has answered to a checkpoint; the session presents it. Asked
+    /// after records and checkpoints were taken.
     ///
     /// # Errors
     /// Whatever prevented it; the session is lost then.

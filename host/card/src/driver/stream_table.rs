@@ -4,7 +4,8 @@ use portcullis_core::wire::{Descriptor, Opcode, lane_of};
 
 use super::outcome::Outcome;
 
-/// A stream of one session. Only [`super::Session::end`] ends it; a handle that is dropped leaves the slot open until CLOSE.
+/// A stream of one session. Only [`super::Session::end`] ends it; a handle that is dropped leaves the slot open until
+/// CLOSE.
 #[derive(Debug, PartialEq, Eq)]
 pub struct StreamHandle {
     pub(super) slot: u16,
@@ -74,8 +75,8 @@ impl StreamTable {
         }
     }
 
-    /// The lowest free slot of the lane whose turn it is, or of any where that lane has none: streams that are opened one after another
-    /// go to all lanes.
+    /// The lowest free slot of the lane whose turn it is, or of any where that lane has none: streams that are opened
+    /// one after another go to all lanes.
     pub(super) fn free(&self) -> Option<u16> {
         let mut free = (0..=u16::MAX).zip(&self.slots).filter(|(_, s)| !s.open).map(|(slot, _)| slot);
         let turn = lane_of((self.openings & 0xffff) as u16, self.lanes);

@@ -114,8 +114,9 @@ impl DmaMemory {
     }
 
     fn words(&self) -> &[AtomicU64] {
-        // SAFETY: the mapping is page aligned, of whole pages, initialised, and lives as long as `self`; the file cannot shrink under it.
-        // Nobody makes plain references to it: the card touches it from outside, and all access here is atomic.
+        // SAFETY: the mapping is page aligned, of whole pages, initialised, and lives as long as `self`; the file
+        // cannot shrink under it. Nobody makes plain references to it: the card touches it from outside, and all access
+        // here is atomic.
         unsafe { std::slice::from_raw_parts(self.start().cast::<AtomicU64>(), self.len() / WORD) }
     }
 }

@@ -1,7 +1,8 @@
 //! A card that is a PCI device in another process, behind a UNIX socket (vfio-user).
 //!
-//! Registers are messages, memory is shared by files, and completions are seen in memory; the interrupt is a hint that ends a wait early.
-//! Every request has a deadline, and after the first one that fails the device is given up: each later call says so at once.
+//! Registers are messages, memory is shared by files, and completions are seen in memory; the interrupt is a hint that
+//! ends a wait early. Every request has a deadline, and after the first one that fails the device is given up: each
+//! later call says so at once.
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};
@@ -57,7 +58,8 @@ impl VfioUserCard {
     /// The card that is served at `path`, after a reset, as a bus master.
     ///
     /// # Errors
-    /// [`CardError::Transport`] when nobody serves there or breaks the protocol, [`CardError::Device`] when it is no card.
+    /// [`CardError::Transport`] when nobody serves there or breaks the protocol, [`CardError::Device`] when it is no
+    /// card.
     pub fn connect(path: &Path) -> Result<Self, CardError> {
         Self::connect_within(path, DEADLINE)
     }
@@ -179,8 +181,8 @@ impl Card for VfioUserCard {
 
 impl Drop for VfioUserCard {
     fn drop(&mut self) {
-        // No bus master first: then nothing is written any more, whatever comes of the rest. A device that does not answer costs one
-        // deadline, and keeps its own hold on the files.
+        // No bus master first: then nothing is written any more, whatever comes of the rest. A device that does not
+        // answer costs one deadline, and keeps its own hold on the files.
         let _ = self.client.write(region::CONFIG, COMMAND, &[0; 2]);
         let _ = self.client.reset();
         for (address, shared) in std::mem::take(&mut self.buffers) {

@@ -6,17 +6,19 @@ use anyhow::anyhow;
 use portcullis_prefilter::evaluation::{Counts, Evaluation, Row, joined, read};
 use std::path::PathBuf;
 
-/// Measure recall and false positives on labelled rows (`{"id","text","label"}` and, if they like, `"variant"` or `"lang"`).
+/// Measure recall and false positives on labelled rows (`{"id","text","label"}` and, if they like, `"variant"` or
+/// `"lang"`).
 ///
-/// A refused row counts for recall when its label is `attack` or `jailbreak`, and as a false positive when it is `benign` or `control`
-/// or it has none. Intervals are Wilson's, at 95 %.
+/// A refused row counts for recall when its label is `attack` or `jailbreak`, and as a false positive when it is
+/// `benign` or `control` or it has none. Intervals are Wilson's, at 95 %.
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Files of rows; rows may have `output` in the place of `text`. A file whose name ends in .txt has one harmless row a line.
+    /// Files of rows; rows may have `output` in the place of `text`. A file whose name ends in .txt has one harmless
+    /// row a line.
     #[arg(long, value_name = "FILE", num_args = 1.., required = true)]
     data: Vec<PathBuf>,
-    /// Judge so many texts of 1 to 8 KiB for each set, joined from its benign rows, too, and with several sets so many from the
-    /// benign rows of all.
+    /// Judge so many texts of 1 to 8 KiB for each set, joined from its benign rows, too, and with several sets so many
+    /// from the benign rows of all.
     #[arg(long, value_name = "N", default_value_t = 0)]
     join: u64,
     /// Seed of what is joined.

@@ -1,4 +1,5 @@
-//! Bundles, end to end on the Verilated card: what `run --bundle` writes verifies and replays; what is changed in it does not.
+//! Bundles, end to end on the Verilated card: what `run --bundle` writes verifies and replays; what is changed in it
+//! does not.
 #![cfg(feature = "sim")]
 #![allow(
     clippy::unwrap_used,

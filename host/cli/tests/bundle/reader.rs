@@ -61,7 +61,8 @@ fn stock_tools_check_the_demos_bundle() {
             bytes
         }
     };
-    // Record, table, ticket, what a checkpoint says, and its signature; the last is seen by those who know SLH-DSA only.
+    // Record, table, ticket, what a checkpoint says, and its signature; the last is seen by those who know SLH-DSA
+    // only.
     for (number, (file, place)) in [
         ("records/lane-0.bin", 700),
         ("policy/image.bin", 300),
@@ -79,7 +80,8 @@ fn stock_tools_check_the_demos_bundle() {
     }
 }
 
-/// Who approved the policy stands in the bundle and in the reports, when the verifier knows the key; so do the rules by their ids.
+/// Who approved the policy stands in the bundle and in the reports, when the verifier knows the key; so do the rules by
+/// their ids.
 #[test]
 fn approvals_and_rules_are_reported() {
     let scene = Scene::new();

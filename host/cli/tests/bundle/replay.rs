@@ -61,7 +61,8 @@ fn a_bundle_verifies_replays_and_does_neither_when_it_is_changed() {
     }
 }
 
-/// One command verifies and replays: what the verifier alone cannot see is found, and the bundle is named by its digest.
+/// One command verifies and replays: what the verifier alone cannot see is found, and the bundle is named by its
+/// digest.
 #[test]
 fn check_verifies_and_replays() {
     let scene = Scene::new();
@@ -227,7 +228,8 @@ fn a_stream_that_did_not_end_is_a_named_warning() {
     assert_eq!(scene.code("check @verdicts --trust @trust --allow-sim"), CONTRADICTED);
 }
 
-/// What an engine is said to have answered, and nobody asked for, is judged by no record: it is no evidence of anything.
+/// What an engine is said to have answered, and nobody asked for, is judged by no record: it is no evidence of
+/// anything.
 #[test]
 fn a_proposal_that_nobody_asked_for_is_a_named_warning() {
     let scene = Scene::new();
@@ -273,7 +275,8 @@ fn a_sample_without_a_seed_draws_one_and_says_it() {
     assert_eq!(scene.code("replay @b --seed s"), 2);
 }
 
-/// A log that is cut short, a record of no type, a line that is none: defects of the bundle, and no failure of the program.
+/// A log that is cut short, a record of no type, a line that is none: defects of the bundle, and no failure of the
+/// program.
 #[test]
 fn a_broken_file_is_a_finding() {
     let scene = Scene::new();

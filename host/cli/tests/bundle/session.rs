@@ -94,8 +94,8 @@ impl Witness {
     }
 }
 
-/// Two sessions of one card, each under its ticket and before a witness: a chain without a gap. A ticket that is used twice, a
-/// session without heartbeats, and another policy are refused.
+/// Two sessions of one card, each under its ticket and before a witness: a chain without a gap. A ticket that is used
+/// twice, a session without heartbeats, and another policy are refused.
 #[test]
 fn tickets_heartbeats_and_a_witness() {
     let scene = Scene::new();
@@ -167,7 +167,8 @@ fn tickets_heartbeats_and_a_witness() {
     assert!(String::from_utf8_lossy(&other.stderr).contains("another policy"));
 }
 
-/// Nothing of the bundle is contradicted, it is one session from OPEN to CLOSE, and it replays as far as texts were told.
+/// Nothing of the bundle is contradicted, it is one session from OPEN to CLOSE, and it replays as far as texts were
+/// told.
 #[track_caller]
 fn whole(scene: &Scene, bundle: &str, replayable: &str) {
     let report = scene.verified(bundle);
@@ -185,8 +186,8 @@ fn many(scene: &Scene) {
     std::fs::write(scene.path("in.jsonl"), (0..400).map(line).collect::<Vec<_>>().join("\n")).unwrap();
 }
 
-/// Whoever reads the results goes away: the run goes on to its end. The disk is full: the session is closed, and its bundle says so; what
-/// was on its way then has records and no texts.
+/// Whoever reads the results goes away: the run goes on to its end. The disk is full: the session is closed, and its
+/// bundle says so; what was on its way then has records and no texts.
 #[test]
 fn a_run_that_fails_leaves_a_whole_bundle() {
     let scene = Scene::new();
@@ -249,8 +250,8 @@ fn long_spans() {
     assert_eq!(report["properties"]["replayable"]["status"], "warned", "{report}");
 }
 
-/// What the filter said of a task is a NOTE of the bundle, of a task that no engine saw, too; the verifier counts it, the replay accepts it
-/// and holds what follows to it, and whoever has the input makes the same digest again.
+/// What the filter said of a task is a NOTE of the bundle, of a task that no engine saw, too; the verifier counts it,
+/// the replay accepts it and holds what follows to it, and whoever has the input makes the same digest again.
 #[test]
 fn a_prefilter_report_is_noted_in_the_evidence() {
     let scene = Scene::new();

@@ -8,7 +8,8 @@ use crate::proposition::{Subject, mention};
 use crate::wire::QUANTITY_SLOTS;
 use std::collections::BTreeMap;
 
-/// What takes one commit back: the old values of what it changed, so that its size follows the span and not the lineage.
+/// What takes one commit back: the old values of what it changed, so that its size follows the span and not the
+/// lineage.
 #[derive(Clone, Debug)]
 pub struct Undo {
     established: ClassSet,

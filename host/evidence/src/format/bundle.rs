@@ -1,9 +1,10 @@
 //! Bundles: what a session leaves behind, as files under fixed names.
 //!
-//! Every name, size and line is checked before its content is looked at: an unknown name, a symbolic link, a file over its cap or
-//! a line with unknown or duplicate keys is an error, never skipped. Large files are streamed.
+//! Every name, size and line is checked before its content is looked at: an unknown name, a symbolic link, a file over
+//! its cap or a line with unknown or duplicate keys is an error, never skipped. Large files are streamed.
 //!
-//! What has a log index stands in files of its lane: they are written and read as the log is, and a bundle of one lane is lane 0's.
+//! What has a log index stands in files of its lane: they are written and read as the log is, and a bundle of one lane
+//! is lane 0's.
 
 mod archive;
 mod disk;

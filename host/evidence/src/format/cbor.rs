@@ -1,5 +1,5 @@
-//! The part of CBOR (RFC 8949) that tickets use, in its one deterministic encoding (section 4.2.1) only: shortest heads, definite
-//! lengths. The reader refuses every other encoding, so that equal content means equal bytes.
+//! The part of CBOR (RFC 8949) that tickets use, in its one deterministic encoding (section 4.2.1) only: shortest
+//! heads, definite lengths. The reader refuses every other encoding, so that equal content means equal bytes.
 
 /// Major types (RFC 8949, 3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,10 @@
 //! Device certificates: who says that a public key belongs to a gate, and to which one.
 //!
-//! X.509 version 3 (RFC 5280). The leaf's subject key is SLH-DSA-SHA2-128f (RFC 9909: 2.16.840.1.101.3.4.3.21, no parameters, 32 bytes);
-//! every signature is Ed25519 (RFC 8410). The chain is the intermediates in order, the leaf's issuer first and the anchor left out:
-//! anchors come from the verifier's [`TrustStore`] only. Path validation is RFC 5280, 6.1, without policies, name constraints and CRLs;
-//! a critical extension other than the two below is refused, so that nothing of these is passed over in silence.
+//! X.509 version 3 (RFC 5280). The leaf's subject key is SLH-DSA-SHA2-128f (RFC 9909: 2.16.840.1.101.3.4.3.21, no
+//! parameters, 32 bytes); every signature is Ed25519 (RFC 8410). The chain is the intermediates in order, the leaf's
+//! issuer first and the anchor left out: anchors come from the verifier's [`TrustStore`] only. Path validation is RFC
+//! 5280, 6.1, without policies, name constraints and CRLs; a critical extension other than the two below is refused, so
+//! that nothing of these is passed over in silence.
 //!
 //! Extensions that are read, all others being ignored when not critical (RFC 5280, 4.2):
 //!
@@ -16,11 +17,12 @@
 //! | [`CLASS`] | root | ENUMERATED 0 in the root of simulated cards, left out in every other |
 //! | [`SUPERVISED`] | leaf | BOOLEAN TRUE: a regulator was present when the key was placed; left out otherwise |
 //!
-//! The three of ours stand under 1.3.6.1.4.1.32473.1, not critical, so that stock tools validate the chain too. 32473 is the enterprise
-//! number that RFC 5612 sets aside for examples; who certifies real cards puts their own in its place, here and nowhere else.
+//! The three of ours stand under 1.3.6.1.4.1.32473.1, not critical, so that stock tools validate the chain too. 32473
+//! is the enterprise number that RFC 5612 sets aside for examples; who certifies real cards puts their own in its
+//! place, here and nowhere else.
 //!
-//! Simulated cards have roots of their own: a real root cannot certify one, nor a simulation root a real card, and neither can stand
-//! in the other's place in the trust store.
+//! Simulated cards have roots of their own: a real root cannot certify one, nor a simulation root a real card, and
+//! neither can stand in the other's place in the trust store.
 
 mod profile;
 mod store;
@@ -65,7 +67,8 @@ pub fn key_id(public_key: &[u8]) -> [u8; 32] {
 
 /// Checks the path from the leaf to an anchor, and reads what the leaf says.
 ///
-/// `chain_pem` may be empty. `at` is the Unix second at which every certificate must be valid; without it validity is not checked.
+/// `chain_pem` may be empty. `at` is the Unix second at which every certificate must be valid; without it validity is
+/// not checked.
 ///
 /// # Errors
 /// The first reason, from the leaf towards the anchor, not to believe the certificate.

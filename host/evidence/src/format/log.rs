@@ -1,7 +1,7 @@
 //! The rules that the log of a card's lane follows from its OPEN record to its CLOSE record.
 //!
-//! Each record is checked against the ones before it: dense index, ticks that never go back, one epoch, one ticket, and in each
-//! stream the sequence of BEGIN, judged entries and END. A log that breaks a rule was not written by this card.
+//! Each record is checked against the ones before it: dense index, ticks that never go back, one epoch, one ticket, and
+//! in each stream the sequence of BEGIN, judged entries and END. A log that breaks a rule was not written by this card.
 
 use portcullis_core::wire::{
     Answer, Descriptor, Determination, Fault, LAYOUT_VERSION, Opcode, ROW_NONE, Record, RecordType, SessionFields,
@@ -112,7 +112,8 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Adds what another lane of the same session holds. Heartbeats and alarms stand in every lane's log and count once.
+    /// Adds what another lane of the same session holds. Heartbeats and alarms stand in every lane's log and count
+    /// once.
     pub fn add_lane(&mut self, lane: &Self) {
         self.records += lane.records;
         self.streams += lane.streams;
@@ -315,7 +316,8 @@ impl LogChecker {
         if !session.reserved_is_zero() || !bare {
             return Err(Violation::Layout);
         }
-        // A cause stands where something went wrong, and nowhere else; what is wrong with an entry alone ends no session.
+        // A cause stands where something went wrong, and nowhere else; what is wrong with an entry alone ends no
+        // session.
         let ends = cause.class().ends_session();
         let caused = if kind == RecordType::Alarm || self.alarm { ends } else { cause == Fault::None };
         if !caused {
@@ -409,8 +411,8 @@ impl LogChecker {
         Ok(())
     }
 
-    /// Whether the stages, in their order, give this determination, as far as the record shows their outcomes: those of the two banks are
-    /// known where no row matched.
+    /// Whether the stages, in their order, give this determination, as far as the record shows their outcomes: those of
+    /// the two banks are known where no row matched.
     fn is_verdict(&self, entry: &Descriptor, answer: &Answer, determination: Determination, stage: Stage) -> bool {
         let (policy, entropy) = (answer.policy_row.get(), answer.entropy_row.get());
         let in_image = |row: u16, rows: u16| row == ROW_NONE || row < rows;
@@ -436,8 +438,9 @@ impl LogChecker {
         in_image(policy, self.rows.0) && in_image(entropy, self.rows.1) && passed && decided
     }
 
-    /// Whether the heartbeat credit is spent for an entry of this tick, by the card's own rule: as many entries as one limit were
-    /// accepted since the record of OPEN or the last heartbeat, or the entry's tick is the other limit or more behind that record's.
+    /// Whether the heartbeat credit is spent for an entry of this tick, by the card's own rule: as many entries as one
+    /// limit were accepted since the record of OPEN or the last heartbeat, or the entry's tick is the other limit or
+    /// more behind that record's.
     fn is_spent(&self, tick: u64) -> bool {
         self.open().is_some_and(|open| {
             let (records, ticks) = (open.heartbeat_records.get(), open.heartbeat_ticks.get());

@@ -1,9 +1,10 @@
-//! Witness notes: the word of an outside party that a checkpoint was shown to it, when, as which one of its kind, and that no other
-//! was shown in its place.
+//! Witness notes: the word of an outside party that a checkpoint was shown to it, when, as which one of its kind, and
+//! that no other was shown in its place.
 //!
-//! A witness keeps one transparency log per card key, with the origin `portcullis/<SHA-256 of the card's public key, hexadecimal>`. Each
-//! checkpoint that it accepts becomes one [`Entry`], over all sessions of the key in order, so that the log is append-only for as long
-//! as the key lives. What it hands back, `witness/<serial>.note` in a bundle, is a C2SP `tlog-proof` that stands by itself:
+//! A witness keeps one transparency log per card key, with the origin `portcullis/<SHA-256 of the card's public key,
+//! hexadecimal>`. Each checkpoint that it accepts becomes one [`Entry`], over all sessions of the key in order, so that
+//! the log is append-only for as long as the key lives. What it hands back, `witness/<serial>.note` in a bundle, is a
+//! C2SP `tlog-proof` that stands by itself:
 //! ```text
 //! c2sp.org/tlog-proof@v1
 //! extra <base64 of the entry>
@@ -16,10 +17,11 @@
 //!
 //! — <witness> <base64 of key id, time and Ed25519 signature>
 //! ```
-//! The entry is the data of the log's leaf, and the note (C2SP `signed-note`, `tlog-checkpoint` without extension lines) has cosignatures
-//! (C2SP `tlog-cosignature`, Ed25519, type 0x04) as its only signatures: the witness keeps the log that it vouches for, and a signature
-//! of the card stands in each checkpoint already. The nonce of the next heartbeat is a field of the entry, not a line of the note: the
-//! root commits to it, so a witness that gives out two nonces for one checkpoint has signed two logs.
+//! The entry is the data of the log's leaf, and the note (C2SP `signed-note`, `tlog-checkpoint` without extension
+//! lines) has cosignatures (C2SP `tlog-cosignature`, Ed25519, type 0x04) as its only signatures: the witness keeps the
+//! log that it vouches for, and a signature of the card stands in each checkpoint already. The nonce of the next
+//! heartbeat is a field of the entry, not a line of the note: the root commits to it, so a witness that gives out two
+//! nonces for one checkpoint has signed two logs.
 
 mod error;
 mod head;

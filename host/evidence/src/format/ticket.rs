@@ -1,18 +1,20 @@
 //! Session tickets: what an issuer permits one session of one card to do.
 //!
-//! A ticket is a COSE_Sign1 message (RFC 9052, 4.2) in deterministic CBOR (RFC 8949, 4.2.1), tag 18, signed with Ed25519:
+//! A ticket is a COSE_Sign1 message (RFC 9052, 4.2) in deterministic CBOR (RFC 8949, 4.2.1), tag 18, signed with
+//! Ed25519:
 //! ```text
 //! d2 84 43 a10127 a1 04 48 <kid 8> <payload bstr> 58 40 <signature 64>
 //! ```
-//! `kid` = SHA-256(issuer's public key)\[..8\]. The payload is a map with the keys 0 to 13, all of them present: 0 version, 2; 1 serial
-//! u64, from 1; 2 nonce bstr 16; 3 key bstr 32, SHA-256 of the card's public key; 4 policy digest bstr 32; 5 permitted context digests,
-//! an ascending array of bstr 32, empty for any; 6 heartbeat records u32; 7 heartbeat ticks u32; 8 previous close bstr 32;
-//! 9 \[not before, not after\], Unix seconds; 10 issuer's name, text; 11 seat u16; 12 permitted profile digests, an ascending array of
-//! bstr 32, empty for any; 13 text lane, 1 required or 0 not. A reader refuses any other version and any other key. The *ticket digest*,
-//! which the card binds, is SHA-256 over the whole message, signature included.
+//! `kid` = SHA-256(issuer's public key)\[..8\]. The payload is a map with the keys 0 to 13, all of them present: 0
+//! version, 2; 1 serial u64, from 1; 2 nonce bstr 16; 3 key bstr 32, SHA-256 of the card's public key; 4 policy digest
+//! bstr 32; 5 permitted context digests, an ascending array of bstr 32, empty for any; 6 heartbeat records u32; 7
+//! heartbeat ticks u32; 8 previous close bstr 32; 9 \[not before, not after\], Unix seconds; 10 issuer's name, text; 11
+//! seat u16; 12 permitted profile digests, an ascending array of bstr 32, empty for any; 13 text lane, 1 required or 0
+//! not. A reader refuses any other version and any other key. The *ticket digest*, which the card binds, is SHA-256
+//! over the whole message, signature included.
 //!
-//! A ticket whose issuer is `self` was made by the operator. Nothing vouches for it, its key stands nowhere, and so its signature is
-//! not checked; it only carries what the session was opened with. Its heartbeats are off.
+//! A ticket whose issuer is `self` was made by the operator. Nothing vouches for it, its key stands nowhere, and so its
+//! signature is not checked; it only carries what the session was opened with. Its heartbeats are off.
 
 use std::collections::BTreeSet;
 
@@ -88,7 +90,8 @@ pub struct Ticket {
     pub heartbeat_records: u32,
     /// Units of 2^16 clocks without a heartbeat after which the card refuses; 0 is off.
     pub heartbeat_ticks: u32,
-    /// SHA-256 of the 192 bytes of the last checkpoint of session `serial - 1`; zeros where `serial` is 1 or that session was abandoned.
+    /// SHA-256 of the 192 bytes of the last checkpoint of session `serial - 1`; zeros where `serial` is 1 or that
+    /// session was abandoned.
     pub previous_close: [u8; 32],
     /// First Unix second in which the session may be opened.
     pub not_before: u64,

@@ -1,6 +1,8 @@
-//! Merkle trees of RFC 9162 (Certificate Transparency 2.0), section 2.1, with SHA-256: roots, proofs, and their verification.
+//! Merkle trees of RFC 9162 (Certificate Transparency 2.0), section 2.1, with SHA-256: roots, proofs, and their
+//! verification.
 //!
-//! A root or a proof over leaves in order takes memory for their logarithm only. A [`Tree`] keeps all its nodes, and gives any proof at once.
+//! A root or a proof over leaves in order takes memory for their logarithm only. A [`Tree`] keeps all its nodes, and
+//! gives any proof at once.
 
 use sha2::{Digest, Sha256};
 use std::ops::Range;
@@ -87,7 +89,8 @@ impl Prover {
         Self { next: 0, parts: ranges.into_iter().map(|range| (range, Frontier::new())).collect() }
     }
 
-    /// For the inclusion of leaf `index` in the tree of `size` leaves (RFC 9162, 2.1.3.1); `None` when it has no such leaf.
+    /// For the inclusion of leaf `index` in the tree of `size` leaves (RFC 9162, 2.1.3.1); `None` when it has no such
+    /// leaf.
     #[must_use]
     pub fn inclusion(index: u64, size: u64) -> Option<Self> {
         let mut ranges = Vec::new();
@@ -105,7 +108,8 @@ impl Prover {
         Some(Self::new(ranges))
     }
 
-    /// That the tree of `old` leaves is the start of the tree of `size` leaves (RFC 9162, 2.1.4.1); `None` unless 0 < old <= size.
+    /// That the tree of `old` leaves is the start of the tree of `size` leaves (RFC 9162, 2.1.4.1); `None` unless 0 <
+    /// old <= size.
     #[must_use]
     pub fn consistency(old: u64, size: u64) -> Option<Self> {
         let mut ranges = Vec::new();
@@ -175,7 +179,8 @@ impl Tree {
         }
     }
 
-    /// The proof that leaf `index` is in the tree of the first `size` leaves (RFC 9162, 2.1.3.1); `None` where it is not.
+    /// The proof that leaf `index` is in the tree of the first `size` leaves (RFC 9162, 2.1.3.1); `None` where it is
+    /// not.
     #[must_use]
     pub fn inclusion(&self, index: u64, size: u64) -> Option<Vec<Hash>> {
         let siblings = Prover::inclusion(index, size).filter(|_| size <= self.size())?;
@@ -206,14 +211,15 @@ const fn halves(within: &Range<u64>, middle: u64, left: bool) -> (Range<u64>, Ra
     if left { (low, high) } else { (high, low) }
 }
 
-/// Whether `proof` shows that `leaf` (a leaf hash) is leaf `index` of the tree of `size` leaves with `root` (RFC 9162, 2.1.3.2).
+/// Whether `proof` shows that `leaf` (a leaf hash) is leaf `index` of the tree of `size` leaves with `root` (RFC 9162,
+/// 2.1.3.2).
 #[must_use]
 pub fn verify_inclusion(leaf: &Hash, index: u64, size: u64, proof: &[Hash], root: &Hash) -> bool {
     root_from_inclusion(leaf, index, size, proof).as_ref() == Some(root)
 }
 
-/// The root of the tree of `size` leaves in which `proof` includes `leaf` (a leaf hash) as leaf `index`; `None` for a proof that has not
-/// the length of one.
+/// The root of the tree of `size` leaves in which `proof` includes `leaf` (a leaf hash) as leaf `index`; `None` for a
+/// proof that has not the length of one.
 #[must_use]
 pub fn root_from_inclusion(leaf: &Hash, index: u64, size: u64, proof: &[Hash]) -> Option<Hash> {
     if index >= size {
@@ -239,8 +245,8 @@ pub fn root_from_inclusion(leaf: &Hash, index: u64, size: u64, proof: &[Hash]) -
     (last == 0).then_some(hash)
 }
 
-/// Whether `proof` shows that the tree of `old` leaves with `old_root` is the start of the tree of `size` leaves with `root`
-/// (RFC 9162, 2.1.4.2). Equal sizes need equal roots and no proof; an empty old tree is the start of every tree.
+/// Whether `proof` shows that the tree of `old` leaves with `old_root` is the start of the tree of `size` leaves with
+/// `root` (RFC 9162, 2.1.4.2). Equal sizes need equal roots and no proof; an empty old tree is the start of every tree.
 #[must_use]
 pub fn verify_consistency(old: u64, size: u64, proof: &[Hash], old_root: &Hash, root: &Hash) -> bool {
     if old == 0 || old >= size {

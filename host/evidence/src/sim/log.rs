@@ -92,7 +92,8 @@ impl Log {
         record.answer.entropy_row.set(0);
     }
 
-    /// What the descriptor of the slot's last record says of its text: the span's length, and whether inert text is held before it.
+    /// What the descriptor of the slot's last record says of its text: the span's length, and whether inert text is
+    /// held before it.
     pub fn describe(&mut self, slot: u16, length: u16, held: bool) {
         let Some(record) = self.last_mut(slot) else { return };
         record.descriptor.length.set(length);

@@ -73,7 +73,8 @@ pub struct Summary {
     pub mapping_version: Option<u32>,
     /// Who approved the policy.
     pub approvals: Vec<Signer>,
-    /// Unix seconds of the first and the last checkpoint that a witness saw: the session ran between them, and may have gone on.
+    /// Unix seconds of the first and the last checkpoint that a witness saw: the session ran between them, and may have
+    /// gone on.
     pub witnessed: Option<(u64, u64)>,
     /// Ticks of the first and the last record, of all lanes.
     pub ticks: Option<(u64, u64)>,

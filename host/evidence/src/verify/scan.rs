@@ -1,4 +1,5 @@
-//! One pass over checkpoints and records: under each checkpoint every lane is read on to its head. Memory does not grow with the logs.
+//! One pass over checkpoints and records: under each checkpoint every lane is read on to its head. Memory does not grow
+//! with the logs.
 
 use super::check::checkpoint::{self, Order};
 use super::check::context::Contexts;

@@ -1,4 +1,5 @@
-//! A series: the sessions of a card, one bundle each, as a chain without gaps. Cards that share a key have seats, and each seat a chain.
+//! A series: the sessions of a card, one bundle each, as a chain without gaps. Cards that share a key have seats, and
+//! each seat a chain.
 
 use super::code::{Code, SeriesCode};
 use super::property::Status;

@@ -62,7 +62,8 @@ pub enum TrustError {
         /// What the system says.
         source: std::io::Error,
     },
-    /// A file that does not belong there. Nothing is passed over in silence: a misspelt revocation list would revoke nothing.
+    /// A file that does not belong there. Nothing is passed over in silence: a misspelt revocation list would revoke
+    /// nothing.
     #[error(
         "`{0}` is none of roots/*.pem, sim-roots/*.pem, issuers/*.pub, approvers/*.pub, withholders/*.pub, witnesses/*.pub and revoked.txt"
     )]
@@ -97,8 +98,9 @@ pub enum TrustError {
 }
 
 impl Trust {
-    /// Reads `roots/*.pem`, `issuers/*.pub`, `approvers/*.pub` and `withholders/*.pub` (Ed25519, PEM), `witnesses/*.pub` (C2SP verifier keys),
-    /// `revoked.txt`, and, with `allow_sim`, `sim-roots/*.pem`. Each of them may be absent.
+    /// Reads `roots/*.pem`, `issuers/*.pub`, `approvers/*.pub` and `withholders/*.pub` (Ed25519, PEM),
+    /// `witnesses/*.pub` (C2SP verifier keys), `revoked.txt`, and, with `allow_sim`, `sim-roots/*.pem`. Each of them
+    /// may be absent.
     ///
     /// # Errors
     /// [`TrustError`].

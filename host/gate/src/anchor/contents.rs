@@ -1,4 +1,5 @@
-//! What a store holds: entities with their aliases, facts with their sources, and sources that may be cited; its canonical form and digest.
+//! What a store holds: entities with their aliases, facts with their sources, and sources that may be cited; its
+//! canonical form and digest.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -35,7 +36,8 @@ pub struct Fact {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Citation {
-    /// The citation as it stands in text: a DOI, `PMID 123`, a statute, a URL. One `*` at the end allows everything that begins so.
+    /// The citation as it stands in text: a DOI, `PMID 123`, a statute, a URL. One `*` at the end allows everything
+    /// that begins so.
     pub id: String,
     /// Where the permission comes from.
     pub source: String,
@@ -62,7 +64,8 @@ pub(super) enum Line {
 }
 
 impl Contents {
-    /// The same in canonical order, checked: ids are unique, no name is empty, every fact is of an entity that is there.
+    /// The same in canonical order, checked: ids are unique, no name is empty, every fact is of an entity that is
+    /// there.
     ///
     /// # Errors
     /// What is wrong, in words.

@@ -1,8 +1,8 @@
 //! Look-ups: who is named, which citations are allowed, and which words of a span the facts support.
 //!
-//! Every checkable word must stand in a fact that the sentence says of what it is about, or a word that means the same or is derived from
-//! it; a number or a name itself. What is denied must be denied there. The entity that a sentence names as its subject must own the facts.
-//! A part of a sentence must be one that could stand alone.
+//! Every checkable word must stand in a fact that the sentence says of what it is about, or a word that means the same
+//! or is derived from it; a number or a name itself. What is denied must be denied there. The entity that a sentence
+//! names as its subject must own the facts. A part of a sentence must be one that could stand alone.
 
 use super::citation::allowed;
 use super::contents::{Citation, Contents};
@@ -153,8 +153,8 @@ impl Facts {
         }
     }
 
-    /// Who the sentence is about: the entities that it names, or else the stream's subject. A name of several is the subject's when it
-    /// is one of them.
+    /// Who the sentence is about: the entities that it names, or else the stream's subject. A name of several is the
+    /// subject's when it is one of them.
     fn name(&self, query: &Query<'_>, grounding: &mut Grounding) -> Vec<usize> {
         let subject = query.subject.and_then(|id| self.place(id));
         let mut about = Vec::new();
@@ -223,7 +223,8 @@ impl Facts {
         })
     }
 
-    /// Verbs in the span that facts give to somebody else, or whose words have other roles there, each with such a fact.
+    /// Verbs in the span that facts give to somebody else, or whose words have other roles there, each with such a
+    /// fact.
     fn misplaced<'q>(
         &'q self,
         query: &'q Query<'_>,
@@ -289,8 +290,8 @@ impl Facts {
     }
 }
 
-/// Whether the first name of a sentence is its subject: no preposition leads to it, and before it stands neither a verb nor a pronoun, but
-/// in a phrase that a comma right before the name ends and no pronoun begins.
+/// Whether the first name of a sentence is its subject: no preposition leads to it, and before it stands neither a verb
+/// nor a pronoun, but in a phrase that a comma right before the name ends and no pronoun begins.
 fn is_subject(query: &Query<'_>, name: &Range<usize>) -> bool {
     let frame = query.frame;
     let before = query.sentence.get(..name.start).unwrap_or_default();

@@ -1,20 +1,21 @@
 //! What is known of one entity, fact by fact, and which of its facts a sentence says.
 //!
-//! A word is only as good as the fact that it stands in: that some fact of a person has "1992" and another "London" does not make
-//! a sentence true that says something else of both. So a fact counts for a sentence when the sentence has enough of its words.
+//! A word is only as good as the fact that it stands in: that some fact of a person has "1992" and another "London"
+//! does not make a sentence true that says something else of both. So a fact counts for a sentence when the sentence
+//! has enough of its words.
 
 use super::roles::{Agreement, Roles};
 use portcullis_core::fixed::BasisPoints;
 use portcullis_mapping::{Checkable, Clause, Mapper};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Share of a fact's words that a sentence must have to say it, in basis points: two fifths, for a fact has words of its own
-/// ("is located", "is called").
+/// Share of a fact's words that a sentence must have to say it, in basis points: two fifths, for a fact has words of
+/// its own ("is located", "is called").
 const OF_SENTENCE: u16 = 4_000;
 /// The same for a part of a split sentence: two thirds, for what was cut off may have been what the fact says.
 const OF_PART: u16 = 6_600;
-/// A word that stands in more facts of one entity than this tells none of them apart; it counts as a part of the name. Bounds the
-/// work for a word.
+/// A word that stands in more facts of one entity than this tells none of them apart; it counts as a part of the name.
+/// Bounds the work for a word.
 const COMMON: usize = 256;
 /// Relations whose values must stand in a fact of that relation.
 const DATED: &[&str] = &["born", "died", "founded", "married"];
@@ -96,7 +97,8 @@ impl KnownWords {
         self.roles.add(fact, &mapper.clauses(text), &self.names);
     }
 
-    /// After the last fact: takes the words that are too common out of the facts. A general word that is too common supports nothing.
+    /// After the last fact: takes the words that are too common out of the facts. A general word that is too common
+    /// supports nothing.
     pub(super) fn complete(&mut self) {
         self.general.retain(|_, words| words.len() <= COMMON);
         let common: Vec<String> =
@@ -117,8 +119,8 @@ impl KnownWords {
         [&self.holding, &self.general].into_iter().filter_map(|words| words.get(key)).flatten()
     }
 
-    /// The facts that a sentence says, in order; `part` when it is asked for a part of it. What is denied is only said by a fact that
-    /// denies it.
+    /// The facts that a sentence says, in order; `part` when it is asked for a part of it. What is denied is only said
+    /// by a fact that denies it.
     pub(super) fn said(&self, sentence: &[Word<'_>], part: bool) -> BTreeSet<usize> {
         let share = if part { OF_PART } else { OF_SENTENCE };
         let forms = sentence.iter().flat_map(|word| word.forms().map(|stem| said_as(stem, word.of.negated)));
@@ -132,7 +134,8 @@ impl KnownWords {
         counts.into_iter().filter(said_of).map(|(fact, _)| fact).collect()
     }
 
-    /// Whether one of the facts `said` supports a word, or a name does. A number of a known relation must stand in a fact of it.
+    /// Whether one of the facts `said` supports a word, or a name does. A number of a known relation must stand in a
+    /// fact of it.
     pub(super) fn supports(&self, word: &Word<'_>, said: &BTreeSet<usize>) -> bool {
         let relation = word.of.relation.as_deref().filter(|r| word.of.number && DATED.contains(r));
         let wanted = relation.filter(|r| self.relations.contains(*r));
@@ -143,8 +146,8 @@ impl KnownWords {
             || word.forms().any(|stem| self.words_of(&said_as(stem, word.of.negated)).any(is_said))
     }
 
-    /// Whether its facts have the verb of a clause with the same roles: nothing where one does, the first of them where none does; `None`
-    /// when none has the verb.
+    /// Whether its facts have the verb of a clause with the same roles: nothing where one does, the first of them where
+    /// none does; `None` when none has the verb.
     pub(super) fn agrees(&self, clause: &Clause) -> Option<Result<(), &str>> {
         self.roles.agree(clause, &self.names).map(|agreement| match agreement {
             Agreement::Agrees => Ok(()),

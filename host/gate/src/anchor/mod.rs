@@ -1,5 +1,6 @@
-//! Anchored resolution: every span is routed past the anchor stores before the gate, whatever its category. A reference to something
-//! outside the text resolves, does not, or is ambiguous; in a closed world what the facts do not support cannot be asserted.
+//! Anchored resolution: every span is routed past the anchor stores before the gate, whatever its category. A reference
+//! to something outside the text resolves, does not, or is ambiguous; in a closed world what the facts do not support
+//! cannot be asserted.
 
 mod citation;
 mod contents;

@@ -49,7 +49,8 @@ pub struct Grounding {
     pub unsupported: Vec<Range<usize>>,
     /// Entity that the stream speaks of from here on, when the span changes it.
     pub subject: Option<String>,
-    /// Share of the span's words that the facts of the intent's entity do not support; `None` when the intent names none.
+    /// Share of the span's words that the facts of the intent's entity do not support; `None` when the intent names
+    /// none.
     pub deviation: Option<BasisPoints>,
     /// What this rests on.
     pub evidence: Vec<Evidence>,

@@ -84,7 +84,8 @@ impl Store {
         Self::of(path, contents, true)
     }
 
-    /// The store of JSON Lines whose content is `bytes`. It is called `path` in messages; no file of that name is looked at.
+    /// The store of JSON Lines whose content is `bytes`. It is called `path` in messages; no file of that name is
+    /// looked at.
     ///
     /// # Errors
     /// As [`Store::open`]; [`StoreError::Database`].

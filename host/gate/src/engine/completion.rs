@@ -31,7 +31,8 @@ struct Choice {
     logprobs: Option<ChoiceLogprobs>,
 }
 
-/// Both forms that servers use: parallel lists (OpenAI's completions, vLLM), or `content` as in chat answers (llama.cpp).
+/// Both forms that servers use: parallel lists (OpenAI's completions, vLLM), or `content` as in chat answers
+/// (llama.cpp).
 #[derive(Deserialize)]
 struct ChoiceLogprobs {
     #[serde(default)]
@@ -65,8 +66,9 @@ impl From<TokenEntry> for Token {
     }
 }
 
-/// What a server's answer proposes: its first span. An alternative (`attempt` over 0) that is empty ends the alternatives. `before` is
-/// white space that stands before the answer and that the server was not shown: it is not proposed again.
+/// What a server's answer proposes: its first span. An alternative (`attempt` over 0) that is empty ends the
+/// alternatives. `before` is white space that stands before the answer and that the server was not shown: it is not
+/// proposed again.
 ///
 /// # Errors
 /// [`EngineError::Answer`]: bytes that are no answer of this protocol.
@@ -114,8 +116,9 @@ fn read(protocol: Protocol, bytes: &[u8]) -> Result<Completion, EngineError> {
     }
 }
 
-/// Log-probabilities of the tokens that share a byte with a span, each with the byte of the span at which it ends, or why there are none. They belong to the text only where the tokens'
-/// bytes are its bytes, one after the other; tokens after its end, such as those of a stop sequence, belong to nothing.
+/// Log-probabilities of the tokens that share a byte with a span, each with the byte of the span at which it ends, or
+/// why there are none. They belong to the text only where the tokens' bytes are its bytes, one after the other; tokens
+/// after its end, such as those of a stop sequence, belong to nothing.
 fn of_span(completion: &Completion, span: Range<usize>) -> Result<Vec<(usize, String)>, String> {
     if completion.tokens.is_empty() {
         return Err("the server gave none".to_owned());

@@ -11,7 +11,8 @@ enum Ask {
     RollBack(usize),
 }
 
-/// Any engine, bounded in time: one that gives no answer by the deadline, or dies, is never asked again. Its thread is left behind.
+/// Any engine, bounded in time: one that gives no answer by the deadline, or dies, is never asked again. Its thread is
+/// left behind.
 pub struct DeadlineEngine {
     name: String,
     asks: Sender<Ask>,

@@ -1,9 +1,10 @@
 //! Engines behind HTTP, driven step by step: ask for one span, judge it, go on from what was admitted.
 //!
-//! Structural starvation: a request holds the operator's words, admitted text and sampling settings, and nothing else: no tools, no
-//! retrieval, no conversation, no cache, no word of what was refused. Another alternative is the byte-identical request with another
-//! seed. Each request has a connection of its own; nothing is kept between them. `ureq` speaks HTTP, with rustls below it: its one deadline
-//! covers name look-up, connection, request and the whole body.
+//! Structural starvation: a request holds the operator's words, admitted text and sampling settings, and nothing else:
+//! no tools, no retrieval, no conversation, no cache, no word of what was refused. Another alternative is the
+//! byte-identical request with another seed. Each request has a connection of its own; nothing is kept between them.
+//! `ureq` speaks HTTP, with rustls below it: its one deadline covers name look-up, connection, request and the whole
+//! body.
 
 use super::completion::proposal;
 use super::{Engine, EngineError, Proposal, Protocol, View};
@@ -46,8 +47,8 @@ pub struct HttpSettings {
     pub deadline: Duration,
 }
 
-/// What the operator's words stand in before the admitted text, so that a model that was trained on conversations goes on as the one who
-/// answers.
+/// What the operator's words stand in before the admitted text, so that a model that was trained on conversations goes
+/// on as the one who answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Template {
     /// Nothing: the words, a blank line, the admitted text.
@@ -64,7 +65,8 @@ pub struct HttpEngine {
     settings: HttpSettings,
     temperature: Box<RawValue>,
     agent: ureq::Agent,
-    /// How often the prompt of each digest was asked: each time has a seed of its own, so that no request is ever made twice.
+    /// How often the prompt of each digest was asked: each time has a seed of its own, so that no request is ever made
+    /// twice.
     asked: BTreeMap<[u8; 32], u64>,
     /// What the server made of the operator's words.
     rendered: Option<String>,

@@ -1,5 +1,5 @@
-//! Engines: whatever proposes candidates. The loop shows an engine verified fields and admitted text, and nothing else: not what was
-//! refused, not why, not that anything was.
+//! Engines: whatever proposes candidates. The loop shows an engine verified fields and admitted text, and nothing else:
+//! not what was refused, not why, not that anything was.
 
 mod completion;
 mod deadline;
@@ -88,14 +88,14 @@ pub enum EngineError {
     Answer(String),
 }
 
-/// Something that proposes candidates. It needs no access to weights or activations, and every call is bounded in time: [`DeadlineEngine`]
-/// bounds one that does not bound itself.
+/// Something that proposes candidates. It needs no access to weights or activations, and every call is bounded in time:
+/// [`DeadlineEngine`] bounds one that does not bound itself.
 pub trait Engine: Send {
     /// What it is, for reports.
     fn name(&self) -> String;
 
-    /// Proposes a candidate to follow `view.admitted`. `attempt` counts the candidates asked for at this place, from 0, and is no
-    /// feedback: an engine may use it as an offset of its seed or as a place in a list, and for nothing else.
+    /// Proposes a candidate to follow `view.admitted`. `attempt` counts the candidates asked for at this place, from 0,
+    /// and is no feedback: an engine may use it as an offset of its seed or as a place in a list, and for nothing else.
     ///
     /// # Errors
     /// [`EngineError`] ends the stream.

@@ -1,4 +1,5 @@
-//! A small engine that really proposes: word n-grams of a text, sampled with integers. It says nothing sensible, and needs no network.
+//! A small engine that really proposes: word n-grams of a text, sampled with integers. It says nothing sensible, and
+//! needs no network.
 
 use super::{Engine, EngineError, Proposal, View};
 use crate::candidate::Candidate;

@@ -1,7 +1,8 @@
-//! The ledger: an append-only file of everything that happened in governed streams, enough to look into a run without the model.
+//! The ledger: an append-only file of everything that happened in governed streams, enough to look into a run without
+//! the model.
 //!
-//! A file is the magic `PTCLEDG1` and frames: length of the payload (u32), CRC-32 (IEEE 802.3) over length and payload (u32), payload,
-//! integers little-endian. The first payload is a [`Header`], every other an [`Entry`], both JSON.
+//! A file is the magic `PTCLEDG1` and frames: length of the payload (u32), CRC-32 (IEEE 802.3) over length and payload
+//! (u32), payload, integers little-endian. The first payload is a [`Header`], every other an [`Entry`], both JSON.
 
 mod read;
 mod write;

@@ -1,5 +1,5 @@
-//! The accept loop of a gate. Nothing is spent on a connection before its user is known; connections are bounded; nothing that clients do,
-//! and no lack of files or threads, ends it.
+//! The accept loop of a gate. Nothing is spent on a connection before its user is known; connections are bounded;
+//! nothing that clients do, and no lack of files or threads, ends it.
 
 use super::clients::Clients;
 use super::server::{Connection, ConnectionEnd, GateError, Journal};
@@ -51,8 +51,9 @@ impl Gate {
         Self { governor, terms, stopping: AtomicBool::new(false) }
     }
 
-    /// Serves connections until `stop` or until the session cannot go on; then takes no more work, lets open streams end, and returns once
-    /// every connection has gone. `journal` keeps what happens before clients hear of it; `report` hears what was refused and what went wrong.
+    /// Serves connections until `stop` or until the session cannot go on; then takes no more work, lets open streams
+    /// end, and returns once every connection has gone. `journal` keeps what happens before clients hear of it;
+    /// `report` hears what was refused and what went wrong.
     ///
     /// # Errors
     /// Why the card or the journal failed; else [`GateError::Accept`]: the socket is of no use any more.

@@ -1,9 +1,9 @@
-//! The co-resident gate: the same governor in a process of its own, over a UNIX socket. The engine stays with the client; the card,
-//! the policy and the state stay with the gate.
+//! The co-resident gate: the same governor in a process of its own, over a UNIX socket. The engine stays with the
+//! client; the card, the policy and the state stay with the gate.
 //!
-//! A frame is its length (u32, little-endian, at most [`FRAME_MAX`]) and JSON. The client says [`ToGate::Hello`] with its version, the
-//! gate answers [`ToClient::Welcome`]; then the client sends items one after the other, and each is answered by its events and
-//! [`ToClient::Done`].
+//! A frame is its length (u32, little-endian, at most [`FRAME_MAX`]) and JSON. The client says [`ToGate::Hello`] with
+//! its version, the gate answers [`ToClient::Welcome`]; then the client sends items one after the other, and each is
+//! answered by its events and [`ToClient::Done`].
 
 mod client;
 mod clients;
@@ -133,7 +133,8 @@ fn receive_most<T: DeserializeOwned>(stream: &mut impl Read, most: u32) -> io::R
     Ok(Some(serde_json::from_slice(&payload)?))
 }
 
-/// A connection on which every frame is bounded, from its first byte to its last: one that comes a byte at a time is late, too.
+/// A connection on which every frame is bounded, from its first byte to its last: one that comes a byte at a time is
+/// late, too.
 pub(crate) struct Wire {
     stream: UnixStream,
     frame: Duration,

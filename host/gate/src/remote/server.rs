@@ -1,4 +1,5 @@
-//! The gate's side: how one connection is served. Its streams are judged by the session loop that all connections share.
+//! The gate's side: how one connection is served. Its streams are judged by the session loop that all connections
+//! share.
 
 use super::clients::ClientPlace;
 use super::{ToClient, ToGate, VERSION, Wire};
@@ -35,8 +36,8 @@ pub enum GateError {
 /// Why an event was not kept.
 pub type JournalError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Keeps every event before its client hears of it. Events of one lane come in the order of that lane's log. Streams have the numbers of
-/// the gate, each of which is used once.
+/// Keeps every event before its client hears of it. Events of one lane come in the order of that lane's log. Streams
+/// have the numbers of the gate, each of which is used once.
 pub type Journal<'j> = Box<dyn FnMut(&Event) -> Result<(), JournalError> + Send + 'j>;
 
 /// What a connection came to.
@@ -105,8 +106,8 @@ impl Connection<'_> {
         self.stopping.load(Ordering::Relaxed)
     }
 
-    /// Has an item governed. A client that goes away ends its own stream: a whole text is judged to its end, and what happens is kept and sent
-    /// to nobody.
+    /// Has an item governed. A client that goes away ends its own stream: a whole text is judged to its end, and what
+    /// happens is kept and sent to nobody.
     fn govern(&self, number: u64, item: Item) -> Result<(), Failure> {
         let stream = self.session.open(self.governor.request(item)).map_err(|closed| Failure::Gate(closed.0))?;
         let mut moves = Vec::new();

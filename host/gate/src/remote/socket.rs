@@ -44,8 +44,8 @@ impl From<BindError> for SocketError {
 pub struct Socket(Listener);
 
 impl Socket {
-    /// Listens at `path`, where only this user may connect, or with `shared` every user who reaches the folder. A socket that nothing
-    /// listens on is replaced.
+    /// Listens at `path`, where only this user may connect, or with `shared` every user who reaches the folder. A
+    /// socket that nothing listens on is replaced.
     ///
     /// # Errors
     /// [`SocketError`].

@@ -5,7 +5,8 @@ use super::mailbox::StreamMessage;
 use crate::engine::{Engine, View};
 use std::sync::Arc;
 
-/// Has `engine` answer what the stream asks. The thread ends with the stream; one whose engine never answers is left behind.
+/// Has `engine` answer what the stream asks. The thread ends with the stream; one whose engine never answers is left
+/// behind.
 pub(super) fn spawn(mut engine: Box<dyn Engine>, stream: StreamHandle) {
     let mailbox = Arc::clone(&stream.mailbox);
     let serve = move || {

@@ -66,8 +66,8 @@ impl SessionHandle {
         self.enter(request, Entry { wait: false, further: false })
     }
 
-    /// Opens a further stream for a caller that holds `open`, a stream of this session that has not ended: the session takes it
-    /// even while it is being shut down. Gives it back where that would mean to wait.
+    /// Opens a further stream for a caller that holds `open`, a stream of this session that has not ended: the session
+    /// takes it even while it is being shut down. Gives it back where that would mean to wait.
     ///
     /// # Errors
     /// [`SessionClosed`].
@@ -98,8 +98,9 @@ impl SessionHandle {
         self.inbox.credit()
     }
 
-    /// Asks the session to end: no further stream is taken, waiting ones are refused, and open ones go on. After `within`, the
-    /// next proposal that a stream asks for is the end of it, and streams no longer wait for callers who do not read.
+    /// Asks the session to end: no further stream is taken, waiting ones are refused, and open ones go on. After
+    /// `within`, the next proposal that a stream asks for is the end of it, and streams no longer wait for callers who
+    /// do not read.
     pub fn shut_down(&self, within: Duration) {
         self.shut_down_for(within, DRAINING);
     }
@@ -134,8 +135,8 @@ impl Drop for SessionHandle {
 
 /// One stream, for whoever proposes its spans and reads what becomes of them.
 ///
-/// Dropping it ends a stream that still needs proposals, with a stated reason; a whole text is judged to its end. A caller
-/// without threads uses the `try_` methods and [`StreamHandle::on_change`].
+/// Dropping it ends a stream that still needs proposals, with a stated reason; a whole text is judged to its end. A
+/// caller without threads uses the `try_` methods and [`StreamHandle::on_change`].
 pub struct StreamHandle {
     pub(super) mailbox: Arc<Mailbox>,
 }
@@ -147,14 +148,14 @@ impl StreamHandle {
         self.mailbox.number
     }
 
-    /// Calls `notify` after each change: a message came, a part was taken, the stream waits for a part, the stream is over. It is
-    /// called in the thread of the session and must not wait.
+    /// Calls `notify` after each change: a message came, a part was taken, the stream waits for a part, the stream is
+    /// over. It is called in the thread of the session and must not wait.
     pub fn on_change(&self, notify: impl Fn() + Send + Sync + 'static) {
         self.mailbox.set_notify(Arc::new(notify));
     }
 
-    /// Hands in the next part of a held stream, made by a [`crate::PartReader`], the last one too; waits while too many are
-    /// there. The stream takes none while its messages are not read, so another thread must read them.
+    /// Hands in the next part of a held stream, made by a [`crate::PartReader`], the last one too; waits while too many
+    /// are there. The stream takes none while its messages are not read, so another thread must read them.
     ///
     /// # Errors
     /// [`SubmitError`].
@@ -211,8 +212,8 @@ impl StreamHandle {
         self.mailbox.receive(Some(Instant::now()))
     }
 
-    /// Whether the stream has begun, has judged every part that it was given, and waits for the next one. Every message about
-    /// those parts is there then.
+    /// Whether the stream has begun, has judged every part that it was given, and waits for the next one. Every message
+    /// about those parts is there then.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.mailbox.is_idle()

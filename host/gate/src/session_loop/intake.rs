@@ -34,7 +34,8 @@ pub(super) trait Intake {
     fn is_over(&self, inbox: &Inbox) -> bool;
 }
 
-/// Items in order, with the number of events and the number of salts for each. The next one is taken as a slot becomes free, and waited for.
+/// Items in order, with the number of events and the number of salts for each. The next one is taken as a slot becomes
+/// free, and waited for.
 pub(super) struct Items<'g, I> {
     pub(super) governor: &'g Arc<Governor>,
     pub(super) items: I,
@@ -80,8 +81,8 @@ pub(super) struct StreamSetup {
 }
 
 impl Governor {
-    /// A stream of this item, for [`super::SessionHandle::open`]. Reading, filtering and looking at the anchor stores happens here, in the
-    /// caller's thread. The candidates of a task ([`Item::Prompt`]) come from the caller.
+    /// A stream of this item, for [`super::SessionHandle::open`]. Reading, filtering and looking at the anchor stores
+    /// happens here, in the caller's thread. The candidates of a task ([`Item::Prompt`]) come from the caller.
     #[must_use]
     pub fn request(self: &Arc<Self>, item: Item) -> StreamRequest {
         let StreamSetup { mut request, engine } = self.prepare(0, item);

@@ -1,7 +1,7 @@
 //! What the loop and its callers share: the inbox of the session, and a mailbox per stream.
 //!
-//! Locks are held for a moment and never two at a time. Whoever puts something into a mailbox then marks the stream in the inbox, so the
-//! loop looks at streams for which something came and at no others.
+//! Locks are held for a moment and never two at a time. Whoever puts something into a mailbox then marks the stream in
+//! the inbox, so the loop looks at streams for which something came and at no others.
 
 use crate::engine::{EngineError, Move, Proposal, View};
 use crate::event::Event;
@@ -239,8 +239,8 @@ impl Inbox {
         std::mem::take(&mut self.state().changed)
     }
 
-    /// Waits until something came: mail, an arrival where a slot is free, the end of the intake where no stream is open, or the time at
-    /// which streams are cut off, unless they are.
+    /// Waits until something came: mail, an arrival where a slot is free, the end of the intake where no stream is
+    /// open, or the time at which streams are cut off, unless they are.
     pub(super) fn wait(&self, is_idle: bool, free: bool, cut_off: bool, most: Option<Duration>) {
         let most = most.map(|most| Instant::now() + most);
         let mut state = self.state();

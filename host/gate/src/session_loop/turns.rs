@@ -16,7 +16,8 @@ use std::time::{Duration, Instant};
 
 /// A session loop whose streams come through its inbox.
 ///
-/// [`SessionLoop::handle`] gives the handles through which streams are opened; [`SessionLoop::run`] judges them in the thread that calls it.
+/// [`SessionLoop::handle`] gives the handles through which streams are opened; [`SessionLoop::run`] judges them in the
+/// thread that calls it.
 pub struct SessionLoop {
     inbox: Arc<Inbox>,
 }
@@ -34,11 +35,12 @@ impl SessionLoop {
         SessionHandle::new(Arc::clone(&self.inbox))
     }
 
-    /// Judges streams until the session is shut down or every handle is dropped, and all streams have ended. `keep` takes each event before
-    /// its stream's caller does; streams are numbered in the order in which they were opened.
+    /// Judges streams until the session is shut down or every handle is dropped, and all streams have ended. `keep`
+    /// takes each event before its stream's caller does; streams are numbered in the order in which they were opened.
     ///
     /// # Errors
-    /// The session's, or the first error of `keep`: every stream ends with that reason, and nothing more of it is released.
+    /// The session's, or the first error of `keep`: every stream ends with that reason, and nothing more of it is
+    /// released.
     pub fn run<C: Card, E: From<SessionError> + ToString>(
         self,
         session: &mut Session<C>,
@@ -61,12 +63,13 @@ impl Drop for SessionLoop {
 }
 
 impl Governor {
-    /// Governs every item over one session. `sink` takes what happens, each stream's events in order and streams interleaved; the
-    /// next items are taken only as slots become free, and waited for. Engines are asked in threads of their own.
+    /// Governs every item over one session. `sink` takes what happens, each stream's events in order and streams
+    /// interleaved; the next items are taken only as slots become free, and waited for. Engines are asked in threads of
+    /// their own.
     ///
     /// # Errors
-    /// The session's: the streams that were still open end with a report that says so, and nothing more of them is released. An error of
-    /// `sink` ends the run.
+    /// The session's: the streams that were still open end with a report that says so, and nothing more of them is
+    /// released. An error of `sink` ends the run.
     pub fn govern<C: Card, E: From<SessionError>>(
         self: &Arc<Self>,
         session: &mut Session<C>,
@@ -262,8 +265,8 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
         Ok(())
     }
 
-    /// Asks for a checkpoint where one is due, and looks for the one that was asked for. Gives how long the loop may wait for mail, where
-    /// that is bounded.
+    /// Asks for a checkpoint where one is due, and looks for the one that was asked for. Gives how long the loop may
+    /// wait for mail, where that is bounded.
     fn settle(&mut self, is_idle: bool) -> Result<Option<Duration>, SessionError> {
         let Settling { when: Some(Settle { every, .. }), due, asked, next } = self.settling else { return Ok(None) };
         if !due && !asked {

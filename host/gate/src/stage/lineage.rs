@@ -1,5 +1,5 @@
-//! Stage 3, lineage continuity: a mutation must follow from the admitted transitions. The first rule that fails is reported, in this
-//! order: repetition, regression, discontinuity, topic.
+//! Stage 3, lineage continuity: a mutation must follow from the admitted transitions. The first rule that fails is
+//! reported, in this order: repetition, regression, discontinuity, topic.
 
 use super::propositions::Conflicts;
 use crate::determination::DecidingField;

@@ -1,5 +1,5 @@
-//! The stages that run on the host. What they find is bound into the descriptor, and the card answers in the fixed order: policy,
-//! validation, lineage, entropy.
+//! The stages that run on the host. What they find is bound into the descriptor, and the card answers in the fixed
+//! order: policy, validation, lineage, entropy.
 
 mod lineage;
 mod propositions;
@@ -25,7 +25,8 @@ pub(crate) struct Span<'a> {
     pub(crate) driven: bool,
     pub(crate) inert_prefix: bool,
     pub(crate) depth: u8,
-    /// Whether it is a part of a span that was split. A tool call is submitted at the greatest depth and is a whole all the same.
+    /// Whether it is a part of a span that was split. A tool call is submitted at the greatest depth and is a whole all
+    /// the same.
     pub(crate) part: bool,
     pub(crate) alternatives: u8,
     pub(crate) uncertainty: Option<Result<BasisPoints, LogProbsError>>,

@@ -20,8 +20,8 @@ pub(super) struct Conflicts {
     pub(super) regression: Option<DecidingField>,
 }
 
-/// Reads what a span asserts into the mutation, and compares it with memory. `None` where the language cannot be read so, or the policy
-/// looks at no contradiction.
+/// Reads what a span asserts into the mutation, and compares it with memory. `None` where the language cannot be read
+/// so, or the policy looks at no contradiction.
 pub(super) fn propose(
     governor: &Governor,
     state: &SemanticState,

@@ -1,5 +1,5 @@
-//! Rejected mutations that wait for information: not a fourth outcome, but what the loop does with a reject whose reason the policy
-//! lists. Each resubmission is a new record.
+//! Rejected mutations that wait for information: not a fourth outcome, but what the loop does with a reject whose
+//! reason the policy lists. Each resubmission is a new record.
 
 use super::work::Work;
 use portcullis_core::state::SemanticState;
@@ -54,7 +54,8 @@ pub(super) struct DeferredQueue {
 }
 
 impl DeferredQueue {
-    /// Puts a mutation on the queue; says whether there was room. One that waited before waits for what is left of its steps.
+    /// Puts a mutation on the queue; says whether there was room. One that waited before waits for what is left of its
+    /// steps.
     pub(super) fn push(&mut self, work: Work, seq: u32, expiry: u16, known: Knowledge) -> bool {
         let room = self.waiting.len() < MOST;
         if room {

@@ -1,8 +1,9 @@
 //! One governed stream as a state machine: what is submitted next, what an answer means, what is released.
 //!
-//! It never waits, neither for the card nor for an engine: [`StreamMachine::next`] gives the next entry or asks for a proposal,
-//! [`StreamMachine::answer`] takes the card's answer and [`StreamMachine::proposed`] the engine's. Work is depth-first: the parts of a
-//! decomposed span come right after it. What happens is reported as events, in order, and only [`EventKind::Released`] lets bytes leave.
+//! It never waits, neither for the card nor for an engine: [`StreamMachine::next`] gives the next entry or asks for a
+//! proposal, [`StreamMachine::answer`] takes the card's answer and [`StreamMachine::proposed`] the engine's. Work is
+//! depth-first: the parts of a decomposed span come right after it. What happens is reported as events, in order, and
+//! only [`EventKind::Released`] lets bytes leave.
 
 mod deferred;
 mod journal;
@@ -404,8 +405,8 @@ impl StreamMachine {
         }
     }
 
-    /// Puts the parts of a span on top of the work. A span without smaller parts goes back at the depth limit, where the card
-    /// answers a decompose with a reject. A tool call has none, and is submitted so.
+    /// Puts the parts of a span on top of the work. A span without smaller parts goes back at the depth limit, where
+    /// the card answers a decompose with a reject. A tool call has none, and is submitted so.
     fn decompose(&mut self, flight: &InFlight) {
         let depth = flight.work.depth.saturating_add(1);
         let parent = Some(flight.sequence);
@@ -448,8 +449,8 @@ impl StreamMachine {
         proposer.deferred |= deferred;
         let partly = !proposer.step.admitted.is_empty();
         let another = proposer.step.attempt < u32::from(limits.alternatives);
-        // A candidate of which nothing was admitted gives way to an alternative; one that was admitted in part keeps that part, and
-        // of a span that was split the other parts are still judged.
+        // A candidate of which nothing was admitted gives way to an alternative; one that was admitted in part keeps
+        // that part, and of a span that was split the other parts are still judged.
         if depth == 0 || (!partly && another) {
             self.queue.clear();
             proposer.forget();
@@ -542,7 +543,8 @@ impl StreamMachine {
         }
     }
 
-    /// No candidate is left at this place: on without it when it is deferred, else back to a place with another alternative.
+    /// No candidate is left at this place: on without it when it is deferred, else back to a place with another
+    /// alternative.
     fn dead_end(&mut self) {
         let Some(proposer) = &mut self.proposer else { return };
         let deferred = proposer.deferred;
@@ -637,8 +639,8 @@ impl StreamMachine {
         }
     }
 
-    /// Reads a candidate with what is pending before it; without one, nothing follows that. What began in admitted text ends here: hits and
-    /// quantities are looked for across the boundaries.
+    /// Reads a candidate with what is pending before it; without one, nothing follows that. What began in admitted text
+    /// ends here: hits and quantities are looked for across the boundaries.
     fn read_on(&mut self, next: Option<Fragment>) {
         let Some(proposer) = &mut self.proposer else { return };
         let (admitted, proposed) = (proposer.tail(self.queue.held()), proposer.before());

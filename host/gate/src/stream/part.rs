@@ -35,7 +35,8 @@ impl Part {
     }
 }
 
-/// Makes parts of the text and the tool calls of one stream as they come. The same text gives the same spans, however it is cut into chunks.
+/// Makes parts of the text and the tool calls of one stream as they come. The same text gives the same spans, however
+/// it is cut into chunks.
 pub struct PartReader {
     governor: Arc<Governor>,
     segmenter: Segmenter,
@@ -150,8 +151,8 @@ impl PartReader {
     }
 }
 
-/// A tool call as work: one step, at the depth limit, so that it is admitted or rejected as a whole. One that does not parse is judged by
-/// what was written, and stage 2 rejects it.
+/// A tool call as work: one step, at the depth limit, so that it is admitted or rejected as a whole. One that does not
+/// parse is judged by what was written, and stage 2 rejects it.
 pub(super) fn call_work(governor: &Governor, call: &Call, logprobs: Option<Result<LogProbs, LogProbsError>>) -> Work {
     let read = governor.mapper().read_call(call);
     let malformed = read.is_none();

@@ -54,8 +54,8 @@ impl Pending {
         self.parts.iter().map(|part| part.text.as_str()).collect()
     }
 
-    /// Reads it with the candidate that follows; without one, to its end. `place` is that of the current step, `next_place` that of the
-    /// candidate if it is a step of its own, `most` the longest piece that waits.
+    /// Reads it with the candidate that follows; without one, to its end. `place` is that of the current step,
+    /// `next_place` that of the candidate if it is a step of its own, `most` the longest piece that waits.
     pub(super) fn read(
         self,
         next: Option<Fragment>,

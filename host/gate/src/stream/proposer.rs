@@ -3,8 +3,8 @@
 //! Nothing here waits. The proposer says what is asked ([`Proposer::request`]) and what the engine is told before
 //! ([`Proposer::take_moves`]); whoever runs the engine brings the answer.
 //!
-//! The end of a candidate that more text could make a part of a hit is not judged at once: it stays pending, the engine goes on from it, and
-//! it is judged with what follows. A hit that stands across makes both candidates one step.
+//! The end of a candidate that more text could make a part of a hit is not judged at once: it stays pending, the engine
+//! goes on from it, and it is judged with what follows. A hit that stands across makes both candidates one step.
 
 use super::pending::{Pending, Upcoming};
 use crate::engine::{EngineError, Move, View};
@@ -62,7 +62,8 @@ pub(super) struct Target {
 /// What was asked and is not answered.
 #[derive(Clone, Debug)]
 pub(super) struct Request {
-    /// What will stand before the answer, as far as the engine is shown it: admitted text, then the inert bytes that are held.
+    /// What will stand before the answer, as far as the engine is shown it: admitted text, then the inert bytes that
+    /// are held.
     shown: String,
     attempt: u32,
     /// The answer is the other way of a rollback to this place.
@@ -126,7 +127,8 @@ impl Proposer {
         self.request.is_some()
     }
 
-    /// What is asked, and the attempt. The engine is shown the operator's words, admitted text and held inert bytes, nothing else.
+    /// What is asked, and the attempt. The engine is shown the operator's words, admitted text and held inert bytes,
+    /// nothing else.
     pub(super) fn request<'a>(&'a self, state: &'a SemanticState) -> Option<(View<'a>, u32)> {
         let Request { shown, attempt, .. } = self.request.as_ref()?;
         Some((View { intent: &state.intent.text, facts: &state.intent.facts, admitted: shown }, *attempt))
@@ -142,7 +144,8 @@ impl Proposer {
         self.request.take()
     }
 
-    /// The end of what stands before the pending end, as long as a pattern can reach: admitted text, then held inert bytes.
+    /// The end of what stands before the pending end, as long as a pattern can reach: admitted text, then held inert
+    /// bytes.
     pub(super) fn tail(&self, held: &str) -> String {
         self.ending(self.text.len(), held, REACH)
     }
@@ -186,10 +189,11 @@ impl Proposer {
         kept.unwrap_or(said)
     }
 
-    /// The current step is done. `held` are inert bytes that no admitted span has taken yet; `keep` says whether the step can be taken
-    /// back.
+    /// The current step is done. `held` are inert bytes that no admitted span has taken yet; `keep` says whether the
+    /// step can be taken back.
     pub(super) fn advance(&mut self, held: &str, keep: bool) {
-        // The engine goes on from all that will stand there, the held bytes included; of what it was shown, something was refused.
+        // The engine goes on from all that will stand there, the held bytes included; of what it was shown, something
+        // was refused.
         if self.refused {
             self.take_back();
         }
@@ -216,7 +220,8 @@ impl Proposer {
         }
     }
 
-    /// What was read after the current step, and its own end, are not looked at any more: they followed what was refused.
+    /// What was read after the current step, and its own end, are not looked at any more: they followed what was
+    /// refused.
     pub(super) fn forget(&mut self) {
         self.pending = Pending::default();
         self.upcoming = None;
@@ -235,8 +240,8 @@ impl Proposer {
         self.reversible.clear();
     }
 
-    /// Looks for the last admitted candidate, at least `back` candidates ago, that has another alternative, and asks for that one. Nothing
-    /// is taken back before the engine has answered. Says whether there is such a place.
+    /// Looks for the last admitted candidate, at least `back` candidates ago, that has another alternative, and asks
+    /// for that one. Nothing is taken back before the engine has answered. Says whether there is such a place.
     pub(super) fn seek(&mut self, back: usize, limits: &Limits) -> bool {
         if self.rollbacks >= limits.rollbacks {
             return false;
@@ -258,7 +263,8 @@ impl Proposer {
         false
     }
 
-    /// There is no other way from that place: the engine goes forward again over what stands, and the next place is looked for.
+    /// There is no other way from that place: the engine goes forward again over what stands, and the next place is
+    /// looked for.
     pub(super) fn seek_further(&mut self, Target { back, at }: Target, limits: &Limits) -> bool {
         let ends = self.reversible.iter().skip(at + 1).map(|s| s.text_before).chain([self.text.len()]);
         for (step, end) in self.reversible.iter().skip(at).zip(ends) {

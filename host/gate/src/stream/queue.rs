@@ -1,4 +1,5 @@
-//! The work of a stream: the spans of the current text in order, and the inert bytes that wait for the next admitted span.
+//! The work of a stream: the spans of the current text in order, and the inert bytes that wait for the next admitted
+//! span.
 
 use super::work::Work;
 use portcullis_core::inert::{is_formatting, leading_formatting};
@@ -30,7 +31,8 @@ impl WorkQueue {
         self.stack.extend(work);
     }
 
-    /// The next span that is not inert; inert ones are held on the way. `whole` says that they are pieces of a whole text.
+    /// The next span that is not inert; inert ones are held on the way. `whole` says that they are pieces of a whole
+    /// text.
     pub(super) fn next(&mut self, whole: bool) -> Option<Work> {
         while let Some(work) = self.stack.pop() {
             if !work.inert {
@@ -44,8 +46,9 @@ impl WorkQueue {
         None
     }
 
-    /// The next connectives that were held for a span and that no admitted span took: in a whole text they are judged by themselves. What
-    /// an engine proposes can be taken back with what is held before it, so that there they do not leave.
+    /// The next connectives that were held for a span and that no admitted span took: in a whole text they are judged
+    /// by themselves. What an engine proposes can be taken back with what is held before it, so that there they do not
+    /// leave.
     pub(super) fn next_connective(&mut self) -> Option<Work> {
         self.held.clear();
         let held = std::mem::take(&mut self.held_work);

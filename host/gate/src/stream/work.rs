@@ -85,7 +85,8 @@ impl Work {
         number(self.range.start)..number(self.range.end)
     }
 
-    /// How uncertain the engine is of it: the most uncertain of the parts that it stands in; unknown when one of them is.
+    /// How uncertain the engine is of it: the most uncertain of the parts that it stands in; unknown when one of them
+    /// is.
     pub(super) fn uncertainty(&self) -> Option<Result<BasisPoints, LogProbsError>> {
         let mut most: Option<BasisPoints> = None;
         for said in self.said.iter() {

@@ -22,8 +22,8 @@ pub enum SseError {
 
 /// Reads events from bytes that come in chunks. The same bytes give the same events, however they are cut.
 ///
-/// Lines end with LF, CR LF or CR. A byte-order mark at the start, comments, and fields other than `event` and `data` are skipped. An event
-/// counts once its blank line is there, so the rest of a body that was cut off gives nothing.
+/// Lines end with LF, CR LF or CR. A byte-order mark at the start, comments, and fields other than `event` and `data`
+/// are skipped. An event counts once its blank line is there, so the rest of a body that was cut off gives nothing.
 #[derive(Debug)]
 pub struct SseReader {
     most: usize,

@@ -1,5 +1,5 @@
-//! When two propositions cannot both hold: they say of one subject, in one respect, under the same qualifiers, a statement and its denial,
-//! opposites, or two values where there is one.
+//! When two propositions cannot both hold: they say of one subject, in one respect, under the same qualifiers, a
+//! statement and its denial, opposites, or two values where there is one.
 
 use super::grammar::role;
 use super::word::Tables;
@@ -61,8 +61,8 @@ fn called_the_same(a: &Subject, b: &Subject) -> bool {
     !a.words.is_empty() && (a.words == b.words || part(a, b) || part(b, a))
 }
 
-/// Whether a denial denies a statement: all that it holds stands in the statement, and the statement says no more of when, where or for
-/// whom.
+/// Whether a denial denies a statement: all that it holds stands in the statement, and the statement says no more of
+/// when, where or for whom.
 fn denies(tables: &Tables, said: &Proposition, denied: &Proposition) -> bool {
     let quantities = match (said.quantity, denied.quantity) {
         (Quantity::Some, Quantity::All) | (Quantity::All, Quantity::Some) => true,
@@ -136,7 +136,8 @@ impl<'a> Pair<'a> {
         matches!(a.lead.as_str(), "" | "at") && self.tables.are_opposites(one, other)
     }
 
-    /// Another value of what has one value: a number, a place in a row, a time, a holder of an office, the value of a label.
+    /// Another value of what has one value: a number, a place in a row, a time, a holder of an office, the value of a
+    /// label.
     fn two_values(&self) -> bool {
         if self.a.verb != self.b.verb || self.a.subject.words == "you" {
             return false;

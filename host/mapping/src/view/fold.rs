@@ -1,9 +1,10 @@
 //! What a character outside ASCII stands for, by the tables of Unicode: the character that a reader of the page sees.
 //!
-//! In this order: what has no shape of its own falls out; white space, dashes and decimal digits of every script are those of ASCII
-//! (PropList.txt, DerivedNumericType.txt); compatibility forms of letters and digits, and of the marks of ASCII, are what they stand for
-//! (NFKC, UAX #15), superscripts, subscripts and fractions apart; what is left has the shape of one character of ASCII of its own kind
-//! when that is its prototype (UTS #39). A mark is never read as a letter, and ASCII never as anything else.
+//! In this order: what has no shape of its own falls out; white space, dashes and decimal digits of every script are
+//! those of ASCII (PropList.txt, DerivedNumericType.txt); compatibility forms of letters and digits, and of the marks
+//! of ASCII, are what they stand for (NFKC, UAX #15), superscripts, subscripts and fractions apart; what is left has
+//! the shape of one character of ASCII of its own kind when that is its prototype (UTS #39). A mark is never read as a
+//! letter, and ASCII never as anything else.
 
 use regex_syntax::hir::{Class, HirKind};
 use std::sync::LazyLock;
@@ -104,7 +105,8 @@ pub(super) fn fold(c: char) -> Fold {
     }
 }
 
-/// The value of a decimal digit of any script, as a digit of ASCII: the digits of a script stand in one row, from 0 to 9.
+/// The value of a decimal digit of any script, as a digit of ASCII: the digits of a script stand in one row, from 0 to
+/// 9.
 fn decimal(c: char) -> Option<u8> {
     let (start, _) = PROPERTIES.decimal.range(c)?;
     u8::try_from((u32::from(c) - u32::from(start)) % 10).ok().map(|value| b'0' + value)
@@ -142,7 +144,8 @@ fn prototype(c: char) -> Option<u8> {
         return (!letter && !number).then_some(only);
     }
     match only {
-        // The capital I and the digits 1 and 0 have letters as their prototypes: of those of one shape the one of the same kind is meant.
+        // The capital I and the digits 1 and 0 have letters as their prototypes: of those of one shape the one of the
+        // same kind is meant.
         b'l' if is.upper.holds(c) => Some(b'I'),
         b'l' if number => Some(b'1'),
         b'O' if number => Some(b'0'),
@@ -187,7 +190,8 @@ mod tests {
         }
     }
 
-    /// The tables are part of the mapping: whoever changes them, or takes a newer Unicode, makes a new version of the mapping.
+    /// The tables are part of the mapping: whoever changes them, or takes a newer Unicode, makes a new version of the
+    /// mapping.
     #[test]
     fn the_tables_are_those_of_this_version_of_the_mapping() {
         let mut hash = Sha256::new();

@@ -1,7 +1,7 @@
 //! The matching view: the text as a reader of the page sees it, with the way back to the bytes.
 //!
-//! Classes and quantities are matched on the text and on its view; a hit in either stands. What the view leaves out or joins is said in
-//! `docs/mapping.md`. A line of ASCII without markup has no view: it is its own.
+//! Classes and quantities are matched on the text and on its view; a hit in either stands. What the view leaves out or
+//! joins is said in `docs/mapping.md`. A line of ASCII without markup has no view: it is its own.
 
 mod build;
 mod entity;
@@ -53,8 +53,8 @@ impl View {
         }
     }
 
-    /// A text whose braces or other marks are written with look-alikes, with the marks of ASCII in their place, where it may hold an
-    /// object: what only the view of its markup leaves out stays.
+    /// A text whose braces or other marks are written with look-alikes, with the marks of ASCII in their place, where
+    /// it may hold an object: what only the view of its markup leaves out stays.
     pub(crate) fn of_marks(text: &str) -> Option<Self> {
         let opens = |c: char| c == '{' || OPENING.contains(&c);
         if text.is_ascii() || !text.contains(opens) {

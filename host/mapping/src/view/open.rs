@@ -43,8 +43,8 @@ fn is_open_link(text: &str) -> bool {
     }
 }
 
-/// The text without the entity, tag, command, target or emphasis that its end begins, and with its last link closed; `None` where nothing
-/// stands open. A prefix of it is a prefix of the text.
+/// The text without the entity, tag, command, target or emphasis that its end begins, and with its last link closed;
+/// `None` where nothing stands open. A prefix of it is a prefix of the text.
 pub(crate) fn completed(text: &str) -> Option<String> {
     let from = text.ceil_char_boundary(text.len().saturating_sub(REACH));
     let tail = text.get(from..).unwrap_or_default();

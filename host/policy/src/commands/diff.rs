@@ -1,8 +1,8 @@
 //! `policy diff A B`: what changed, and descriptors that the two decide differently, found by solving over the rows.
 //!
-//! Each package's determination, with the host stages passed, is a list of cells: a conjunction of rows that decides, less
-//! the rows that would decide before it. For each pair of cells with different determinations the two conjunctions are
-//! intersected and all of those rows subtracted; what is left holds a witness, which both evaluators then confirm.
+//! Each package's determination, with the host stages passed, is a list of cells: a conjunction of rows that decides,
+//! less the rows that would decide before it. For each pair of cells with different determinations the two conjunctions
+//! are intersected and all of those rows subtracted; what is left holds a witness, which both evaluators then confirm.
 
 use super::joint::{Joint, Side, enumeration_names};
 use crate::compile::Compiled;
@@ -31,8 +31,8 @@ const TOTAL_BUDGET: u32 = 2_000_000;
 pub struct Diff {
     /// Declarations and limits that changed, in words.
     pub declarations: Vec<String>,
-    /// Those of `declarations` whose effect no descriptor shows, or that keep descriptors from being put to both. While there
-    /// is one, the comparison is not complete.
+    /// Those of `declarations` whose effect no descriptor shows, or that keep descriptors from being put to both. While
+    /// there is one, the comparison is not complete.
     pub not_compared: Vec<String>,
     /// Rules that changed, by id.
     pub rules: Vec<RuleChange>,
@@ -184,7 +184,8 @@ fn cells<'a>(universe: &'a Universe, rules: &'a [Translated<'a>], max_depth: u8)
         rules.flat_map(|rule| rule.cubes.iter().map(|cube| (rule.rule.id.as_str(), cube))).collect::<Vec<_>>()
     };
     let bare = |rows: &[(&str, &'a Cube)]| rows.iter().map(|(_, cube)| *cube).collect::<Vec<_>>();
-    // Rows of the same class whose rules have smaller ids, so that a witness is decided by the rule that its cell names.
+    // Rows of the same class whose rules have smaller ids, so that a witness is decided by the rule that its cell
+    // names.
     let before = |rows: &[(&str, &'a Cube)], id: &str| {
         rows.iter().filter(|(other, _)| *other < id).map(|(_, cube)| *cube).collect::<Vec<_>>()
     };

@@ -5,7 +5,8 @@ use crate::error::json_problem;
 use portcullis_core::wire::Descriptor;
 use serde_json::Value;
 
-/// The descriptor of one line: fields that are left out have neutral values, unknown ones are errors. Host stages count as passed.
+/// The descriptor of one line: fields that are left out have neutral values, unknown ones are errors. Host stages count
+/// as passed.
 ///
 /// # Errors
 /// A line that is no JSON, or no context of this policy.

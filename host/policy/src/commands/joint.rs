@@ -1,6 +1,6 @@
-//! Two packages in one space of descriptors. Packages number their classes, values and slots each in its own way, so rows
-//! are compared by name: a descriptor of the joint space has one reading under each package, and a class that a package
-//! does not declare is one that its mapping never finds.
+//! Two packages in one space of descriptors. Packages number their classes, values and slots each in its own way, so
+//! rows are compared by name: a descriptor of the joint space has one reading under each package, and a class that a
+//! package does not declare is one that its mapping never finds.
 
 use crate::compile::Compiled;
 use crate::cube::{Cube, ENUMERATION_COLUMNS, SET_COLUMNS, Universe, presence_bit};
@@ -87,8 +87,8 @@ impl Joint {
         Ok(Self { readings: [reading(first), reading(second)], universe })
     }
 
-    /// Cubes of one side's rule in the joint space. A cube that only values of its own package meet drops out: the other
-    /// package cannot be asked about them.
+    /// Cubes of one side's rule in the joint space. A cube that only values of its own package meet drops out: the
+    /// other package cannot be asked about them.
     pub(super) fn cubes(&self, side: usize, own: &[Cube]) -> Vec<Cube> {
         own.iter().filter_map(|cube| self.cube(side, cube)).collect()
     }

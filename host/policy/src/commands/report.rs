@@ -51,7 +51,8 @@ pub struct RuleUse {
 /// Checks a package: compilation, schema, the form of its tests, warnings.
 ///
 /// # Errors
-/// A package that does not compile, or whose checked-in schema is not the generated one, or with a malformed test: every problem.
+/// A package that does not compile, or whose checked-in schema is not the generated one, or with a malformed test:
+/// every problem.
 pub fn check(package: &Package, capacity: Capacity) -> Result<Report, PolicyError> {
     let (compiled, schema) = (package.compile_for(capacity), check_schema(package));
     let tests = package.files().contains_key(TESTS_FILE).then(|| parse_tests(package)).transpose();
@@ -75,8 +76,8 @@ pub fn check(package: &Package, capacity: Capacity) -> Result<Report, PolicyErro
     Ok(Report { compiled, banks, warnings })
 }
 
-/// Classes that open a gate and count where the text denies them, too: those that keep a forbid from matching, and those that a permit
-/// wants to be established.
+/// Classes that open a gate and count where the text denies them, too: those that keep a forbid from matching, and
+/// those that a permit wants to be established.
 fn open_to_denial(compiled: &Compiled, manifest: &Manifest) -> Vec<Problem> {
     let mut opening = 0u128;
     for (_, row) in Bank::ALL.iter().flat_map(|bank| compiled.rows(*bank)) {

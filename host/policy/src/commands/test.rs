@@ -1,8 +1,9 @@
 //! `policy test`: the tests that ship with a package, judged by the evaluator and by `cedar-policy`.
 //!
-//! A line of `tests.jsonl` is `{"name", "category", "context": {…}, "expect": {…}}`, where fields that the context leaves
-//! out have their neutral values, or `{"name", "text", "intent", "facts", "expect": {…}}`, which needs the mapping and is
-//! judged by a callback; intent and facts may be left out. `source` names the public rule that a test serves. `expect` holds `determination`, and where they matter `stage` and `rule`.
+//! A line of `tests.jsonl` is `{"name", "category", "context": {…}, "expect": {…}}`, where fields that the context
+//! leaves out have their neutral values, or `{"name", "text", "intent", "facts", "expect": {…}}`, which needs the
+//! mapping and is judged by a callback; intent and facts may be left out. `source` names the public rule that a test
+//! serves. `expect` holds `determination`, and where they matter `stage` and `rule`.
 
 use crate::compile::Compiled;
 use crate::context::{Contexts, Missing};
@@ -166,7 +167,8 @@ fn parse_line(number: usize, line: &str) -> Result<TestCase, String> {
     Ok(TestCase { line: number, name: line.name, input, expect: line.expect })
 }
 
-/// Runs `tests`. Contexts are judged here, by evaluator and Cedar both; texts by `judge_text`, whose error is a failure.
+/// Runs `tests`. Contexts are judged here, by evaluator and Cedar both; texts by `judge_text`, whose error is a
+/// failure.
 ///
 /// # Errors
 /// A package whose Cedar cannot be made into an oracle.

@@ -25,8 +25,8 @@ impl Formula {
         if value { Self::True } else { Self::False }
     }
 
-    /// The formula's descriptors as cubes, in canonical order. Rows are counted at every step, so a formula that explodes
-    /// stops early.
+    /// The formula's descriptors as cubes, in canonical order. Rows are counted at every step, so a formula that
+    /// explodes stops early.
     pub(super) fn cubes(&self, universe: &Universe) -> Result<Vec<Cube>, TooLarge> {
         match self {
             Self::True => Ok(vec![universe.all.clone()]),

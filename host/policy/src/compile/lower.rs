@@ -391,7 +391,8 @@ const fn last(unit: Unit) -> i64 {
     }
 }
 
-/// The values from `low` to `high` of those from `wire.0` to `wire.1`: constants outside the wire range fold to true or false.
+/// The values from `low` to `high` of those from `wire.0` to `wire.1`: constants outside the wire range fold to true or
+/// false.
 fn range(column: usize, wire: (i64, i64), low: i64, high: i64) -> Formula {
     let (low, high) = (low.max(wire.0), high.min(wire.1));
     if low > high {

@@ -1,5 +1,5 @@
-//! Fewer rows for the same descriptors. Every step is exact: it drops a cube that lies within another, or joins two that
-//! differ in one column only and whose union is one cube.
+//! Fewer rows for the same descriptors. Every step is exact: it drops a cube that lies within another, or joins two
+//! that differ in one column only and whose union is one cube.
 
 use super::{Cube, SetCondition};
 

@@ -69,15 +69,15 @@ impl Evaluator {
         Self::of_rows(image.policy_rows(), image.entropy_rows(), image.header().max_depth)
     }
 
-    /// The evaluator of rows that no image holds: empty rows never match, so a zeroed table denies everything. Rows past
-    /// the 65535th are not read, their number being the one that stands for no row.
+    /// The evaluator of rows that no image holds: empty rows never match, so a zeroed table denies everything. Rows
+    /// past the 65535th are not read, their number being the one that stands for no row.
     #[must_use]
     pub fn of_rows(policy: &[Row], entropy: &[Row], max_depth: u8) -> Self {
         Self { policy: Index::new(policy), entropy: Index::new(entropy), max_depth }
     }
 
-    /// What both banks make of `descriptor`. Only the fields that rows compare are read: the entry checks (CRC, version,
-    /// declared values) are the caller's.
+    /// What both banks make of `descriptor`. Only the fields that rows compare are read: the entry checks (CRC,
+    /// version, declared values) are the caller's.
     #[must_use]
     pub fn evaluate(&self, descriptor: &Descriptor) -> Banks {
         let key = index::Key::of(descriptor);

@@ -96,7 +96,8 @@ struct Checks<'a> {
 }
 
 impl Checks<'_> {
-    /// Reports `message` unless `holds`, at the first place where the manifest's text has `near`, in quotes if anywhere.
+    /// Reports `message` unless `holds`, at the first place where the manifest's text has `near`, in quotes if
+    /// anywhere.
     fn require(&mut self, holds: bool, near: &str, message: impl FnOnce() -> String) {
         if holds {
             return;

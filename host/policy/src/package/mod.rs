@@ -38,8 +38,8 @@ impl Package {
     /// Loads the package in the folder `dir`.
     ///
     /// # Errors
-    /// Files that cannot be read, are too large or are links; a manifest that does not parse or does not hold together; a
-    /// package whose name is not its folder's.
+    /// Files that cannot be read, are too large or are links; a manifest that does not parse or does not hold together;
+    /// a package whose name is not its folder's.
     pub fn load(dir: &Path) -> Result<Self, PolicyError> {
         nearby::check(dir)?;
         let package = Self::from_files(load::files(dir)?)?;
@@ -124,9 +124,9 @@ impl Package {
         crate::schema::generate(&self.manifest)
     }
 
-    /// What the package digest is the SHA-256 of: a line with the mapping version, then `SHA-256  length  path` for each
-    /// file in bytewise order of the paths, the prelude included. Each line can be checked with `sha256sum`. The files of
-    /// a member are those of its composition.
+    /// What the package digest is the SHA-256 of: a line with the mapping version, then `SHA-256  length  path` for
+    /// each file in bytewise order of the paths, the prelude included. Each line can be checked with `sha256sum`. The
+    /// files of a member are those of its composition.
     #[must_use]
     pub fn listing(&self) -> String {
         let mut text = format!("portcullis package 1, mapping {MAPPING_VERSION}\n");
@@ -136,8 +136,8 @@ impl Package {
         text
     }
 
-    /// Every file that the listing names: the package's own, or those of the composition that it is a member of, and the
-    /// prelude.
+    /// Every file that the listing names: the package's own, or those of the composition that it is a member of, and
+    /// the prelude.
     #[must_use]
     pub fn listed(&self) -> BTreeMap<&str, &[u8]> {
         let files = self.composition.as_deref().unwrap_or(&self.files);

@@ -7,8 +7,8 @@ const MILLION: u128 = 1_000_000;
 /// z² for 95 %, 1.959964², in millionths.
 const Z2: u128 = 3_841_459;
 
-/// So many of so many, with the 95 % Wilson score interval (Wilson 1927). Every number of the interval is in millionths, rounded
-/// outwards.
+/// So many of so many, with the 95 % Wilson score interval (Wilson 1927). Every number of the interval is in
+/// millionths, rounded outwards.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Share {
     /// Number.
@@ -31,7 +31,8 @@ impl Share {
         if n == 0 {
             return Self { of, all, share_ppm: 0, low_ppm: 0, high_ppm: 1_000_000 };
         }
-        // The interval's ends are (2k + z² ± z·sqrt(z² + 4k(n−k)/n)) / (2(n + z²)); times n, so that only the root is inexact.
+        // The interval's ends are (2k + z² ± z·sqrt(z² + 4k(n−k)/n)) / (2(n + z²)); times n, so that only the root is
+        // inexact.
         let whole = 2 * (n * MILLION + Z2);
         let middle = 2 * k * MILLION + Z2;
         // z·sqrt(…) in millionths: sqrt(z²·(z² + 4k(n−k)/n)), both factors in millionths.

@@ -1,4 +1,5 @@
-//! Boundary and embedding structure: fake turns and system tags, data that closes its own fence, orders inside quoted or tool content.
+//! Boundary and embedding structure: fake turns and system tags, data that closes its own fence, orders inside quoted
+//! or tool content.
 
 use super::{Budget, Input, finding, halt};
 use crate::blocks::places;

@@ -1,4 +1,5 @@
-//! Non-imperative inducement: role-play frames, persona contracts, staged dialogues, games and stories that carry a directive.
+//! Non-imperative inducement: role-play frames, persona contracts, staged dialogues, games and stories that carry a
+//! directive.
 //!
 //! No single word of these is an order. What is looked for is the frame: which of its parts stand together.
 

@@ -81,7 +81,8 @@ impl Evaluator {
     }
 }
 
-/// Name, rules and function of each evaluator that there is. `intake` says whether the bytes are text at all, and is always there.
+/// Name, rules and function of each evaluator that there is. `intake` says whether the bytes are text at all, and is
+/// always there.
 const BUILTIN: [(&str, &str, Judge); 5] = [
     ("boundary", include_str!("../../rules/boundary.toml"), boundary::judge),
     ("form", include_str!("../../rules/form.toml"), form::judge),

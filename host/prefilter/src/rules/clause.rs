@@ -1,7 +1,7 @@
 //! Where a clause begins and ends, as far as marks and line ends show it.
 
-/// Whether a clause begins at a place: nothing but blanks and opening marks stands between it and the start, a line's end, or a mark
-/// that ends a clause.
+/// Whether a clause begins at a place: nothing but blanks and opening marks stands between it and the start, a line's
+/// end, or a mark that ends a clause.
 pub(super) fn begins_clause(bytes: &[u8], at: usize) -> bool {
     let before = bytes.get(..at).unwrap_or_default();
     if before.last().is_some_and(|b| is_quote(*b)) {
@@ -59,8 +59,8 @@ const fn is_mark(byte: u8) -> bool {
     matches!(byte, b'.' | b'!' | b'?' | b':' | b';' | b',' | b'-' | b'/')
 }
 
-/// General punctuation U+2010 to U+203A (dashes, quotation marks, the ellipsis), marks of East Asia U+3001 to U+3011, full-width marks,
-/// the danda, Arabic marks, guillemets, and the inverted marks of Spanish.
+/// General punctuation U+2010 to U+203A (dashes, quotation marks, the ellipsis), marks of East Asia U+3001 to U+3011,
+/// full-width marks, the danda, Arabic marks, guillemets, and the inverted marks of Spanish.
 const fn is_wide_mark(character: &[u8]) -> bool {
     matches!(
         character,

@@ -1,7 +1,8 @@
 //! What a rule file says.
 //!
-//! `[[cue]]` names a family of words and phrases that stand for the same part of a structure. `[[phrase]]` names a sequence of families
-//! that is a family in turn. `[[rule]]` says which arrangement of families, or which measured form, is a structure.
+//! `[[cue]]` names a family of words and phrases that stand for the same part of a structure. `[[phrase]]` names a
+//! sequence of families that is a family in turn. `[[rule]]` says which arrangement of families, or which measured
+//! form, is a structure.
 
 use crate::tier::Tier;
 use serde::Deserialize;
@@ -21,9 +22,9 @@ pub(crate) struct RuleFile {
     pub(crate) rules: Vec<Rule>,
 }
 
-/// A family of literals. A literal begins at the start of a word and ends at the end of one; one that ends in `*` is a stem and may go
-/// on. ASCII letters stand for both cases, a blank for a blank or a line's end, `'` for the typographic one, too: each an alternative
-/// in the automaton, so that the input is never changed.
+/// A family of literals. A literal begins at the start of a word and ends at the end of one; one that ends in `*` is a
+/// stem and may go on. ASCII letters stand for both cases, a blank for a blank or a line's end, `'` for the typographic
+/// one, too: each an alternative in the automaton, so that the input is never changed.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Cue {

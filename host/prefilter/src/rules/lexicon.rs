@@ -1,8 +1,8 @@
 //! Finds cues: where the literals of the families stand.
 //!
-//! The automaton is walked from each place where a literal may begin and dies at the first byte that continues none, so that the work
-//! is at most the longest literal for each place. Input bytes are compared as they are. Before it is walked, two bitmaps say whether any
-//! literal begins like this, in any of its spellings: most words do not.
+//! The automaton is walked from each place where a literal may begin and dies at the first byte that continues none, so
+//! that the work is at most the longest literal for each place. Input bytes are compared as they are. Before it is
+//! walked, two bitmaps say whether any literal begins like this, in any of its spellings: most words do not.
 
 use super::file::{Cue, Families};
 use super::words::{begins, ends_word};
@@ -140,8 +140,8 @@ const PLACES: usize = 1 << 15;
 /// Bytes that one look takes in.
 const LOOK: usize = 3;
 
-/// How literals begin: bitmaps over their first three bytes and over the three after these, in both cases of ASCII letters. What is not
-/// in them begins no literal.
+/// How literals begin: bitmaps over their first three bytes and over the three after these, in both cases of ASCII
+/// letters. What is not in them begins no literal.
 #[derive(Debug)]
 struct Beginnings {
     first: Vec<u64>,

@@ -1,5 +1,5 @@
-//! Passages: what stands between blank lines and fences. A structure is looked for within one of them, because texts that were put
-//! together say nothing of each other.
+//! Passages: what stands between blank lines and fences. A structure is looked for within one of them, because texts
+//! that were put together say nothing of each other.
 
 use crate::blocks::places;
 

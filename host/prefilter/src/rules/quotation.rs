@@ -1,6 +1,6 @@
-//! Quotations: what stands between quotation marks within a passage, in a block quotation, in code. Whoever quotes an order does not
-//! give it; the profile `document` holds it for less. It is never judged away: what is quoted and what is not are told apart by marks
-//! alone, and a structure that reaches out of its quotation counts in full.
+//! Quotations: what stands between quotation marks within a passage, in a block quotation, in code. Whoever quotes an
+//! order does not give it; the profile `document` holds it for less. It is never judged away: what is quoted and what
+//! is not are told apart by marks alone, and a structure that reaches out of its quotation counts in full.
 
 use super::passage::{is_blank, is_fence};
 

@@ -1,7 +1,7 @@
 //! Arrangements of cues: sequences, families that stand together, repetitions.
 //!
-//! Each arrangement keeps a few places and is moved on by the hits in order, so that the work is linear in the hits whatever the input.
-//! What stands in another passage does not count, except for rules over the border itself.
+//! Each arrangement keeps a few places and is moved on by the hits in order, so that the work is linear in the hits
+//! whatever the input. What stands in another passage does not count, except for rules over the border itself.
 
 use super::RuleHit;
 use super::clause::{begins_clause, ends_clause};
@@ -51,7 +51,8 @@ struct Arrangement {
 #[derive(Debug)]
 pub(super) struct Structures {
     arrangements: Vec<Arrangement>,
-    /// By family: which arrangement it moves, and at which step or slot. The last steps come first, so that one hit moves one step.
+    /// By family: which arrangement it moves, and at which step or slot. The last steps come first, so that one hit
+    /// moves one step.
     uses: Vec<Vec<(usize, usize)>>,
     /// By family: which rules it takes back.
     closes: Vec<Vec<usize>>,

@@ -2,8 +2,9 @@
 
 use crate::blocks::{BLOCK, Bits, blocks, mask};
 
-/// Whether a byte belongs to a word, given whether the one before does. A continuation byte belongs to what its character does; of the
-/// leading ones, those of alphabets with words between blanks do, punctuation, symbols and the scripts of East Asia do not.
+/// Whether a byte belongs to a word, given whether the one before does. A continuation byte belongs to what its
+/// character does; of the leading ones, those of alphabets with words between blanks do, punctuation, symbols and the
+/// scripts of East Asia do not.
 const fn continues_word(byte: u8, in_word: bool) -> bool {
     if is_continuation(byte) { in_word } else { byte.is_ascii_alphanumeric() || is_letter_lead(byte) }
 }

@@ -6,8 +6,8 @@ use crate::escape::Line;
 use maud::html;
 use portcullis_gate::{Mode, Summary};
 
-/// The page: the texts with admitted, rejected and split spans marked, the reasons, the trust slope with its thresholds, and counts by stage
-/// and rule.
+/// The page: the texts with admitted, rejected and split spans marked, the reasons, the trust slope with its
+/// thresholds, and counts by stage and rule.
 #[must_use]
 pub fn page(model: &LedgerModel) -> String {
     let header = &model.header;

@@ -1,8 +1,8 @@
-//! Word tables of a language, made from WordNet, a package of Debian: `lexicon.txt` with related words and irregular forms, and
-//! `frequencies.txt` with how many glosses hold a word.
+//! Word tables of a language, made from WordNet, a package of Debian: `lexicon.txt` with related words and irregular
+//! forms, and `frequencies.txt` with how many glosses hold a word.
 //!
-//! The tables are checked in with a digest of themselves, of the package and of these sources. Where all of them are as they were,
-//! nothing is fetched and nothing is made.
+//! The tables are checked in with a digest of themselves, of the package and of these sources. Where all of them are as
+//! they were, nothing is fetched and nothing is made.
 
 mod frequencies;
 mod package;
@@ -26,7 +26,8 @@ const TABLES: [&str; 2] = ["lexicon.txt", "frequencies.txt"];
 const SOURCES: [&str; 4] =
     [include_str!("frequencies.rs"), include_str!("package.rs"), include_str!("table.rs"), include_str!("wordnet.rs")];
 
-/// Makes the tables where they are not what the package and these sources give; with `check` says so and changes nothing.
+/// Makes the tables where they are not what the package and these sources give; with `check` says so and changes
+/// nothing.
 pub(crate) fn run(check: bool) -> Result<()> {
     let folder = Path::new(FOLDER);
     let known = fs::read_to_string(folder.join(DIGESTS)).unwrap_or_default();

@@ -1,8 +1,9 @@
 //! `lexicon.txt`: lemmas with the words of their first senses, and irregular forms, sorted by their bytes.
 //!
-//! A line is a word, then entries behind a space each: `v6=purchase+n:buyer,n:buying!sell` is a verb of weight 6 with its synonyms, the
-//! words it is derived from or to, and its antonyms; `@` stands before what a noun is a kind of; `>v:buy` says that the word is a form of the verb. The weight is the binary
-//! logarithm of how often the lemma stands in the tagged texts, up to 9.
+//! A line is a word, then entries behind a space each: `v6=purchase+n:buyer,n:buying!sell` is a verb of weight 6 with
+//! its synonyms, the words it is derived from or to, and its antonyms; `@` stands before what a noun is a kind of;
+//! `>v:buy` says that the word is a form of the verb. The weight is the binary logarithm of how often the lemma stands
+//! in the tagged texts, up to 9.
 
 use super::package;
 use super::wordnet::{Pointer, Synset, WordNet};
@@ -16,7 +17,8 @@ const DERIVED_SENSES: usize = 2;
 const OPPOSED_SENSES: usize = 5;
 /// A synonym has the sense among so many first ones of its own: "get" is not what "start" means.
 const SYNONYM_SENSES: usize = 5;
-/// What a noun is a kind of is looked for so many steps up: ibuprofen is a non-steroidal, that is a drug against inflammation, a medicine.
+/// What a noun is a kind of is looked for so many steps up: ibuprofen is a non-steroidal, that is a drug against
+/// inflammation, a medicine.
 const STEPS: usize = 3;
 /// A part of speech has synonyms and derivations when one in so many uses of the word is of it: "buy" is not "a steal".
 const RARE: u64 = 10;

@@ -44,7 +44,8 @@ fn random_messages_of_every_length() {
     }
 }
 
-/// A block takes 64/Rounds clocks where each is taken in the clock of the last rounds before it, and one more to be taken.
+/// A block takes 64/Rounds clocks where each is taken in the clock of the last rounds before it, and one more to be
+/// taken.
 #[test]
 fn clocks_of_a_block() {
     let mut random = Random::new(2);

@@ -9,11 +9,11 @@ const STALLS: [Stall; 6] =
 /// Blocks of a keygen: the seed's, then 8 leaves of 35 chains (PRF and 15 F) and T_35's 10 blocks, and 7 nodes.
 const TREE_BLOCKS: u64 = 8 * (35 * 16 + 10) + 7;
 const KEYGEN_BLOCKS: u64 = 1 + TREE_BLOCKS;
-/// Blocks of a signature: the seed's, 33 FORS trees (64 leaves of PRF and F, 63 nodes), T_33's 9, 22 trees of the hypertree;
-/// and for 215 bytes PRF_msg's 1 + 4 + 2 and H_msg's 5 + 3.
+/// Blocks of a signature: the seed's, 33 FORS trees (64 leaves of PRF and F, 63 nodes), T_33's 9, 22 trees of the
+/// hypertree; and for 215 bytes PRF_msg's 1 + 4 + 2 and H_msg's 5 + 3.
 const SIGN_BLOCKS: u64 = 1 + 33 * (2 * 64 + 63) + 9 + 22 * TREE_BLOCKS + 15;
-/// Clocks of a keygen beside the core's: the command, the result, 15 nodes placed, and what T_35 takes without completing a
-/// block: 35 pushes less 9 that do.
+/// Clocks of a keygen beside the core's: the command, the result, 15 nodes placed, and what T_35 takes without
+/// completing a block: 35 pushes less 9 that do.
 const KEYGEN_OVERHEAD: u64 = 2 + 15 + 8 * 26;
 /// Likewise of a signature: nodes placed, the pushes of T_33 (33 less 8), and 1,068 words.
 const SIGN_OVERHEAD: u64 = 2 + 33 * 127 + 25 + 22 * (15 + 8 * 26) + 1068;

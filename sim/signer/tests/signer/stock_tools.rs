@@ -24,8 +24,8 @@ enum Tool {
 }
 
 impl Tool {
-    /// The first that can verify: `PORTCULLIS_OPENSSL`, else `openssl` on the path, `PORTCULLIS_NODE`, else the one that
-    /// `cargo xtask setup` installed, else `node` on the path.
+    /// The first that can verify: `PORTCULLIS_OPENSSL`, else `openssl` on the path, `PORTCULLIS_NODE`, else the one
+    /// that `cargo xtask setup` installed, else `node` on the path.
     fn find() -> Option<Self> {
         let named = |variable, default: OsString| std::env::var_os(variable).unwrap_or(default);
         let pinned = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.venv/bin/node");

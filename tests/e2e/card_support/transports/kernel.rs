@@ -1,4 +1,5 @@
-//! A card behind the kernel's VFIO, with or without an IOMMU: in the virtual machine, the simulated one with its test bench.
+//! A card behind the kernel's VFIO, with or without an IOMMU: in the virtual machine, the simulated one with its test
+//! bench.
 
 use super::TestCard;
 use portcullis_card::machine::pci::{Bdf, Sysfs};

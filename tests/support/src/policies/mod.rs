@@ -1,6 +1,6 @@
-//! Generated policies and descriptors: random packages that reach every line of the lowering table, and descriptors with
-//! the policies' own constants at every boundary and one to either side. The same seed gives the same cases everywhere,
-//! so that the software evaluator, `cedar-policy` and the Verilated card can be driven with them.
+//! Generated policies and descriptors: random packages that reach every line of the lowering table, and descriptors
+//! with the policies' own constants at every boundary and one to either side. The same seed gives the same cases
+//! everywhere, so that the software evaluator, `cedar-policy` and the Verilated card can be driven with them.
 
 mod descriptors;
 mod expressions;
@@ -44,8 +44,8 @@ struct Constants {
 }
 
 impl Case {
-    /// The case of `seed`. Attempts that a validator rightly refuses (a condition that is always false) or that overflow
-    /// the tables are made again from the next seed.
+    /// The case of `seed`. Attempts that a validator rightly refuses (a condition that is always false) or that
+    /// overflow the tables are made again from the next seed.
     ///
     /// # Panics
     /// When an attempt fails for any other reason, or forty in a row are refused: the generator is then wrong.

@@ -1,5 +1,5 @@
-//! The verifier of tests/independent beside ours: it was written from the documents alone, and both must say the same of every bundle that
-//! a test makes. Asked for by `PORTCULLIS_INDEPENDENT=1`, for each bundle starts a Python.
+//! The verifier of tests/independent beside ours: it was written from the documents alone, and both must say the same
+//! of every bundle that a test makes. Asked for by `PORTCULLIS_INDEPENDENT=1`, for each bundle starts a Python.
 
 use super::World;
 use portcullis_authority::keys::public_pem;
@@ -10,7 +10,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Holds our report to what the other verifier finds: the same exit code, the same warnings, and a contradiction that ours has among its own.
+/// Holds our report to what the other verifier finds: the same exit code, the same warnings, and a contradiction that
+/// ours has among its own.
 pub(super) fn compare(world: &World, files: &MemoryFiles, report: &Report, sim: bool) {
     if std::env::var_os("PORTCULLIS_INDEPENDENT").is_none_or(|value| value != "1") {
         return;

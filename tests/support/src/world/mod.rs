@@ -1,4 +1,5 @@
-//! A card, an issuer and a witness in software, the sessions that they have with an honest operator, and what a hostile one can make.
+//! A card, an issuer and a witness in software, the sessions that they have with an honest operator, and what a hostile
+//! one can make.
 
 mod independent;
 

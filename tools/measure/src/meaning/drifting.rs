@@ -1,5 +1,5 @@
-//! Drift: with a store as `measure drift` takes it, and without one. Without a store a splice counts as found at a drift halt, or at a
-//! refusal for the topic, in its first sentences.
+//! Drift: with a store as `measure drift` takes it, and without one. Without a store a splice counts as found at a
+//! drift halt, or at a refusal for the topic, in its first sentences.
 
 use super::policies::{Name, Question, World};
 use super::table::Table;

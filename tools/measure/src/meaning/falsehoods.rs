@@ -1,4 +1,5 @@
-//! False sentences made from supported ones of labelled biographies, with a store of the supported facts: which of them leave whole.
+//! False sentences made from supported ones of labelled biographies, with a store of the supported facts: which of them
+//! leave whole.
 
 use super::policies::{Name, Question};
 use super::survival::whole;

@@ -1,4 +1,5 @@
-//! Labelled sentences of biographies in a closed world, as `measure grounding` counts them, and how the parts read that were released.
+//! Labelled sentences of biographies in a closed world, as `measure grounding` counts them, and how the parts read that
+//! were released.
 
 use super::policies::{Name, Question};
 use super::table::Table;

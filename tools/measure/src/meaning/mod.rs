@@ -1,5 +1,5 @@
-//! What stages 2 and 3 make of the meaning of a text: the cases of a folder with the shape of `tests/cases/meaning`, and, with labelled
-//! data of the user's, false sentences, ordinary prose and drift.
+//! What stages 2 and 3 make of the meaning of a text: the cases of a folder with the shape of `tests/cases/meaning`,
+//! and, with labelled data of the user's, false sentences, ordinary prose and drift.
 
 mod answers;
 mod drifting;

@@ -1,4 +1,5 @@
-//! Paraphrases of passages that stand in one store, sentence by sentence as facts: true ones leave whole, false twins do not.
+//! Paraphrases of passages that stand in one store, sentence by sentence as facts: true ones leave whole, false twins
+//! do not.
 
 use super::Cases;
 use super::policies::{Name, Question};

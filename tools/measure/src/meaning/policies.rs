@@ -1,4 +1,5 @@
-//! Policies that cases name: shipped ones, the one that permits everything, and `biography` in an open world. Each is compiled once.
+//! Policies that cases name: shipped ones, the one that permits everything, and `biography` in an open world. Each is
+//! compiled once.
 
 use crate::judged::{Judged, Policy, text_of};
 use anyhow::{Context, Result, ensure};

@@ -1,8 +1,9 @@
-//! What survives the proofs, on the simulated card: one netlist of the whole card holds every mutant, and a variable of the environment
-//! says which of them is alive.
+//! What survives the proofs, on the simulated card: one netlist of the whole card holds every mutant, and a variable of
+//! the environment says which of them is alive.
 //!
-//! The netlist is the elaborated card of `rtl/portcullis.f` with the parameters of the simulation, damaged by `mutate -ctrl`. It is the
-//! card of one lane in the tests of a copy of the tree. A mutant is tried on the tests that docs/verification.md names for its module.
+//! The netlist is the elaborated card of `rtl/portcullis.f` with the parameters of the simulation, damaged by `mutate
+//! -ctrl`. It is the card of one lane in the tests of a copy of the tree. A mutant is tried on the tests that
+//! docs/verification.md names for its module.
 
 use super::design::{Cells, option};
 use super::{FOLDER, Kept, Mutant, Outcome, copy_flat, prove};
@@ -41,7 +42,8 @@ pub(super) struct Card {
 }
 
 impl Card {
-    /// Makes the netlist of every mutant that is kept and builds the tests of those that are open; with none alive, they must pass.
+    /// Makes the netlist of every mutant that is kept and builds the tests of those that are open; with none alive,
+    /// they must pass.
     pub(super) fn build(kept: &Kept, open: &[usize]) -> Result<Self> {
         say("the simulated card with every mutant in it");
         let doc = fs::read_to_string(proofs::DOC).context(proofs::DOC)?;
@@ -210,8 +212,8 @@ fn netlist(card: &Path, damage: &BTreeMap<usize, String>) -> Result<String> {
     Ok(whole_words(&text))
 }
 
-/// Yosys writes a word of a memory bit by bit where each bit has an enable of its own, which the simulator then walks through at every
-/// clock. A run of such writes becomes one, which puts the word together.
+/// Yosys writes a word of a memory bit by bit where each bit has an enable of its own, which the simulator then walks
+/// through at every clock. A run of such writes becomes one, which puts the word together.
 fn whole_words(text: &str) -> String {
     let lines: Vec<_> = text.lines().collect();
     let mut out = String::new();

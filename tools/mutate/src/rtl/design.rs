@@ -1,9 +1,9 @@
 //! Cells of an elaborated design, and where the cell of one design stands in another.
 //!
-//! Designs number their cells each in its own way. What they share is the place in the source: a cell of the same kind from the same
-//! place is the same logic, where there is one of the same parameters that one, and where a loop or several instances make more of
-//! them, their order. What is an instance in one design, a
-//! black box of its proof, is wired up in a flat design that holds its logic: there, the buffer of its port is the place.
+//! Designs number their cells each in its own way. What they share is the place in the source: a cell of the same kind
+//! from the same place is the same logic, where there is one of the same parameters that one, and where a loop or
+//! several instances make more of them, their order. What is an instance in one design, a black box of its proof, is
+//! wired up in a flat design that holds its logic: there, the buffer of its port is the place.
 
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;

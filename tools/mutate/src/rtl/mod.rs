@@ -1,7 +1,9 @@
-//! RTL mutants: Yosys `mutate` damages one cell of one module; a proof of the module, or a test on the simulated card, must turn red.
+//! RTL mutants: Yosys `mutate` damages one cell of one module; a proof of the module, or a test on the simulated card,
+//! must turn red.
 //!
-//! Each mutant is tried on the proof whose design it was drawn from, then on the module's other proofs, and what survives those on the
-//! simulated card (`card`). Results are kept in target/mutate, so that an interrupted run goes on.
+//! Each mutant is tried on the proof whose design it was drawn from, then on the module's other proofs, and what
+//! survives those on the simulated card (`card`). Results are kept in target/mutate, so that an interrupted run goes
+//! on.
 
 mod card;
 mod design;

@@ -1,8 +1,8 @@
 //! One mutant on one claim of a proof: base case first, then the induction.
 //!
-//! The steps are those of `sby` with its engine `smtbmc bitwuzla`, taken one by one: the design is elaborated once for all mutants, no
-//! trace is written, and the induction is not started beside a base case that fails. Time is counted as time of the processor, so that a
-//! busy machine changes no result.
+//! The steps are those of `sby` with its engine `smtbmc bitwuzla`, taken one by one: the design is elaborated once for
+//! all mutants, no trace is written, and the induction is not started beside a base case that fails. Time is counted as
+//! time of the processor, so that a busy machine changes no result.
 
 use super::design::Cells;
 use super::{FOLDER, Mutant, Outcome, copy_flat};
@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
-/// Seconds of processor time for a base case, and again for an induction. A proof of the card itself takes less than half.
+/// Seconds of processor time for a base case, and again for an induction. A proof of the card itself takes less than
+/// half.
 const LIMIT_SECONDS: u32 = 120;
 
 /// What `sby` does to an elaborated design before it asks a solver.

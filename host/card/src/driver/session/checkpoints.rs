@@ -43,7 +43,8 @@ impl<C: Card> Session<C> {
         Ok(unread)
     }
 
-    /// Asks for a checkpoint over everything logged so far, for [`Session::settle`]. Without checkpoints it asks for nothing.
+    /// Asks for a checkpoint over everything logged so far, for [`Session::settle`]. Without checkpoints it asks for
+    /// nothing.
     ///
     /// # Errors
     /// As [`Session::flush`].
@@ -56,8 +57,8 @@ impl<C: Card> Session<C> {
         Ok(())
     }
 
-    /// Hands the checkpoints that have come to the sink, and waits at most about this long for the one that was asked for. `true`: it has
-    /// come, or none was asked for. The card's own bound on signing holds over all calls together.
+    /// Hands the checkpoints that have come to the sink, and waits at most about this long for the one that was asked
+    /// for. `true`: it has come, or none was asked for. The card's own bound on signing holds over all calls together.
     ///
     /// # Errors
     /// As [`Session::collect_checkpoints`]; [`SessionError::Wait`] for one that does not come.

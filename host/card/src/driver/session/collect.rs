@@ -64,8 +64,8 @@ impl<C: Card> Session<C> {
         Ok(all)
     }
 
-    /// After the card is lost: every entry without an answer that counts, oldest first, refused with a fault. Each is given once, here or
-    /// by an earlier call. While the card is not lost there is none.
+    /// After the card is lost: every entry without an answer that counts, oldest first, refused with a fault. Each is
+    /// given once, here or by an earlier call. While the card is not lost there is none.
     pub fn abandon(&mut self) -> Vec<Completed> {
         if !matches!(self.health, Health::Lost(_)) {
             return Vec::new();
@@ -297,7 +297,8 @@ impl<C: Card> Session<C> {
     }
 }
 
-/// The lane of the oldest entry without an answer, and what stands there: what was submitted first is answered first, as a rule.
+/// The lane of the oldest entry without an answer, and what stands there: what was submitted first is answered first,
+/// as a rule.
 fn next_answer<'a, C: Card>(
     lanes: &'a [LaneDriver],
     card: &C,

@@ -11,8 +11,9 @@ use crate::driver::lane::{HeartbeatState, LaneDriver};
 use crate::registers;
 
 impl<C: Card> Session<C> {
-    /// Presents a heartbeat and waits for its record in every lane: the credit is full again then. Entries in flight are answered first; their
-    /// answers come with the next [`Session::poll`]. A sink that gives nonces ([`crate::driver::RecordSink::nonce`]) makes this call unnecessary.
+    /// Presents a heartbeat and waits for its record in every lane: the credit is full again then. Entries in flight
+    /// are answered first; their answers come with the next [`Session::poll`]. A sink that gives nonces
+    /// ([`crate::driver::RecordSink::nonce`]) makes this call unnecessary.
     ///
     /// # Errors
     /// [`SessionError::Missing`], the session's state, a record that does not come, and the transport's.
@@ -90,10 +91,12 @@ impl<C: Card> Session<C> {
         Ok(lane.rings.ring_consumed(&mut self.card, true)?)
     }
 
-    /// Waits until as many more as `share` says of each lane will find credit. Only where a witness answers; else the card says what it thinks of them.
+    /// Waits until as many more as `share` says of each lane will find credit. Only where a witness answers; else the
+    /// card says what it thinks of them.
     ///
-    /// A nonce comes with a checkpoint. Where no records make one due, time does: past half of the limit of time one is asked for, past
-    /// three quarters the entries wait for its heartbeat, so that they do not meet the limit on their way.
+    /// A nonce comes with a checkpoint. Where no records make one due, time does: past half of the limit of time one is
+    /// asked for, past three quarters the entries wait for its heartbeat, so that they do not meet the limit on their
+    /// way.
     pub(super) fn await_credit(&mut self, share: impl Fn(&LaneDriver) -> usize) -> Result<(), SessionError> {
         if !self.witnessed {
             return Ok(());
@@ -128,8 +131,8 @@ impl<C: Card> Session<C> {
         u64::from(self.heartbeat.ticks) << 16
     }
 
-    /// Whether each lane's share, this long after the last heartbeat, is safely within both limits. More than the whole limit never are:
-    /// the card refuses some of them, whatever is waited for.
+    /// Whether each lane's share, this long after the last heartbeat, is safely within both limits. More than the whole
+    /// limit never are: the card refuses some of them, whatever is waited for.
     fn has_credit(&self, share: impl Fn(&LaneDriver) -> usize, elapsed: u64) -> bool {
         let limit = u64::from(self.heartbeat.records);
         let few = |lane: &LaneDriver| {
@@ -140,8 +143,8 @@ impl<C: Card> Session<C> {
         few && (self.heartbeat.ticks == 0 || elapsed < self.clocks() / 4 * 3)
     }
 
-    /// Clocks since the last heartbeat, in the lane that had it first. While the card works its records tell the time; an idle one is asked
-    /// for it.
+    /// Clocks since the last heartbeat, in the lane that had it first. While the card works its records tell the time;
+    /// an idle one is asked for it.
     fn elapsed(&mut self) -> Result<u64, SessionError> {
         if self.heartbeat.ticks != 0 {
             self.collect()?;

@@ -137,8 +137,8 @@ impl<C: Card> Session<C> {
         self.present_next()
     }
 
-    /// Waits for a status that may come only after every lane's tables were hashed, one lane's after another's, and after a signature;
-    /// makes room for checkpoints meanwhile.
+    /// Waits for a status that may come only after every lane's tables were hashed, one lane's after another's, and
+    /// after a signature; makes room for checkpoints meanwhile.
     pub(super) fn await_signed(
         &mut self,
         awaited: &'static str,

@@ -58,7 +58,8 @@ impl<C: Card> Session<C> {
         }
     }
 
-    /// Opens a stream on the lowest free slot of a lane, of each lane in turn. `context` is the digest of the stream's context document.
+    /// Opens a stream on the lowest free slot of a lane, of each lane in turn. `context` is the digest of the stream's
+    /// context document.
     ///
     /// # Errors
     /// [`SessionError::NoFreeSlot`], [`SessionError::Refused`] when the card refused it, or as [`Session::call`].
@@ -86,7 +87,8 @@ impl<C: Card> Session<C> {
     /// Judges `mutation` as the next entry of `stream`. `commitment` is the span commitment over [`Session::place`].
     ///
     /// # Errors
-    /// As [`Session::place`] and [`Session::call`]. An entry that the card refused is an [`Outcome::Fault`], not an error.
+    /// As [`Session::place`] and [`Session::call`]. An entry that the card refused is an [`Outcome::Fault`], not an
+    /// error.
     pub fn gate(
         &mut self,
         stream: &StreamHandle,

@@ -12,9 +12,9 @@ fn is_gate(entry: &Descriptor) -> bool {
 }
 
 impl<C: Card> Session<C> {
-    /// Submits `entries`, each to the lane of its slot, and gives the ticket of the first; the others' follow it. Slots, sequences and CRCs
-    /// are the caller's; at most one GATE of a slot is in flight. A card that has enough to do hears of them with the next that come, at the
-    /// latest from [`Session::poll`] or [`Session::wait`].
+    /// Submits `entries`, each to the lane of its slot, and gives the ticket of the first; the others' follow it.
+    /// Slots, sequences and CRCs are the caller's; at most one GATE of a slot is in flight. A card that has enough to
+    /// do hears of them with the next that come, at the latest from [`Session::poll`] or [`Session::wait`].
     ///
     /// # Errors
     /// [`SessionError::RingFull`] and [`SessionError::InFlight`], with nothing submitted; or the session's state.

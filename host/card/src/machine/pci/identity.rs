@@ -1,4 +1,5 @@
-//! Whether a PCI function is a Portcullis card: its ids, then its magic register where that can be read without a driver.
+//! Whether a PCI function is a Portcullis card: its ids, then its magic register where that can be read without a
+//! driver.
 
 use super::{Function, IDS, Sysfs};
 use crate::machine::bar::Bar;
@@ -18,7 +19,8 @@ impl Function {
 }
 
 impl Sysfs {
-    /// Why `function` is not a card, if it is not. No register of a function with foreign ids is read: a read can have effects.
+    /// Why `function` is not a card, if it is not. No register of a function with foreign ids is read: a read can have
+    /// effects.
     pub(super) fn foreign(&self, function: &Function) -> Option<String> {
         let Function { bdf, vendor, device, .. } = function;
         if !function.has_card_ids() {

@@ -189,7 +189,8 @@ impl LaneModel {
         }
     }
 
-    /// Everything that the lane can do in RUN now; `nonce` is that of the heartbeat that was presented last. `Err` is a bus error.
+    /// Everything that the lane can do in RUN now; `nonce` is that of the heartbeat that was presented last. `Err` is a
+    /// bus error.
     pub(super) fn run(&mut self, bus: &mut HostBus, opened: &SessionLatch, nonce: u64) -> Result<(), Fault> {
         loop {
             if self.heartbeat_due && self.is_idle() && !self.log_full() {

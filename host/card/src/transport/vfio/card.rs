@@ -45,7 +45,8 @@ impl VfioCard {
     /// [`VfioError`].
     pub fn open(bdf: Bdf, access: Access) -> Result<Self, VfioError> {
         let mut device = PciDevice::open(bdf, access)?;
-        // The last user's state must not be this one's. Not every function can be reset; the driver resets the design too.
+        // The last user's state must not be this one's. Not every function can be reset; the driver resets the design
+        // too.
         let _ = device.reset();
         device.bar(REGISTERS, MAP_BYTES)?;
         // Interrupts are hints: a card without any is polled.
@@ -154,7 +155,8 @@ impl Card for VfioCard {
     }
 
     fn patience(&self) -> u32 {
-        // Thousands of times the card's own watchdog, which is milliseconds; a simulated card behind a virtual machine is slower.
+        // Thousands of times the card's own watchdog, which is milliseconds; a simulated card behind a virtual machine
+        // is slower.
         30_000
     }
 }

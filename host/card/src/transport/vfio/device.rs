@@ -188,8 +188,8 @@ impl PciDevice {
                 let size = bytes.max(1).checked_next_multiple_of(pages.bytes()).ok_or(VfioError::Addresses(bytes))?;
                 let address = self.ranges.take(size as u64, highest).ok_or(VfioError::Addresses(bytes))?;
                 let mapped = memory().and_then(|memory| {
-                    // SAFETY: the mapping is whole pages, is not read or written but by atomic accesses, and outlives the
-                    // device's right to it: `release` and `drop` take the right away first.
+                    // SAFETY: the mapping is whole pages, is not read or written but by atomic accesses, and outlives
+                    // the device's right to it: `release` and `drop` take the right away first.
                     let mapped = unsafe { container.vfio_dma_map(address, memory.len(), memory.start()) };
                     mapped.map(|()| memory).map_err(|error| VfioError::Open {
                         step: format!("map {size} bytes for the card"),
@@ -273,7 +273,8 @@ impl PciDevice {
 
 impl Drop for PciDevice {
     fn drop(&mut self) {
-        // Without bus mastering the device reaches no memory, mapped or not. A device that cannot be told may still write.
+        // Without bus mastering the device reaches no memory, mapped or not. A device that cannot be told may still
+        // write.
         let stopped = self.enable(false).is_ok();
         // A mapped register block would keep the device open.
         self.bars.clear();

@@ -12,8 +12,8 @@ const BLOCK: u64 = 512;
 /// How to make an archive that is read here.
 const REMEDY: &str = "make it with `tar --format=ustar -C BUNDLE -cf FILE .`";
 
-/// The files of a tar archive in the ustar form, without extensions. They stand at its top or in one folder. Nothing is written to a
-/// disk; a link, a name that comes twice and a file that is cut short are errors.
+/// The files of a tar archive in the ustar form, without extensions. They stand at its top or in one folder. Nothing is
+/// written to a disk; a link, a name that comes twice and a file that is cut short are errors.
 #[derive(Clone, Debug)]
 pub struct Archive {
     path: PathBuf,

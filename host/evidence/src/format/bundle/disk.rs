@@ -13,8 +13,8 @@ pub(super) const RESERVE: &str = ".reserve";
 /// Bytes that are written at once where the file system cannot set space aside.
 const CHUNK: usize = 1 << 16;
 
-/// Space in two parts. The first is given to the session when the disk is full, so that it can be closed; the second to the files that
-/// are written last. It is a file without a name: a process that dies gives everything back.
+/// Space in two parts. The first is given to the session when the disk is full, so that it can be closed; the second to
+/// the files that are written last. It is a file without a name: a process that dies gives everything back.
 #[derive(Debug, Default)]
 pub(super) struct Disk(Mutex<State>);
 
@@ -107,7 +107,8 @@ fn allocate(file: &File, offset: u64, length: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// A file of a bundle that grows by whole units: records, heads or lines. None is ever there in part, however full the disk is.
+/// A file of a bundle that grows by whole units: records, heads or lines. None is ever there in part, however full the
+/// disk is.
 #[derive(Debug)]
 pub struct GrowingFile {
     file: File,

@@ -1,9 +1,9 @@
 //! Completes a bundle whose session died: killed, out of disk, without power.
 //!
-//! What the card signed decides. Kept are the longest run of checkpoints whose records are there, with the records behind the last one
-//! as far as they follow the rules of a log, and what is about kept records. The rest is what a crash leaves: half a record, half a
-//! line, a line about a record that never reached the disk. It is taken out and named. Nothing is made up, so that the bundle verifies
-//! as one that was not closed.
+//! What the card signed decides. Kept are the longest run of checkpoints whose records are there, with the records
+//! behind the last one as far as they follow the rules of a log, and what is about kept records. The rest is what a
+//! crash leaves: half a record, half a line, a line about a record that never reached the disk. It is taken out and
+//! named. Nothing is made up, so that the bundle verifies as one that was not closed.
 
 use super::disk::RESERVE;
 use super::error::BundleError;
@@ -301,7 +301,8 @@ impl<'a> Unfinished<'a> {
         for (lane, signed) in lanes.iter_mut().zip(&signed) {
             lane.read_tail(*signed)?;
         }
-        // A heartbeat is recorded in every lane before the next one is: where more are missing, the lanes were written out unevenly.
+        // A heartbeat is recorded in every lane before the next one is: where more are missing, the lanes were written
+        // out unevenly.
         let beats = lanes.iter().map(|lane| lane.beats.len()).min().unwrap_or_default();
         let sizes = lanes.iter().zip(&signed).map(|(lane, signed)| {
             lane.beats.get(beats + 1).map_or(lane.good, |extra| lane.good.min(*extra)).max(*signed)
@@ -496,7 +497,8 @@ pub(super) struct SortedReceipts {
     pub(super) changed: bool,
 }
 
-/// Puts receipts, which are written as texts are released, in the order of their records; those about the first `size` records.
+/// Puts receipts, which are written as texts are released, in the order of their records; those about the first `size`
+/// records.
 pub(super) fn sorted_receipts(name: &str, file: File, size: u64) -> Result<SortedReceipts, BundleError> {
     let mut receipts = BTreeMap::new();
     let mut changed = false;

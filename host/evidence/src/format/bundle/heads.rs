@@ -7,8 +7,8 @@ use portcullis_core::wire::LaneHead;
 use std::io::{BufRead, Read};
 use zerocopy::IntoBytes;
 
-/// `records/heads.bin`: the heads of all lanes under each checkpoint, 48 bytes each, in order of serials. They are not signed by themselves;
-/// the root that a checkpoint signs is the root over them.
+/// `records/heads.bin`: the heads of all lanes under each checkpoint, 48 bytes each, in order of serials. They are not
+/// signed by themselves; the root that a checkpoint signs is the root over them.
 pub struct Heads<'a> {
     from: Box<dyn BufRead + 'a>,
     lanes: u8,

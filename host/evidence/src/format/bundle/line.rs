@@ -29,8 +29,8 @@ pub struct StreamLine {
     pub id: String,
 }
 
-/// A line of `inputs.jsonl`: what a stream was given, which is all that a replay needs besides policy, context document, anchor stores
-/// and salts.
+/// A line of `inputs.jsonl`: what a stream was given, which is all that a replay needs besides policy, context
+/// document, anchor stores and salts.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InputLine {

@@ -39,7 +39,8 @@ pub const README: &str = "README.md";
 pub(super) const CHECKPOINTS_MAX: u64 = 1_000_000;
 /// Most files of a policy package: its listing is hashed once for each version of the mapping that it can be of.
 pub(super) const PACKAGE_FILES_MAX: usize = 4096;
-/// Most parts of a path in a policy package. It bounds how deep the folders of a bundle are: `policy`, `package` and ten more.
+/// Most parts of a path in a policy package. It bounds how deep the folders of a bundle are: `policy`, `package` and
+/// ten more.
 const PARTS_MAX: usize = 11;
 /// Most files in all.
 pub(super) const FILES_MAX: usize = 4_000_000;

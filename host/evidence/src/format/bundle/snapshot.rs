@@ -13,9 +13,9 @@ const KEPT_MAX: u64 = 1 << 20;
 /// Bytes that are kept in all.
 const ROOM: u64 = 32 << 20;
 
-/// Files, each hashed as it is read. The list of names is taken once. Small files are read once and kept. A file that is too large to
-/// keep can be read again, but not unnoticed with another content: [`Snapshot::changed`] names it. The owner of a bundle can change it
-/// between two reads, so that the one is checked and the other is used.
+/// Files, each hashed as it is read. The list of names is taken once. Small files are read once and kept. A file that
+/// is too large to keep can be read again, but not unnoticed with another content: [`Snapshot::changed`] names it. The
+/// owner of a bundle can change it between two reads, so that the one is checked and the other is used.
 pub struct Snapshot<'a> {
     files: &'a dyn Files,
     names: RefCell<Option<BTreeMap<String, u64>>>,

@@ -1,5 +1,5 @@
-//! Takes the texts of streams out of a bundle: spans, salts, receipts, inputs and context documents. The records stay, so that everything
-//! else still verifies, and a signed statement says what was taken out and why.
+//! Takes the texts of streams out of a bundle: spans, salts, receipts, inputs and context documents. The records stay,
+//! so that everything else still verifies, and a signed statement says what was taken out and why.
 
 use super::error::BundleError;
 use super::files::Directory;
@@ -128,7 +128,8 @@ pub fn withhold(
     })
 }
 
-/// As [`withhold`], in the folder itself: the bundle without the texts takes the place of the one with them, which is removed.
+/// As [`withhold`], in the folder itself: the bundle without the texts takes the place of the one with them, which is
+/// removed.
 ///
 /// # Errors
 /// [`WithholdError`].

@@ -1,8 +1,8 @@
 //! Writes a bundle into a new folder.
 //!
-//! A process can die, a disk can be full and power can fail at any moment. So a file with a fixed content gets its name only when it is
-//! whole, growing files grow by whole units, and the manifest is written last: a folder without one is a bundle that was not finished,
-//! which [`finish`](super::finish()) completes.
+//! A process can die, a disk can be full and power can fail at any moment. So a file with a fixed content gets its name
+//! only when it is whole, growing files grow by whole units, and the manifest is written last: a folder without one is
+//! a bundle that was not finished, which [`finish`](super::finish()) completes.
 
 use super::disk::{Disk, GrowingFile};
 use super::error::BundleError;

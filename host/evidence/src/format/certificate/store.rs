@@ -60,11 +60,12 @@ impl TrustStore {
         self.revoked_designs.insert(id);
     }
 
-    /// Takes in a revocation list: a line each, `key <64 hex digits>` or `design <32 hex digits>` in lower case; empty lines and lines that begin
-    /// with `#` say nothing.
+    /// Takes in a revocation list: a line each, `key <64 hex digits>` or `design <32 hex digits>` in lower case; empty
+    /// lines and lines that begin with `#` say nothing.
     ///
     /// # Errors
-    /// [`CertificateError::Revocation`] with the number of the first line that is none of these; the lines before it count.
+    /// [`CertificateError::Revocation`] with the number of the first line that is none of these; the lines before it
+    /// count.
     pub fn revoke_list(&mut self, text: &str) -> Result<(), CertificateError> {
         for (number, line) in (1..).zip(text.lines()) {
             let wrong = CertificateError::Revocation(number);

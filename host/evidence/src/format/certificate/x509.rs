@@ -1,4 +1,5 @@
-//! One X.509 certificate, parsed strictly: PEM without text around it, DER that encodes back to itself, version 3, Ed25519.
+//! One X.509 certificate, parsed strictly: PEM without text around it, DER that encodes back to itself, version 3,
+//! Ed25519.
 
 use std::collections::BTreeMap;
 
@@ -127,7 +128,8 @@ impl X509Certificate {
             .transpose()
     }
 
-    /// The constraints of a certificate that signs others, with `below` intermediates between it and the leaf (RFC 5280, 6.1.4).
+    /// The constraints of a certificate that signs others, with `below` intermediates between it and the leaf (RFC
+    /// 5280, 6.1.4).
     pub(super) fn check_authority(&self, below: usize) -> Result<(), CertificateError> {
         let wrong = |what| CertificateError::Profile(self.which, what);
         let constraints = self.extension::<BasicConstraints>(BASIC_CONSTRAINTS)?;

@@ -114,7 +114,8 @@ impl<'a> Note<'a> {
         self.signatures.iter().filter_map(time).min()
     }
 
-    /// The first of `witnesses` that cosigned the text, and the Unix second at which it did. Signatures of unknown keys are ignored.
+    /// The first of `witnesses` that cosigned the text, and the Unix second at which it did. Signatures of unknown keys
+    /// are ignored.
     ///
     /// # Errors
     /// None of them did, or one of them is said to have and did not.

@@ -80,7 +80,8 @@ fn cosignatures_of_public_witnesses_verify() {
     assert_eq!(Note::parse(&changed).unwrap().verify(&keys[2..3]), Err(NoteError::UnknownWitness));
 }
 
-/// Published verifier keys of C2SP `signed-note`, of signature type 0x01: their key ids come out, and they are no witnesses' keys.
+/// Published verifier keys of C2SP `signed-note`, of signature type 0x01: their key ids come out, and they are no
+/// witnesses' keys.
 #[test]
 fn key_ids_of_public_examples() {
     for text in [

@@ -1,4 +1,5 @@
-//! Checkpoints: the certified card signed each of them, over the records that are here, in order, under this policy and this ticket.
+//! Checkpoints: the certified card signed each of them, over the records that are here, in order, under this policy and
+//! this ticket.
 
 use crate::format::certificate::Class;
 use crate::format::checkpoint::{Checkpoint, SignedCheckpoint, root_of_heads};
@@ -119,8 +120,8 @@ pub(crate) fn root(checkpoint: &Checkpoint, heads: &[LaneHead]) -> Findings {
     })
 }
 
-/// A checkpoint against what the logs say of the session at that point. Lane 0's head is taken in the clock in which the checkpoint is begun;
-/// the other lanes go on meanwhile, and may be further.
+/// A checkpoint against what the logs say of the session at that point. Lane 0's head is taken in the clock in which
+/// the checkpoint is begun; the other lanes go on meanwhile, and may be further.
 pub(crate) fn state(checkpoint: &Checkpoint, lanes: &[&LaneState]) -> Findings {
     let mut findings = Findings::default();
     let wire = &checkpoint.wire;

@@ -33,7 +33,8 @@ struct DocumentFacts {
     id: [u8; 32],
 }
 
-/// The context documents that streams began in, and the ids of these streams. Both grow with the documents of the bundle, not with its log.
+/// The context documents that streams began in, and the ids of these streams. Both grow with the documents of the
+/// bundle, not with its log.
 #[derive(Default)]
 pub(crate) struct Contexts {
     documents: BTreeMap<[u8; 32], Document>,
@@ -42,8 +43,8 @@ pub(crate) struct Contexts {
 }
 
 impl Contexts {
-    /// The context document of a stream that begins there, called `id`, whether or not it is withheld; gives the digest of its profile, where
-    /// that can be seen.
+    /// The context document of a stream that begins there, called `id`, whether or not it is withheld; gives the digest
+    /// of its profile, where that can be seen.
     #[expect(clippy::too_many_arguments, reason = "each stands for itself")]
     pub(crate) fn begin(
         &mut self,

@@ -29,7 +29,8 @@ impl Nonces {
         (found, there == range.end.saturating_sub(range.start))
     }
 
-    /// A heartbeat in a lane that has `checkpoints` before it, and whose heartbeat before had the nonce of note `last`; the note of this one.
+    /// A heartbeat in a lane that has `checkpoints` before it, and whose heartbeat before had the nonce of note `last`;
+    /// the note of this one.
     pub(crate) fn heartbeat(
         &self,
         nonce: u64,
@@ -37,7 +38,8 @@ impl Nonces {
         checkpoints: u64,
         findings: &mut Findings,
     ) -> Option<u64> {
-        // Each nonce is used once in a lane, in the witness's order, and not before the checkpoint that it was given for.
+        // Each nonce is used once in a lane, in the witness's order, and not before the checkpoint that it was given
+        // for.
         let from = last.map_or(0, |last| last.saturating_add(1));
         let (note, all) = self.find(nonce, &(from..checkpoints.max(from)));
         let what = || format!("heartbeat nonce {nonce:#018x} is none that the witness gave by then");

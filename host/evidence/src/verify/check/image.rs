@@ -23,7 +23,8 @@ pub(crate) struct Image {
 /// What the bundle holds as its table image.
 pub(crate) enum Tables {
     Image(Image),
-    /// An image of a layout or a register map that this verifier does not know: of the card's evidence, nothing can be read.
+    /// An image of a layout or a register map that this verifier does not know: of the card's evidence, nothing can be
+    /// read.
     Unknown(String),
     /// Not an image.
     Malformed,
@@ -58,7 +59,8 @@ pub(crate) fn read(bundle: &Bundle<'_>, findings: &mut Findings, summary: &mut S
     Ok(Tables::Image(Image { digest, header, rows }))
 }
 
-/// The layout version of an image that is not of this one. Magic and version stand first in every layout; there is no version 0.
+/// The layout version of an image that is not of this one. Magic and version stand first in every layout; there is no
+/// version 0.
 #[must_use]
 pub fn other_layout(image: &[u8]) -> Option<u8> {
     let [magic @ .., version] = *image.first_chunk::<5>()?;
@@ -68,8 +70,8 @@ pub fn other_layout(image: &[u8]) -> Option<u8> {
 /// Mapping versions that a package digest is tried with; some are of the future.
 const MAPPING_VERSIONS: std::ops::RangeInclusive<u32> = 1..=1000;
 
-/// The version of the mapping under which the bundle's package has this digest: SHA-256 over a line with the mapping version and a line
-/// `SHA-256  length  path` for each file. `None` when it has it under none.
+/// The version of the mapping under which the bundle's package has this digest: SHA-256 over a line with the mapping
+/// version and a line `SHA-256  length  path` for each file. `None` when it has it under none.
 ///
 /// # Errors
 /// [`BundleError::Io`].

@@ -41,7 +41,8 @@ pub(crate) fn check(lanes: &[&LaneState]) -> Findings {
     findings
 }
 
-/// A nonce that is presented is recorded once in each lane, and the next one after that: only the last may be missing where the end cut it.
+/// A nonce that is presented is recorded once in each lane, and the next one after that: only the last may be missing
+/// where the end cut it.
 fn heartbeats(lanes: &[&LaneState]) -> Findings {
     let mut findings = Findings::default();
     let Some(longest) = lanes.iter().map(|lane| &lane.heartbeats).max_by_key(|digest| digest.count) else {

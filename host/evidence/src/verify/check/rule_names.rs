@@ -1,7 +1,7 @@
 //! Ids and reasons of the rules behind row numbers, from the package's Cedar sources.
 //!
-//! Only annotations are read; what a rule says is compiled elsewhere. The sources are in the package digest, so that names are as
-//! certain as the image.
+//! Only annotations are read; what a rule says is compiled elsewhere. The sources are in the package digest, so that
+//! names are as certain as the image.
 
 use crate::format::bundle::{self, Bundle, BundleError};
 use std::collections::BTreeMap;

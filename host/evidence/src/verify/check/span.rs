@@ -20,8 +20,8 @@ pub(crate) fn shape(span: &SpanLine, at: At, opcode: Opcode, record: &Record) ->
     })
 }
 
-/// Whether a text is cut into held text and span as the descriptor says: the commitment does not say where the one ends. The length of a
-/// span over the policy's limit saturates, and stage 2 rejects it.
+/// Whether a text is cut into held text and span as the descriptor says: the commitment does not say where the one
+/// ends. The length of a span over the policy's limit saturates, and stage 2 rejects it.
 pub(crate) fn is_cut(span: &SpanLine, opcode: Opcode, record: &Record) -> bool {
     let entry = &record.descriptor;
     let held = u16::from(entry.flags) & flags::INERT_PREFIX != 0;

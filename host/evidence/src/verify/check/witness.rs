@@ -29,7 +29,8 @@ pub(crate) fn read(
         let named = *name == bundle::witness(note.serial) && note.serial < bundle.checkpoints();
         findings.require(named, Code::WitnessSerial, || format!("`{name}` is about checkpoint {}", note.serial));
         if let Some(last) = &last {
-            // A witness takes the checkpoints of a session one after the other; another card of a class can come between.
+            // A witness takes the checkpoints of a session one after the other; another card of a class can come
+            // between.
             let follows = note.index.checked_sub(last.index) >= note.serial.checked_sub(last.serial);
             findings.require(follows && note.time >= last.time, Code::WitnessOrder, || {
                 format!("`{name}` does not follow the note before it in time or in the witness's log")

@@ -5,10 +5,11 @@
 use super::{Token, token::trim};
 use crate::rules::{Measure, Measurements};
 
-/// For each first letter the letters that follow it, the lowest bit for `a`: every pair that makes up at least one in 2,000 pairs of
-/// letters in messages of free programs in one of nineteen languages of Latin script that the filter covers or that are close to those
-/// (Czech, Danish, Dutch, English, Filipino, Finnish, French, German, Indonesian, Italian, Norwegian, Polish, Portuguese, Romanian,
-/// Spanish, Swedish, Tagalog, Turkish, Vietnamese), in words of ASCII letters.
+/// For each first letter the letters that follow it, the lowest bit for `a`: every pair that makes up at least one in
+/// 2,000 pairs of letters in messages of free programs in one of nineteen languages of Latin script that the filter
+/// covers or that are close to those (Czech, Danish, Dutch, English, Filipino, Finnish, French, German, Indonesian,
+/// Italian, Norwegian, Polish, Portuguese, Romanian, Spanish, Swedish, Tagalog, Turkish, Vietnamese), in words of ASCII
+/// letters.
 const PAIRS: [u32; 26] = [
     0x37f_ffff, 0x11e_4b13, 0x31a_4f9d, 0x33e_ed5d, 0x3ff_ffff, 0x01e_4b31, 0x11e_ffdb, 0x13a_6f19, 0x3ff_ffff,
     0x23c_6d19, 0x11e_6f9d, 0x33c_fddb, 0x216_fdd3, 0x37f_7fff, 0x3fe_ffff, 0x31e_e9bd, 0x010_0000, 0x37f_ffff,
@@ -66,7 +67,8 @@ fn is_usual(pair: &[u8]) -> bool {
     PAIRS.get(usize::from(place(first))).is_none_or(|row| row >> (place(second) & 31) & 1 != 0)
 }
 
-/// A word of the signs `2` to `K`, marks and letters among them: these are the small letters, half of all printable signs further on.
+/// A word of the signs `2` to `K`, marks and letters among them: these are the small letters, half of all printable
+/// signs further on.
 fn is_half_shifted(word: &[u8]) -> bool {
     (WORD_MIN..=WORD_MAX).contains(&word.len())
         && word.iter().all(|b| matches!(b, b'2'..=b'K'))
