@@ -112,10 +112,10 @@ pub(crate) enum Ticket {
         /// no seat.
         #[arg(long, value_name = "N", default_value_t = 0, value_parser = seat)]
         seat: u16,
-        /// Accepted entries without a heartbeat after which the card refuses; 0 is no limit.
+        /// Accepted entries without a heartbeat after which the card refuses; 0 means no limit.
         #[arg(long, default_value_t = 0)]
         heartbeat_records: u32,
-        /// Units of 2^16 clocks without a heartbeat after which the card refuses; 0 is no limit.
+        /// Units of 2^16 clocks without a heartbeat after which the card refuses; 0 means no limit.
         #[arg(long, default_value_t = 0)]
         heartbeat_ticks: u32,
         /// Hours in which the session may be held, from now.

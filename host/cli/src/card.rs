@@ -66,7 +66,7 @@ pub(crate) enum Command {
     /// Ends with SIGINT or SIGTERM.
     #[cfg(feature = "sim")]
     Serve {
-        /// The socket. One that nobody listens on is replaced.
+        /// The socket. One that no process listens on is replaced.
         #[arg(long, value_name = "PATH")]
         socket: PathBuf,
         /// Add a base address register (BAR4) by which a test disturbs the card's bus.

@@ -83,7 +83,7 @@ pub(crate) struct Args {
     /// Exit with 3 when anything was refused.
     #[arg(long)]
     fail_on_refuse: bool,
-    /// Go on after a line that is no item; the exit code is still 1.
+    /// Go on after a line that is not an item; the exit code is still 1.
     #[arg(long)]
     keep_going: bool,
     /// Size of the spans that are judged. Default: whole texts are cut into spans, an engine's candidates are judged

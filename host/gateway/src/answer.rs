@@ -288,7 +288,9 @@ impl Answer {
     /// Has the upstream write what the streams ask for, each choice for itself.
     async fn drive(&mut self, upstream: &Upstream) -> Result<(), Break> {
         let (outputs, changed) = (self.outputs.clone(), Arc::clone(&self.changed));
-        let writer = |choice: &u32| (*choice, Writer::new(upstream.clone(), &self.question.request, *choice));
+        let most = usize::from(self.governor.policy().package.manifest().limits.span_bytes);
+        let request = &self.question.request;
+        let writer = |choice: &u32| (*choice, Writer::new(upstream.clone(), request, *choice, most));
         let mut resting: BTreeMap<u32, Writer> = self.choices.keys().map(writer).collect();
         let mut writing = JoinSet::new();
         let mut usage = BTreeMap::new();

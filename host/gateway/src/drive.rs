@@ -14,8 +14,6 @@ use std::collections::VecDeque;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// Bytes of a text without the end of a sentence, after which it is proposed as it is.
-const SPAN_BYTES: usize = 2048;
 /// Bytes of one tool call at most.
 const CALL_BYTES: usize = 1 << 20;
 /// Between the seeds of two choices.
@@ -57,6 +55,8 @@ impl From<UpstreamError> for DriveError {
 pub(crate) struct Writer {
     upstream: Upstream,
     request: Request,
+    /// The policy's longest span, in bytes: a text without the end of a sentence is proposed in parts of it.
+    most: usize,
     running: Option<Running>,
     /// Seed of the first request; each further one has the next.
     seed: i64,
@@ -76,6 +76,8 @@ pub(crate) struct Writer {
 /// An answer of the server while it is read.
 struct Running {
     deltas: DeltaStream,
+    /// Bytes of a candidate at most.
+    most: usize,
     /// What stands before its next words, from where the server was asked.
     before: String,
     /// Spaces at the end of the admitted text that the server was not shown: it may write them again.
@@ -92,12 +94,13 @@ struct Running {
 }
 
 impl Writer {
-    /// Writes a choice of the answer to `request`.
-    pub(crate) fn new(upstream: Upstream, request: &Request, choice: u32) -> Self {
+    /// Writes a choice of the answer to `request`, in candidates of `most` bytes.
+    pub(crate) fn new(upstream: Upstream, request: &Request, choice: u32, most: usize) -> Self {
         let first = request.sampling.seed.unwrap_or(0);
         Self {
             upstream,
             request: Request { choices: 1, ..request.clone() },
+            most,
             running: None,
             seed: first.wrapping_add(i64::from(choice) * CHOICE_SEEDS),
             asked: false,
@@ -192,6 +195,7 @@ impl Writer {
         let deltas = self.upstream.ask(&request, shown).await?;
         Ok(Running {
             deltas,
+            most: self.most,
             before: admitted.to_owned(),
             unseen: unseen.to_owned(),
             text: String::new(),
@@ -216,7 +220,7 @@ impl Running {
         self.finish.is_some()
             || self.calls.len() > 1
             || (!self.calls.is_empty() && !self.text.is_empty())
-            || self.text.len() > SPAN_BYTES
+            || self.text.len() > self.most
             || span_end(&self.text).is_some()
     }
 
@@ -259,10 +263,9 @@ impl Running {
 
     /// The next candidate, with its tokens; `None` when the answer has come to its end.
     fn propose(&mut self, stops: &[String]) -> (Option<Candidate>, u64) {
-        let end = span_end(&self.text).or((self.text.len() > SPAN_BYTES && self.finish.is_none()).then(|| {
-            let word = self.text.trim_end().rfind(char::is_whitespace).map(|at| at + 1);
-            word.unwrap_or(self.text.len())
-        }));
+        let fits = |end: &usize| self.text.get(..*end).is_some_and(|text| text.trim().len() <= self.most);
+        let sentence = span_end(&self.text).filter(fits);
+        let end = sentence.or_else(|| self.long_span());
         let rest = self.text.split_off(end.unwrap_or(self.text.len()));
         let text = std::mem::replace(&mut self.text, rest);
         let tokens = self.tokens(text.len());
@@ -281,6 +284,16 @@ impl Running {
         }
         let candidate = Candidate { text: String::new(), logprobs: None, logprobs_absent: None, call: Some(call) };
         (Some(candidate), tokens)
+    }
+
+    /// Where a text that is longer than a candidate may be is cut: behind the last white space that a candidate has
+    /// room for, or else where its room ends.
+    fn long_span(&self) -> Option<usize> {
+        let begin = self.text.len() - self.text.trim_start().len();
+        let room = self.text.get(..self.text.floor_char_boundary(begin + self.most))?;
+        let mut spaces = room.char_indices().filter(|(at, c)| *at > begin && c.is_whitespace());
+        let last = spaces.next_back().map(|(at, c)| at + c.len_utf8());
+        (self.text.len() > room.len()).then(|| last.unwrap_or(room.len()))
     }
 
     /// Tokens that end in the next so many bytes of the text.

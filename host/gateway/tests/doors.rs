@@ -203,6 +203,7 @@ fn the_detector_api_has_its_own_errors() {
         ("/api/v1/text/contents", json!({"contents": ["a"], "colour": 1}), 422),
         ("/api/v1/text/generation", json!({"prompt": "a"}), 422),
         ("/api/v1/text/chat", json!({"messages": [{"role": "owl", "content": "a"}]}), 422),
+        ("/api/v1/text/chat", json!({"messages": [{"role": "assistant", "content": "a", "thoughts": "b"}]}), 422),
     ] {
         let answer = gateway.post(path, &body);
         assert_eq!((answer.status, &answer.json()["code"]), (status, &json!(status)), "{}", answer.body);

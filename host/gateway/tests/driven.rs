@@ -161,6 +161,32 @@ fn the_clients_bounds_hold() {
     assert!(asked(&upstream).iter().all(|body| body.get("n").is_none()));
 }
 
+/// A text without the end of a sentence is judged in long spans, whatever its white space is.
+#[test]
+fn a_text_without_sentences_is_driven() {
+    for space in [" ", "\u{3000}", ""] {
+        // Words that differ: a text that repeats itself is refused.
+        let syllable = |at: u32| ["ba", "ke", "li", "mo", "nu", "pa", "re", "si", "to", "vu", "wa"][at as usize % 11];
+        let word = |at: u32| format!("{}{}{}{space}", syllable(at), syllable(at / 11), syllable(at / 121 + at % 7));
+        let long = format!("{space}{}", (0..900).map(word).collect::<String>());
+        let whole = long.clone();
+        let upstream = Upstream::new(Arc::new(move |_, body: &Value| {
+            assert_eq!(body["messages"].as_array().unwrap().len(), 1, "nothing was refused");
+            let pieces: Vec<char> = long.chars().collect();
+            let said = pieces.chunks(100).map(|piece| text(&piece.iter().collect::<String>()));
+            [event_head()].into_iter().chain(said).chain(end("stop")).collect()
+        }));
+        let gateway = gateway(&upstream, "llamacpp");
+        let answer = gateway.post("/v1/chat/completions", &ask(&json!({})));
+        assert_eq!(
+            (said(&answer, "content").trim(), finish(&answer).as_str()),
+            (whole.trim(), "stop"),
+            "{}",
+            answer.body
+        );
+    }
+}
+
 /// A tool call is a step: a refused one is followed by what the next seed does.
 #[test]
 fn tool_calls_are_steps() {

@@ -15,7 +15,8 @@ pub fn generate(manifest: &Manifest) -> String {
     let mut text = String::from(
         "// Generated from policy.toml by `portcullis policy schema`. Do not edit.\n\
          // Enumerations and sets are strings; `policy check` holds every literal to the values listed here.\n\n\
-         // The engine on whose behalf text is proposed. No rule can tell agents apart: the descriptor does not name them.\n\
+         // The engine on whose behalf text is proposed. No rule can tell agents apart: \
+         the descriptor does not name them.\n\
          entity Agent;\n\
          // One governed generation. No rule can tell streams apart.\n\
          entity Stream;\n\n\

@@ -67,7 +67,7 @@ fn hardware(clock: &Clock) -> Tally {
         lint::hardware(t);
         Ok(())
     });
-    clock.part(&mut tally, "formal", |t| formal::run(t, None));
+    clock.part(&mut tally, "formal", |t| formal::run(t, None, true));
     tally
 }
 

@@ -1,7 +1,7 @@
 //! Style of both halves of the tree: the software (format, clippy, the build without the simulated card, licences) and
 //! the hardware (Verilator lint, the card's parameter guards, the shells' benches).
 
-use crate::{dialect, generate, guards, shells};
+use crate::{dialect, generate, guards, prose, shells};
 use anyhow::{Context, Result, ensure};
 use portcullis_tools::tally::Tally;
 use portcullis_tools::tool::{self, capture, cargo, say};
@@ -44,6 +44,8 @@ pub(crate) fn hardware(tally: &mut Tally) {
 /// The checks by cargo, and of the generated files.
 pub(crate) fn software(tally: &mut Tally) {
     tally.check("generated files", generate::run(true));
+    say("form of pages and comments");
+    tally.check("form of pages and comments", prose::run());
     say("rustfmt");
     tally.check("rustfmt", tool::run(cargo().args(["fmt", "--all", "--check"])));
     say("circles of modules");

@@ -21,6 +21,8 @@ enum Task {
     SeededFaults,
     /// The card in a machine without an IOMMU.
     WithoutIommu,
+    /// Every proof of the RTL, the long ones too.
+    Proofs,
 }
 
 struct Run {
@@ -34,7 +36,7 @@ const fn tests(name: &'static str, what: &'static str, arguments: &'static [&'st
 }
 
 /// In the order in which they are run.
-const RUNS: [Run; 13] = [
+const RUNS: [Run; 14] = [
     tests("bundles", "1,000,000 changed bundles: `verify` and `check` affirm none", &["--test", "campaign"]),
     tests("chaos", "100,000 entries over vfio-user with bus faults and resets", &["--test", "card_chaos"]),
     tests("kills", "100 kills of card and driver", &["--test", "card_vfio_user", "may_die"]),
@@ -58,6 +60,7 @@ const RUNS: [Run; 13] = [
         "LiteLLM and its proxy, LangChain, LlamaIndex and Node.js before the gateway, a real model behind it",
         &["--test", "gateway", "--", "--ignored"],
     ),
+    Run { name: "proofs", what: "every proof of the RTL to its end", task: Task::Proofs },
     Run { name: "faults", what: "every seeded fault turns its test red", task: Task::SeededFaults },
     Run { name: "without-iommu", what: "the card in a machine without an IOMMU", task: Task::WithoutIommu },
 ];
@@ -101,6 +104,12 @@ fn start(tally: &mut Tally, task: &Task) -> Result<()> {
             cargo_test::counted(tally, command)
         }
         Task::SeededFaults => task::counted(tally, "mutate", &["mutate", "--long"]),
+        Task::Proofs => {
+            let said = capture(cargo().args(["xtask", "formal"]))?;
+            let closed = said.lines().filter_map(|line| tally.read(line)).any(|last| last);
+            ensure!(closed, "the proofs ended and counted nothing");
+            Ok(())
+        }
         Task::WithoutIommu => task::counted(tally, "vm", &["vm", "--without-iommu"]),
     }
 }

@@ -39,5 +39,6 @@ pub(crate) fn run() -> Result<()> {
         ];
         tool::run(cargo().args(run).args(arguments).env("PORTCULLIS_LANES", LANES))?;
     }
-    Ok(())
+    say("the gateway");
+    crate::gateway::run(None)
 }

@@ -7,6 +7,7 @@ mod bench;
 mod biographies;
 mod bytes;
 mod drift;
+mod gateway;
 mod grounding;
 mod judged;
 mod meaning;
@@ -24,10 +25,26 @@ use std::path::PathBuf;
 #[command(name = "cargo xtask", bin_name = "cargo xtask", version, max_term_width = 100)]
 enum Task {
     /// Measure, and print medians and ratios.
-    Bench,
+    Bench {
+        /// One part instead of all.
+        #[command(subcommand)]
+        part: Option<BenchPart>,
+    },
     /// Measure a policy on labelled data, with the program itself on the simulated card.
     #[command(subcommand)]
     Measure(Measure),
+}
+
+/// A part of the benches.
+#[derive(Subcommand)]
+enum BenchPart {
+    /// What the gateway adds to the time of a text, its memory and its throughput. It takes two minutes, beside the
+    /// build.
+    Gateway {
+        /// A program that is built already; without it, `portcullis` is built for release.
+        #[arg(long, value_name = "FILE")]
+        program: Option<PathBuf>,
+    },
 }
 
 /// What is measured.
@@ -94,7 +111,11 @@ enum Measure {
 fn main() -> Result<()> {
     let task = Task::parse();
     std::env::set_current_dir(tool::root()?)?;
-    let Task::Measure(what) = task else { return bench::run() };
+    let what = match task {
+        Task::Measure(what) => what,
+        Task::Bench { part: None } => return bench::run(),
+        Task::Bench { part: Some(BenchPart::Gateway { program }) } => return gateway::run(program),
+    };
     if !matches!(what, Measure::Bytes { .. } | Measure::Meaning { .. } | Measure::Streaming { .. }) {
         demo::build()?;
     }

@@ -40,6 +40,8 @@ struct Row {
     #[serde(default)]
     instead_of_prep: Vec<String>,
     tasks: Vec<TaskRow>,
+    #[serde(default)]
+    long: bool,
 }
 
 #[derive(Deserialize)]
@@ -79,6 +81,8 @@ pub struct Proof {
     pub steps: Vec<String>,
     /// In the order of the table.
     pub tasks: Vec<Task>,
+    /// It takes minutes: CI runs it [shortened](Self::shortened).
+    pub long: bool,
 }
 
 /// One run of a proof.
@@ -165,7 +169,15 @@ fn proof(row: Row, sources: &BTreeMap<String, PathBuf>) -> Result<Proof> {
         steps.push("cutpoint -blackbox".to_owned());
     }
     ensure!(tasks.iter().any(Task::claims), "no task claims anything");
-    Ok(Proof { name: row.name, files, black_boxes: row.black_boxes, options: row.options, steps, tasks })
+    Ok(Proof {
+        name: row.name,
+        files,
+        black_boxes: row.black_boxes,
+        options: row.options,
+        steps,
+        tasks,
+        long: row.long,
+    })
 }
 
 impl Task {
@@ -183,6 +195,17 @@ impl Proof {
     /// As [`all`], or there is none.
     pub fn named(name: &str) -> Result<Self> {
         all()?.into_iter().find(|proof| proof.name == name).with_context(|| format!("{TABLE} states no `{name}`"))
+    }
+
+    /// The same claims for the first three clocks alone: this shows that the files fit together and that no assertion
+    /// fails at once.
+    #[must_use]
+    pub fn shortened(mut self) -> Self {
+        self.tasks.retain(Task::claims);
+        for task in &mut self.tasks {
+            (task.mode, task.depth) = (Mode::Bmc, task.depth.min(3));
+        }
+        self
     }
 
     /// The folder in which `cargo xtask formal` leaves the design of the first task that claims something.

@@ -45,21 +45,32 @@ struct ChatRequest {
     _params: Map<String, Value>,
 }
 
+/// A message. A field that is not known here might hold text that is not judged: such a request is wrong.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct ChatMessage {
     role: String,
     content: Option<Value>,
     #[serde(default)]
     tool_calls: Vec<ToolCall>,
     refusal: Option<String>,
+    name: Option<String>,
+    #[serde(rename = "tool_call_id")]
+    _tool_call_id: Option<String>,
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct ToolCall {
     function: Function,
+    #[serde(rename = "id")]
+    _id: Option<String>,
+    #[serde(rename = "type")]
+    _kind: Option<String>,
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Function {
     name: String,
     #[serde(default)]
@@ -177,7 +188,7 @@ async fn detect_chat(service: &Arc<Service>, headers: &HeaderMap, body: Body) ->
     let mut inquiry = inquiry(service, headers, &body)?;
     let mut input: Vec<(Role, String)> = request.tools.iter().map(|tool| (Role::System, tool.to_string())).collect();
     let (mut texts, mut calls) = (Vec::new(), Vec::new());
-    for ChatMessage { role, content, tool_calls, refusal } in request.messages {
+    for ChatMessage { role, content, tool_calls, refusal, name, .. } in request.messages {
         let role = match role.as_str() {
             "system" | "developer" => Role::System,
             "user" => Role::User,
@@ -186,11 +197,12 @@ async fn detect_chat(service: &Arc<Service>, headers: &HeaderMap, body: Body) ->
             _ => return Err(ApiError::invalid("messages", "a role that this API does not have")),
         };
         let text = fields::text(content, &["text", "refusal"], "messages")?;
+        input.extend(name.map(|name| (role, name)));
         for text in [Some(text), refusal].into_iter().flatten().filter(|text| !text.is_empty()) {
             input.push((role, text.clone()));
             texts.extend((role == Role::Assistant).then_some(text));
         }
-        for ToolCall { function: Function { name, arguments } } in tool_calls {
+        for ToolCall { function: Function { name, arguments }, .. } in tool_calls {
             let arguments = if arguments.trim().is_empty() { "{}".into() } else { arguments };
             input.push((role, format!("{name} {arguments}")));
             calls.push(Call { name, arguments });

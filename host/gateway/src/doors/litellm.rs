@@ -220,7 +220,7 @@ async fn answer(inquiry: &mut Inquiry, request: GuardrailRequest) -> Result<Guar
     for text in request.texts.into_iter().flatten() {
         let verdict = inquiry.text(text.clone(), None).await?;
         add(&verdict);
-        let is_other = verdict.shown != text;
+        let is_other = verdict.shown != text || !verdict.refused.is_empty();
         is_changed |= is_other;
         // A refusal that the package does not let a placeholder stand for blocks the whole answer.
         may_change &= !is_other || placeholder(&verdict.governor).is_some();

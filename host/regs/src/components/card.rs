@@ -263,8 +263,7 @@ impl<'io, IO: peakrdl_rust::io::RegisterIO> Card<'io, IO> {
 
     /// expected_digest
     ///
-    /// Digest that the tables must hash to; OPEN refuses any other. OPEN refuses a value other than 0 while capability
-    /// `digest` is 0.
+    /// Digest that the tables must hash to; OPEN refuses any other. OPEN refuses a value other than 0 while capability `digest` is 0.
     #[inline(always)]
     #[must_use]
     pub const fn expected_digest(&self) -> [peakrdl_rust::reg::Reg<'io, expected_digest::CfgR_desc_92f400d4, IO>; 8] {
@@ -288,8 +287,7 @@ impl<'io, IO: peakrdl_rust::io::RegisterIO> Card<'io, IO> {
 
     /// policy_digest
     ///
-    /// Digest of the tables as OPEN read them back last, right or not; what CLOSE finds is compared with it. 0 while
-    /// capability `digest` is 0.
+    /// Digest of the tables as OPEN read them back last, right or not; what CLOSE finds is compared with it. 0 while capability `digest` is 0.
     #[inline(always)]
     #[must_use]
     pub const fn policy_digest(&self) -> [peakrdl_rust::reg::Reg<'io, policy_digest::RoR_desc_f7f7e3ea, IO>; 8] {
@@ -400,8 +398,7 @@ impl<'io, IO: peakrdl_rust::io::RegisterIO> Card<'io, IO> {
 
     /// checkpoint_size
     ///
-    /// log2 of the entries of the checkpoint ring (32 KiB each: checkpoint, signature, a beat for each lane's head), 1
-    /// to 8; 0 while capability `signer` is 0.
+    /// log2 of the entries of the checkpoint ring (32 KiB each: checkpoint, signature, a beat for each lane's head), 1 to 8; 0 while capability `signer` is 0.
     #[inline(always)]
     #[must_use]
     pub const fn checkpoint_size(&self) -> peakrdl_rust::reg::Reg<'io, checkpoint_size::CheckpointSize, IO> {
@@ -410,8 +407,7 @@ impl<'io, IO: peakrdl_rust::io::RegisterIO> Card<'io, IO> {
 
     /// checkpoint_interval
     ///
-    /// Records after which a checkpoint is due; 0 is 32768. Checkpoints are due at OPEN and CLOSE and after an ALARM
-    /// too.
+    /// Records after which a checkpoint is due; 0 is 32768. Checkpoints are due at OPEN and CLOSE and after an ALARM too.
     #[inline(always)]
     #[must_use]
     pub const fn checkpoint_interval(
@@ -440,8 +436,7 @@ impl<'io, IO: peakrdl_rust::io::RegisterIO> Card<'io, IO> {
 
     /// checkpoint_head
     ///
-    /// Doorbell: checkpoints consumed in this session, modulo 2^32. A due checkpoint waits while the ring is full. OPEN
-    /// sets the card's pointer to 0, whatever this register holds.
+    /// Doorbell: checkpoints consumed in this session, modulo 2^32. A due checkpoint waits while the ring is full. OPEN sets the card's pointer to 0, whatever this register holds.
     #[inline(always)]
     #[must_use]
     pub const fn checkpoint_head(&self) -> peakrdl_rust::reg::Reg<'io, checkpoint_head::CheckpointHead, IO> {
@@ -531,8 +526,7 @@ impl<'io, IO: peakrdl_rust::io::RegisterIO> Card<'io, IO> {
 
     /// public_key
     ///
-    /// SLH-DSA-SHA2-128f public key, PK.seed then PK.root (FIPS 205, figure 16), first byte lowest. 0 until it is made,
-    /// and while capability `signer` is 0.
+    /// SLH-DSA-SHA2-128f public key, PK.seed then PK.root (FIPS 205, figure 16), first byte lowest. 0 until it is made, and while capability `signer` is 0.
     #[inline(always)]
     #[must_use]
     pub const fn public_key(&self) -> [peakrdl_rust::reg::Reg<'io, public_key::RoR_desc_bd535d95, IO>; 8] {
