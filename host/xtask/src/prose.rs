@@ -10,7 +10,8 @@ use std::process::Command;
 const COLUMNS: usize = 120;
 /// Phrases to say in another way: "0 means no limit", "no one", "the client learns".
 const PHRASES: [&str; 4] = ["is no", "nobody", "told", "that is none"];
-/// Files that other things fix: what is generated, what digests are over, and what is kept as an earlier release wrote it.
+/// Files that other things fix: what is generated, what digests are over, and what is kept as an earlier release wrote
+/// it.
 const FIXED: [&str; 15] = [
     "docs/area.md",
     "docs/cli.md",
