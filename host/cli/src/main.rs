@@ -35,6 +35,7 @@ mod replay;
 mod report;
 mod run;
 mod serve;
+mod trial;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use portcullis_verify::console::{Stdout, exit};

@@ -4,6 +4,7 @@ use crate::compose;
 use crate::failure::{ERROR, Failure, REFUSED, SUCCESS, WARNED};
 use crate::open::{self, CardArgs, MemberArg, PolicyArgs};
 use crate::output::{digest, digests};
+use crate::trial;
 use anyhow::{Context, anyhow};
 use ed25519_dalek::SigningKey;
 use portcullis_card::{Session, SessionConfig};
@@ -98,6 +99,7 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+    Trial(trial::Args),
     /// Approve a package or a composition as it lies there: a signature over the digest of its tables, which holds the
     /// digest of its files. Whoever verifies a bundle finds the approval in it (`run --approval`) and believes it when
     /// the key is among their approvers.
@@ -140,6 +142,7 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
             Ok(SUCCESS)
         }
         Command::Compose(args) => compose::run(args),
+        Command::Trial(args) => trial::run(args),
         Command::Check { dir, strict } if is_composition(dir) => check_composition(&Composition::load(dir)?, *strict),
         Command::Check { dir, strict } => check(&Package::load(dir)?, *strict),
         Command::Build { dir, output } => {

@@ -6,10 +6,12 @@
 //! compared.
 
 use crate::anchor::{Anchors, Store};
+use crate::determination::Summary;
 use crate::engine::{Engine, EngineError, Proposal, View};
+use crate::event::{EventKind, Judgement};
 use crate::governor::Governor;
 use crate::policy::Policy;
-use crate::salt::Salts;
+use crate::salt::{SaltKey, Salts};
 use crate::settings::Settings;
 use crate::source::Item;
 use crate::stream::Seat;
@@ -65,6 +67,9 @@ pub enum ReplayError {
     /// An anchor store that is not at hand.
     #[error("the anchor store with digest {0} is missing")]
     Anchors(String),
+    /// A stream is tried under policies of which none is the one that it had.
+    #[error("none of the policies has the name of `{0}`")]
+    Policy(String),
     /// The policy does not declare what the context document says.
     #[error(transparent)]
     Profile(#[from] ProfileError),
@@ -82,6 +87,23 @@ pub struct StreamReplay {
     pub fault: Option<u64>,
     /// Whether everything that the stream was given was asked for and judged. What was not is in no record.
     pub consumed: bool,
+}
+
+/// How a stream went.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Course {
+    /// What was judged, in order.
+    pub judgements: Vec<Judgement>,
+    /// Totals, and why it stopped early, if it did.
+    pub summary: Option<Summary>,
+}
+
+/// A stream that was governed again.
+struct Again {
+    records: Vec<Record>,
+    course: Course,
+    /// Whether every answer of the engine was asked for.
+    asked: bool,
 }
 
 /// An engine that answers as one did before.
@@ -153,18 +175,48 @@ impl Replayer {
         input: Input,
         salts: BTreeMap<u32, [u8; 16]>,
         recorded: &[Record],
-    ) -> Result<StreamReplay, ReplayError> {
+    ) -> Result<(StreamReplay, Course), ReplayError> {
         let Some(begin) = recorded.first() else {
-            return Ok(StreamReplay { records: 0, fault: None, consumed: true });
+            return Ok((StreamReplay { records: 0, fault: None, consumed: true }, Course::default()));
         };
         let (document, policy) = self.document(context, begin, &input)?;
-        let anchors = self.anchors(&document, &policy)?;
         // The digest of a NOTE is of something beside the text: nothing here could make it again.
         let is_note = |record: &&Record| record.answer.record_type == u8::from(RecordType::Note);
         let notes = recorded.iter().filter(is_note).map(|r| (r.descriptor.sequence.get(), r.descriptor.commitment));
-        let notes = notes.collect();
-        let slot = begin.descriptor.slot.get();
-        let ContextDocument { id, task, .. } = document.clone();
+        let seat = Seat { number: 0, salted: 0, slot: begin.descriptor.slot.get() };
+        let again = self.govern(policy, document, input, (Salts::Disclosed(salts), notes.collect(), seat))?;
+        let compared = compare(recorded, &again.records)?;
+        Ok((StreamReplay { consumed: compared.consumed && again.asked, ..compared }, again.course))
+    }
+
+    /// Governs a stream of another package as if these policies had been in force: with the settings, profile, task
+    /// and anchors that it had, and what it was given. A policy alone judges every stream; of several, that of the
+    /// name that the stream's own has. An engine gives the answers that it gave, whatever it is asked: behind the
+    /// first determination that is another one, they say nothing.
+    ///
+    /// # Errors
+    /// [`ReplayError`].
+    pub fn trial(&mut self, context: &[u8], input: Input) -> Result<Course, ReplayError> {
+        let document = parse(context)?;
+        fits(document.mode, &input)?;
+        let name = name(&document.policy);
+        let is_alone = self.policies.len() == 1;
+        let found = self.policies.iter().find(|(reference, _)| is_alone || self::name(reference) == name);
+        let policy = found.map(|(_, policy)| Arc::clone(policy)).ok_or_else(|| ReplayError::Policy(name.to_owned()))?;
+        let salts = Salts::Key(SaltKey::from_bytes([0; 32]));
+        let seat = Seat { number: 0, salted: 0, slot: 0 };
+        Ok(self.govern(policy, document, input, (salts, BTreeMap::new(), seat))?.course)
+    }
+
+    fn govern(
+        &mut self,
+        policy: Arc<Policy>,
+        document: ContextDocument,
+        input: Input,
+        (salts, notes, seat): (Salts, BTreeMap<u32, [u8; 32]>, Seat),
+    ) -> Result<Again, ReplayError> {
+        let anchors = self.anchors(&document, &policy)?;
+        let ContextDocument { id, task, .. } = document;
         let (item, answers) = match input {
             Input::Text(text) => (Item::Text { id, text, task }, Vec::new()),
             Input::Proposals(given) if document.mode == Mode::Held => (Item::Given { id, given, task }, Vec::new()),
@@ -176,7 +228,7 @@ impl Replayer {
             release: document.release,
             max_proposals: document.max_proposals,
             profile: document.profile,
-            ..Settings::new(Salts::Disclosed(salts))
+            ..Settings::new(salts)
         };
         let left = Arc::new(AtomicUsize::new(answers.len()));
         let counted = Arc::clone(&left);
@@ -188,11 +240,17 @@ impl Replayer {
             .with_notes(notes)
             .with_replay(Arc::new(again), document.mode);
         self.records.lock().unwrap_or_else(PoisonError::into_inner).clear();
-        let seat = Seat { number: 0, salted: 0, slot };
-        Arc::new(governor).govern_one(&mut self.session, seat, item, |_| Ok::<(), SessionError>(()))?;
-        let replayed = std::mem::take(&mut *self.records.lock().unwrap_or_else(PoisonError::into_inner));
-        let compared = compare(recorded, &replayed)?;
-        Ok(StreamReplay { consumed: compared.consumed && left.load(Ordering::Relaxed) == 0, ..compared })
+        let mut course = Course::default();
+        Arc::new(governor).govern_one(&mut self.session, seat, item, |event| {
+            match event.what {
+                EventKind::Determined(judgement) => course.judgements.push(*judgement),
+                EventKind::Ended { summary, .. } => course.summary = Some(summary),
+                _ => {}
+            }
+            Ok::<(), SessionError>(())
+        })?;
+        let records = std::mem::take(&mut *self.records.lock().unwrap_or_else(PoisonError::into_inner));
+        Ok(Again { records, course, asked: left.load(Ordering::Relaxed) == 0 })
     }
 
     fn document(
@@ -205,24 +263,15 @@ impl Replayer {
         if <[u8; 32]>::from(Sha256::digest(bytes)) != begin.descriptor.commitment {
             return Err(wrong("not the one that BEGIN bound"));
         }
-        let document = ContextDocument::parse(bytes).map_err(|error| match error {
-            ContextError::Version { found } => ReplayError::Version { found },
-            ContextError::Malformed(what) => ReplayError::Context(what),
-        })?;
+        let document = parse(bytes)?;
         if document.package_digest.0 != self.package_digest {
             return Err(wrong("of another policy package"));
         }
         let Some(policy) = self.policies.get(&document.policy).map(Arc::clone) else {
             return Err(wrong("it names a policy that the package does not hold"));
         };
-        match (document.mode, input) {
-            (Mode::Recorded, Input::Text(_))
-            | (Mode::Driven | Mode::DrivenConversation | Mode::Held, Input::Proposals(_)) => Ok((document, policy)),
-            (Mode::Observed, _) => Err(ReplayError::Mode(Mode::Observed)),
-            (Mode::Recorded | Mode::Driven | Mode::DrivenConversation | Mode::Held, _) => {
-                Err(wrong("its mode does not fit the input"))
-            }
-        }
+        fits(document.mode, input)?;
+        Ok((document, policy))
     }
 
     fn anchors(&mut self, document: &ContextDocument, policy: &Policy) -> Result<Anchors, ReplayError> {
@@ -236,6 +285,33 @@ impl Replayer {
         let anchors = Anchors::new(stores, &policy.mapper);
         self.anchors.insert(key, anchors.clone());
         Ok(anchors)
+    }
+}
+
+/// The name in a policy's reference: `name version`, or `composition version/name`.
+fn name(reference: &str) -> &str {
+    match reference.rsplit_once('/') {
+        Some((_, member)) => member,
+        None => reference.split(' ').next().unwrap_or_default(),
+    }
+}
+
+fn parse(context: &[u8]) -> Result<ContextDocument, ReplayError> {
+    ContextDocument::parse(context).map_err(|error| match error {
+        ContextError::Version { found } => ReplayError::Version { found },
+        ContextError::Malformed(what) => ReplayError::Context(what),
+    })
+}
+
+/// Whether streams of this mode are given this.
+fn fits(mode: Mode, input: &Input) -> Result<(), ReplayError> {
+    match (mode, input) {
+        (Mode::Recorded, Input::Text(_))
+        | (Mode::Driven | Mode::DrivenConversation | Mode::Held, Input::Proposals(_)) => Ok(()),
+        (Mode::Observed, _) => Err(ReplayError::Mode(Mode::Observed)),
+        (Mode::Recorded | Mode::Driven | Mode::DrivenConversation | Mode::Held, _) => {
+            Err(ReplayError::Context("its mode does not fit the input".to_owned()))
+        }
     }
 }
 

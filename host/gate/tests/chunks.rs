@@ -129,7 +129,7 @@ fn assert_replays(world: &World, events: &[Event], records: &[Record]) {
     let mut replayer = Replayer::new(&world.0.compiled.image, [Arc::clone(&world.0)], Vec::new()).unwrap();
     let input = Input::Proposals(given.collect());
     let replayed = replayer.stream(&context.unwrap(), input.clone(), salts, records);
-    let replayed = replayed.unwrap_or_else(|error| panic!("{error}: {input:#?} {events:#?}"));
+    let (replayed, _) = replayed.unwrap_or_else(|error| panic!("{error}: {input:#?} {events:#?}"));
     assert_eq!((replayed.records, replayed.consumed), (records.len() as u64, true));
 }
 

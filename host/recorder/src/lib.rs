@@ -16,6 +16,7 @@ mod proofs;
 mod recorder;
 pub mod replay;
 mod sink;
+pub mod trial;
 mod witness;
 
 pub use check::{CheckReport, check};
@@ -24,3 +25,4 @@ pub use options::Options;
 pub use proofs::{ProofBook, ProofState};
 pub use recorder::Recorder;
 pub use replay::replay;
+pub use trial::trial;

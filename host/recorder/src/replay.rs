@@ -14,7 +14,7 @@ use portcullis_evidence::log;
 use portcullis_evidence::verify::{ReplayCode, mapping_version, other_layout};
 use portcullis_gate::Policy;
 use portcullis_gate::anchor::Store;
-use portcullis_gate::replay::{Input, ReplayError, Replayer, StreamReplay};
+use portcullis_gate::replay::{Course, Input, ReplayError, Replayer};
 use portcullis_mapping::MappingError;
 use portcullis_policy::Policies;
 use sha2::{Digest, Sha256};
@@ -70,6 +70,21 @@ struct OpenStream {
     withheld: bool,
 }
 
+/// A stream whose records are what the replay gives.
+pub(crate) struct Replayed<'a> {
+    /// The anchor stores of its bundle.
+    pub(crate) stores: &'a [Store],
+    /// Its context document.
+    pub(crate) context: &'a [u8],
+    /// What it was given.
+    pub(crate) input: Input,
+    /// How it went.
+    pub(crate) course: Course,
+}
+
+/// Takes each stream that replays.
+pub(crate) type OnReplayed<'a> = &'a mut dyn FnMut(Replayed<'_>) -> Result<(), Error>;
+
 /// Replays a bundle, or a sample of its streams. `progress` is called after each stream. What is wrong with the bundle
 /// is a finding.
 ///
@@ -80,8 +95,18 @@ pub fn replay(
     drawn: Option<Sample<'_>>,
     progress: &mut dyn FnMut(),
 ) -> Result<ReplayReport, Error> {
+    replay_each(files, drawn, progress, &mut |_| Ok(()))
+}
+
+/// As [`replay()`]; `each` takes each stream that replays.
+pub(crate) fn replay_each(
+    files: &Snapshot<'_>,
+    drawn: Option<Sample<'_>>,
+    progress: &mut dyn FnMut(),
+    each: OnReplayed<'_>,
+) -> Result<ReplayReport, Error> {
     let mut outcome = ReplayReport { seed: drawn.map(|drawn| drawn.seed.to_owned()), ..ReplayReport::default() };
-    match attempt(files, drawn, &mut outcome, progress) {
+    match attempt(files, drawn, &mut outcome, (progress, each)) {
         Err(Error::Bundle(error)) if !error.is_operational() => outcome.add(ReplayCode::ReplayBundle, error),
         attempted => attempted?,
     }
@@ -95,7 +120,7 @@ fn attempt(
     files: &Snapshot<'_>,
     drawn: Option<Sample<'_>>,
     outcome: &mut ReplayReport,
-    progress: &mut dyn FnMut(),
+    (progress, each): (&mut dyn FnMut(), OnReplayed<'_>),
 ) -> Result<(), Error> {
     let bundle = Bundle::open(files)?;
     let package = |(name, path): (&str, &str)| Ok((path.to_owned(), bundle.read(name)?));
@@ -123,9 +148,9 @@ fn attempt(
             Err(error) => outcome.add(ReplayCode::ReplayAnchors, error),
         }
     }
-    let mut replayer = Replayer::new(policies.image(), ready, stores).map_err(ReplayError::from)?;
+    let mut replayer = Replayer::new(policies.image(), ready, stores.clone()).map_err(ReplayError::from)?;
     let chosen = drawn.map(|drawn| draw(&bundle, drawn)).transpose()?;
-    let mut walk = LogReplay { bundle: &bundle, replayer: &mut replayer, outcome, progress };
+    let mut walk = LogReplay { bundle: &bundle, stores: &stores, replayer: &mut replayer, outcome, progress, each };
     (0..bundle.lanes()).try_for_each(|lane| walk.lane(lane, chosen.as_ref()))
 }
 
@@ -204,9 +229,11 @@ fn next(records: &mut impl Read, lane: u8) -> Result<Option<Record>, BundleError
 
 struct LogReplay<'a> {
     bundle: &'a Bundle<'a>,
+    stores: &'a [Store],
     replayer: &'a mut Replayer,
     outcome: &'a mut ReplayReport,
     progress: &'a mut dyn FnMut(),
+    each: OnReplayed<'a>,
 }
 
 impl LogReplay<'_> {
@@ -288,15 +315,18 @@ impl LogReplay<'_> {
                 return Ok(());
             }
         };
-        match self.replayer.stream(&context, input, salts, &records) {
-            Ok(StreamReplay { records, fault, consumed }) => {
-                self.outcome.records += records;
-                if !consumed {
+        match self.replayer.stream(&context, input.clone(), salts, &records) {
+            Ok((stream, course)) => {
+                self.outcome.records += stream.records;
+                if !stream.consumed {
                     let what = "nobody asked for a part of what it was given, and no record judges that";
                     self.outcome.add(ReplayCode::InputUnconsumed, of(&what));
                 }
-                match fault {
-                    None => self.outcome.replayed += 1,
+                match stream.fault {
+                    None => {
+                        self.outcome.replayed += 1;
+                        (self.each)(Replayed { stores: self.stores, context: &context, input, course })?;
+                    }
                     Some(_) => self.outcome.add(ReplayCode::ReplayFault, of(&"a fault of the card ended it")),
                 }
             }
@@ -304,9 +334,12 @@ impl LogReplay<'_> {
             Err(error @ (ReplayError::Version { .. } | ReplayError::Mode(_))) => {
                 self.outcome.add(ReplayCode::UnknownVersion, of(&error));
             }
-            Err(error @ (ReplayError::Differs { .. } | ReplayError::Context(_) | ReplayError::Profile(_))) => {
-                self.outcome.add(ReplayCode::ReplayDiffers, of(&error));
-            }
+            Err(
+                error @ (ReplayError::Differs { .. }
+                | ReplayError::Context(_)
+                | ReplayError::Policy(_)
+                | ReplayError::Profile(_)),
+            ) => self.outcome.add(ReplayCode::ReplayDiffers, of(&error)),
             Err(error @ ReplayError::Card(_)) => return Err(error.into()),
         }
         Ok(())

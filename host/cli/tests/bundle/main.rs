@@ -13,3 +13,4 @@ mod reader;
 mod replay;
 mod scene;
 mod session;
+mod trial;

@@ -1,0 +1,218 @@
+//! Trial of a policy: what it decides otherwise than the policy that was in force, over the streams of finished bundles.
+//!
+//! A stream is first replayed, so that what stood in force is what the records say. Then it is governed again under the
+//! other policy, with what it was given. Texts that were there before they were judged, whole or in chunks, are
+//! compared to their ends. An engine writes on from what was admitted: its answers are compared up to the first
+//! determination that is another one.
+
+use crate::replay::{Error, ReplayReport, Replayed, replay_each};
+use portcullis_core::context::{ContextDocument, Mode};
+use portcullis_core::wire::Determination;
+use portcullis_evidence::bundle::Snapshot;
+use portcullis_gate::replay::{Course, ReplayError, Replayer};
+use portcullis_gate::{Judgement, Policy};
+use portcullis_policy::image::Image;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What a policy decides otherwise in one bundle.
+#[derive(Debug, serde::Serialize)]
+pub struct TrialReport {
+    /// Streams that were compared.
+    pub compared: u64,
+    /// Those that went another way, in order.
+    pub different: Vec<StreamTrial>,
+    /// Why the other streams of the bundle that replay were not compared, with the number of each.
+    pub not_compared: BTreeMap<String, u64>,
+    /// The replay of the bundle: only streams that replay are compared.
+    pub replay: ReplayReport,
+}
+
+/// A stream that went another way.
+#[derive(Debug, serde::Serialize)]
+pub struct StreamTrial {
+    /// Its identity in its input.
+    pub id: String,
+    /// How its text came to the gate.
+    pub mode: Mode,
+    /// Spans that are decided otherwise, in order.
+    pub changes: Vec<Change>,
+    /// Why it stopped early before, if it did.
+    pub stopped_before: Option<String>,
+    /// The same under the other policy.
+    pub stops: Option<String>,
+    /// Bytes that were admitted.
+    pub admitted_before: usize,
+    /// The same under the other policy; of an engine's answers, not known.
+    pub admitted: Option<usize>,
+}
+
+/// A span that is decided otherwise.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Change {
+    /// Its first byte in the text.
+    pub start: usize,
+    /// One past its last byte.
+    pub end: usize,
+    /// The span.
+    pub text: String,
+    /// What became of it.
+    pub before: Fate,
+    /// What would have become of it.
+    pub after: Fate,
+}
+
+/// What became of a span.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(tag = "determination", rename_all = "snake_case")]
+pub enum Fate {
+    /// It was admitted.
+    Admitted,
+    /// It was refused.
+    Refused {
+        /// By this rule, or for this reason.
+        rule: String,
+    },
+    /// It was split.
+    Decomposed {
+        /// By this rule.
+        rule: String,
+    },
+    /// It was not judged: the stream had ended, or the engine had written something else.
+    NotJudged,
+}
+
+/// Tries policies on the streams of a bundle: `image` and its policies, which may be one.
+///
+/// # Errors
+/// [`Error`]: there is no bundle, reading it failed, or this program did.
+pub fn trial(
+    files: &Snapshot<'_>,
+    (image, policies): (&Image, &[Arc<Policy>]),
+    progress: &mut dyn FnMut(),
+) -> Result<TrialReport, Error> {
+    let (mut compared, mut different, mut not_compared) = (0, Vec::new(), BTreeMap::new());
+    let mut replayer = None;
+    let replay = replay_each(files, None, progress, &mut |stream: Replayed<'_>| {
+        let replayer = match &mut replayer {
+            Some(replayer) => replayer,
+            none => {
+                let new = Replayer::new(image, policies.iter().cloned(), stream.stores.to_vec());
+                none.insert(new.map_err(ReplayError::from)?)
+            }
+        };
+        match replayer.trial(stream.context, stream.input) {
+            Ok(course) => {
+                compared += 1;
+                // It replays, so that it has a context document.
+                let document = ContextDocument::parse(stream.context);
+                let document = document.map_err(|error| ReplayError::Context(error.to_string()))?;
+                different.extend(compare(document, &stream.course, &course));
+            }
+            Err(error @ ReplayError::Card(_)) => return Err(error.into()),
+            Err(error) => *not_compared.entry(error.to_string()).or_default() += 1,
+        }
+        Ok(())
+    })?;
+    Ok(TrialReport { compared, different, not_compared, replay })
+}
+
+fn compare(document: ContextDocument, before: &Course, after: &Course) -> Option<StreamTrial> {
+    let is_engine = matches!(document.mode, Mode::Driven | Mode::DrivenConversation);
+    let changes = if is_engine { first_change(before, after) } else { changes(before, after) };
+    let stopped = |course: &Course| course.summary.as_ref().and_then(|summary| summary.stopped.clone());
+    let admitted = |course: &Course| course.summary.as_ref().map_or(0, |summary| summary.bytes_admitted);
+    let ends_alike = stopped(before).is_some() == stopped(after).is_some() && admitted(before) == admitted(after);
+    if changes.is_empty() && (is_engine || ends_alike) {
+        return None;
+    }
+    Some(StreamTrial {
+        id: document.id,
+        mode: document.mode,
+        changes: changes.into_iter().collect(),
+        stopped_before: stopped(before),
+        stops: stopped(after).filter(|_| !is_engine),
+        admitted_before: admitted(before),
+        admitted: (!is_engine).then(|| admitted(after)),
+    })
+}
+
+/// The first determination of an engine's candidates that is another one.
+fn first_change(before: &Course, after: &Course) -> Vec<Change> {
+    let most = before.judgements.len().max(after.judgements.len());
+    let pair = |at: usize| (before.judgements.get(at), after.judgements.get(at));
+    let is_other = |at: &usize| {
+        let (before, after) = pair(*at);
+        let same = |judgement: &Judgement| (judgement.text.clone(), judgement.determination.determination);
+        before.map(same) != after.map(same)
+    };
+    let first = (0..most).find(is_other).map(pair);
+    let change = first.and_then(|(before, after)| {
+        let shown = before.or(after)?;
+        let range = shown.determination.range();
+        // What follows another split, or another end, is not the same span.
+        let after = after.filter(|after| after.text == shown.text);
+        Some(change(shown, range, before.map_or(Fate::NotJudged, fate), after.map_or(Fate::NotJudged, fate)))
+    });
+    change.into_iter().collect()
+}
+
+/// Every span of a text that was admitted and would not be, or the other way round. The two may cut the text
+/// differently: what is compared is what becomes of its bytes.
+fn changes(before: &Course, after: &Course) -> Vec<Change> {
+    let (was, is) = (Outcome::new(before), Outcome::new(after));
+    let refused = |of: &Outcome, by: &Outcome, flip: bool| {
+        let mut changes = Vec::new();
+        for judgement in of.last.values().filter(|judgement| is_refused(judgement)) {
+            let range = judgement.determination.range();
+            if by.admits(&range) {
+                let (before, after) = (Fate::Admitted, fate(judgement));
+                let (before, after) = if flip { (after, before) } else { (before, after) };
+                changes.push(change(judgement, range, before, after));
+            }
+        }
+        changes
+    };
+    let mut changes = refused(&is, &was, false);
+    changes.extend(refused(&was, &is, true));
+    changes.sort_by_key(|change| (change.start, change.end));
+    changes
+}
+
+/// What became of the spans of a text.
+struct Outcome<'a> {
+    /// The last judgement of each span: one that was deferred is judged again.
+    last: BTreeMap<(usize, usize), &'a Judgement>,
+}
+
+impl<'a> Outcome<'a> {
+    fn new(course: &'a Course) -> Self {
+        let place = |judgement: &Judgement| (judgement.determination.start, judgement.determination.end);
+        Self { last: course.judgements.iter().map(|judgement| (place(judgement), judgement)).collect() }
+    }
+
+    /// Whether some byte of this range was admitted.
+    fn admits(&self, range: &Range<usize>) -> bool {
+        let admitted = self.last.values().filter(|j| j.determination.determination == Some(Determination::Admit));
+        admitted.map(|j| j.determination.range()).any(|other| other.start < range.end && range.start < other.end)
+    }
+}
+
+fn is_refused(judgement: &Judgement) -> bool {
+    judgement.determination.determination == Some(Determination::Reject)
+}
+
+fn fate(judgement: &Judgement) -> Fate {
+    let rule = judgement.determination.rule.clone().unwrap_or_default();
+    match judgement.determination.determination {
+        Some(Determination::Admit) => Fate::Admitted,
+        Some(Determination::Decompose) => Fate::Decomposed { rule },
+        Some(Determination::Reject) => Fate::Refused { rule },
+        Some(Determination::None) | None => Fate::NotJudged,
+    }
+}
+
+fn change(judgement: &Judgement, range: Range<usize>, before: Fate, after: Fate) -> Change {
+    Change { start: range.start, end: range.end, text: judgement.text.clone(), before, after }
+}
