@@ -100,8 +100,14 @@ fn gate(seeds: &mut Seeds) {
     let path = folder.path().join("ledger");
     let header = Header::now("clinical 1.0.0".into(), "ab".into(), "cd".into(), [1, 2, 3], "model".into());
     let mut ledger = Ledger::create(&path, &header, Fsync::Never).unwrap();
-    let begun =
-        EventKind::Begun { id: "a".into(), context: Box::new(context()), text: None, lane: 0, log_index: Some(1) };
+    let begun = EventKind::Begun {
+        id: "a".into(),
+        context: Box::new(context()),
+        text: None,
+        supplied: Some("{}\n".into()),
+        lane: 0,
+        log_index: Some(1),
+    };
     let released = EventKind::Released { seqs: vec![1, 2], text: "A text.".into(), calls: Vec::new() };
     for what in [begun, released, EventKind::Expired { seq: 3 }] {
         ledger.append(&Event { stream: 0, what }).unwrap();

@@ -30,6 +30,10 @@ pub enum EventKind {
         /// The whole text of a `recorded` stream; absent when it is `driven`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<String>,
+        /// The anchor store that the stream brought with it, in canonical JSON Lines; absent when it has only the
+        /// session's. The context has its digest.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        supplied: Option<String>,
         /// Lane of the card, to which the stream is pinned: every log index of the stream is one in this lane's log.
         #[serde(default)]
         lane: u8,

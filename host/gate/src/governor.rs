@@ -1,7 +1,7 @@
 //! The governor: a policy with everything that judging a stream under it needs.
 
 use crate::admission::{Admission, EngineAdmission, Engines, ReplayEngines};
-use crate::anchor::Anchors;
+use crate::anchor::{Anchors, Store};
 use crate::policy::Policy;
 use crate::salt::Salts;
 use crate::settings::Settings;
@@ -25,6 +25,8 @@ pub struct Governor {
     pub(crate) settings: Settings,
     admission: EngineAdmission,
     anchors: Anchors,
+    /// A store that the session does not know, in canonical JSON Lines.
+    supplied: Option<Arc<str>>,
     notes: BTreeMap<u32, [u8; 32]>,
 }
 
@@ -42,6 +44,7 @@ impl Governor {
             settings,
             admission: EngineAdmission::Closed,
             anchors: Anchors::none(&policy.mapper),
+            supplied: None,
             notes: BTreeMap::new(),
             policy,
         })
@@ -75,6 +78,32 @@ impl Governor {
     pub fn with_anchors(mut self, anchors: Anchors) -> Self {
         self.anchors = anchors;
         self
+    }
+
+    /// The same governor with this store in place of any other, for a stream that brings it with it. BEGIN's event
+    /// holds it. It is read here, which takes as long as it is long.
+    #[must_use]
+    pub fn with_supplied(mut self, store: Store) -> Self {
+        self.supplied = Some(String::from_utf8_lossy(&store.contents().json_lines()).into());
+        self.anchors = Anchors::new(vec![store], &self.policy.mapper);
+        self
+    }
+
+    /// The digest of the store that its stream brings with it.
+    #[must_use]
+    pub fn supplied_digest(&self) -> Option<[u8; 32]> {
+        self.supplied.as_ref().and_then(|_| self.anchors.digests().first().copied())
+    }
+
+    /// The store that its stream brings with it, in canonical JSON Lines.
+    pub(crate) fn supplied(&self) -> Option<String> {
+        self.supplied.as_deref().map(str::to_owned)
+    }
+
+    /// Whether there is an anchor store.
+    #[must_use]
+    pub fn has_anchors(&self) -> bool {
+        !self.anchors.is_empty()
     }
 
     /// The same governor that has these digests noted in each stream, by the sequence that their NOTE stands at. A NOTE

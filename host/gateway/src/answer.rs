@@ -37,8 +37,8 @@ pub(crate) struct Question {
     pub(crate) id: String,
     pub(crate) request: Request,
     pub(crate) session: Arc<OpenSession>,
-    /// Place of the model in the configuration.
-    pub(crate) place: usize,
+    /// The model's governor in that session, with the request's sources.
+    pub(crate) governor: Arc<Governor>,
     pub(crate) task: Task,
     /// Digest of what the pre-execution filter said.
     pub(crate) note: [u8; 32],
@@ -147,9 +147,8 @@ impl Break {
 }
 
 impl Answer {
-    /// `None`: the session has no governor for the model.
-    pub(crate) fn new(question: Question, outputs: mpsc::Sender<Output>) -> Option<Self> {
-        let governor = question.session.governors.get(question.place)?;
+    pub(crate) fn new(question: Question, outputs: mpsc::Sender<Output>) -> Self {
+        let governor = &question.governor;
         // A JSON value is judged whole: nothing can be left out of it.
         // In place of a refused sentence a driven stream has another one.
         let is_stopped = question.driven || question.request.is_json();
@@ -160,7 +159,7 @@ impl Answer {
         let proofs = question.session.proofs.as_ref().filter(|_| question.signed);
         let wakes = proofs.map(|proofs| proofs.wake(&changed));
         let usage = Usage::default();
-        Some(Self { question, governor, choices, changed, outputs, usage, _wakes: wakes })
+        Self { question, governor, choices, changed, outputs, usage, _wakes: wakes }
     }
 
     /// Records that the pre-execution filter refused the input: a stream that begins, notes the report and ends.
@@ -541,6 +540,7 @@ impl Answer {
         let mode = if driven { Mode::DrivenConversation } else { Mode::Held };
         let provenance = Provenance {
             nonce: request.nonce,
+            sources: self.governor.supplied_digest().map(|digest| hex::encode(&digest)),
             streams,
             ..Provenance::new(id, mode, self.governor.policy(), &session.name, &request.digest)
         };

@@ -164,6 +164,9 @@ pub struct Key {
     /// Names of the models that it opens; empty: all.
     #[serde(default)]
     pub models: Vec<String>,
+    /// Whether its requests may bring sources, which say what their answers may state in a closed world.
+    #[serde(default)]
+    pub sources: bool,
 }
 
 /// Bounds. Times are in milliseconds, sizes in bytes.

@@ -4,6 +4,7 @@
 use crate::error::ApiError;
 use crate::output::{Channel, Output, Provenance, StreamReport};
 use crate::receipts::Wakes;
+use crate::request::Source;
 use crate::section::{Given, Judged, Manner, Section, SectionEnd, on_refuse, placeholder};
 use crate::session::OpenSession;
 use portcullis_core::context::{Mode, OnRefuse};
@@ -34,6 +35,8 @@ pub(crate) struct Opening {
     /// SHA-256 of the request's body.
     pub(crate) digest: [u8; 32],
     pub(crate) nonce: Option<String>,
+    /// What the caller looked up: the stream's anchor store.
+    pub(crate) sources: Arc<[Source]>,
 }
 
 /// A governed stream, and what came of it.
@@ -56,11 +59,11 @@ impl GovernedStream {
     /// `None`: the session takes no stream any more.
     pub(crate) fn open(
         session: Arc<OpenSession>,
+        governor: &Arc<Governor>,
         opening: &Opening,
         is_signed: bool,
     ) -> Result<Option<Self>, ApiError> {
-        let Opening { id, place, task, note, refusal, text, digest, nonce, .. } = opening.clone();
-        let governor = session.governors.get(place).ok_or_else(ApiError::no_model)?;
+        let Opening { id, task, note, refusal, text, digest, nonce, .. } = opening.clone();
         let placeholder = placeholder(governor);
         let on_refuse = opening.on_refuse.unwrap_or(on_refuse(governor));
         let governor = Arc::new(Governor::clone(governor).with_on_refuse(on_refuse));
@@ -178,6 +181,7 @@ impl GovernedStream {
     pub(crate) fn provenance(&self) -> Provenance {
         Provenance {
             nonce: self.nonce.clone(),
+            sources: self.governor.supplied_digest().map(|digest| hex::encode(&digest)),
             streams: vec![self.section.report().clone()],
             ..Provenance::new(self.id.clone(), self.mode, self.governor.policy(), &self.session.name, &self.digest)
         }

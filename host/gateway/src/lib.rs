@@ -26,6 +26,7 @@ mod section;
 mod server;
 mod service;
 pub mod session;
+mod sources;
 pub mod upstream;
 
 pub use error::ApiError;

@@ -134,6 +134,9 @@ pub struct Provenance {
     /// What the client wanted bound to the records.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nonce: Option<String>,
+    /// SHA-256 of the anchor store that the request's sources make: the streams' contexts have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sources: Option<String>,
     /// The governed streams, in the order in which they began.
     pub streams: Vec<StreamReport>,
     /// The proofs of those streams, where the client asked for them.
@@ -157,6 +160,7 @@ impl Provenance {
             session: session.to_owned(),
             request: hex::encode(request),
             nonce: None,
+            sources: None,
             streams: Vec::new(),
             proofs: None,
             unproven: None,

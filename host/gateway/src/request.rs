@@ -1,7 +1,10 @@
 //! What a client asks for, whichever dialect it speaks.
 
+use serde::Deserialize;
 use serde_json::{Number, Value};
 use sha2::{Digest, Sha256};
+use std::sync::Arc;
+use utoipa::ToSchema;
 
 /// A request, read and checked.
 #[derive(Clone, Debug)]
@@ -34,6 +37,8 @@ pub struct Request {
     pub nonce: Option<String>,
     /// Whether the answer's last part waits for the proofs of its streams, and holds them.
     pub receipt: bool,
+    /// What the client looked up for the request: the anchor store of its answer.
+    pub sources: Arc<[Source]>,
     /// SHA-256 of the body.
     pub digest: [u8; 32],
 }
@@ -45,6 +50,23 @@ pub enum Input {
     Messages(Vec<Message>),
     /// A text to go on from.
     Prompt(String),
+}
+
+/// A text that says what is so. Every whole sentence of it is a fact of what the title names, and of every other title
+/// that the sentence names.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Source {
+    /// What the text is about, by the name that answers use.
+    pub title: String,
+    /// What it is also called.
+    #[serde(default)]
+    pub aliases: Vec<String>,
+    /// Whole sentences.
+    pub text: String,
+    /// Where the text comes from: a URL, a DOI, a file. An answer may cite it in these words.
+    #[serde(default)]
+    pub source: Option<String>,
 }
 
 /// Bounds and settings of the sampling; what is absent is the server's choice. The gate hands numbers on as they are
@@ -153,6 +175,7 @@ impl Request {
             verbosity: None,
             nonce: None,
             receipt: false,
+            sources: Arc::default(),
             digest: Sha256::digest(body).into(),
         }
     }

@@ -10,8 +10,9 @@ use crate::metrics::{Metrics, Queues, note_model};
 use crate::output::{Output, Provenance, StreamReport};
 use crate::prompt::{self, PromptFilter, PromptVerdict};
 use crate::receipts::{HeldAnswer, Receipts, Unproven};
-use crate::request::Role;
+use crate::request::{Role, Source};
 use crate::session::{OpenSession, SessionState};
+use crate::sources;
 use crate::upstream::{self, Upstream, UpstreamSettings};
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -45,6 +46,8 @@ pub(crate) struct Caller {
     key: [u8; 32],
     /// Places of the models in the configuration; empty: all.
     models: Vec<usize>,
+    /// Its requests may bring sources.
+    sources: bool,
 }
 
 impl Caller {
@@ -132,7 +135,7 @@ impl Service {
         let place = |name: &String| config.models.iter().position(|model| model.name == *name);
         let caller = |(at, key): (usize, &crate::config::Key)| -> Result<Caller, ConfigError> {
             let models = key.models.iter().filter_map(place).collect();
-            Ok(Caller { place: at, key: Sha256::digest(key.secret.read()?).into(), models })
+            Ok(Caller { place: at, key: Sha256::digest(key.secret.read()?).into(), models, sources: key.sources })
         };
         Ok(Self {
             models,
@@ -196,7 +199,10 @@ impl Service {
     pub(crate) async fn govern(&self, opening: &Opening) -> Result<GovernedStream, ApiError> {
         for _ in 0..ATTEMPTS {
             let session = self.session().await?;
-            let Some(mut stream) = GovernedStream::open(session, opening, self.is_signed())? else { continue };
+            let governor = sources::governor(&session, opening.place, &opening.sources).await?;
+            let Some(mut stream) = GovernedStream::open(session, &governor, opening, self.is_signed())? else {
+                continue;
+            };
             stream.settle(self.limits().client(), true).await?;
             if stream.has_begun() {
                 return Ok(stream);
@@ -279,6 +285,16 @@ impl Service {
         response
     }
 
+    /// Whether this caller's requests may bring these sources: they say what is so.
+    pub(crate) fn check_sources(&self, caller: Option<&Caller>, sources: &[Source]) -> Result<(), ApiError> {
+        match caller {
+            Some(caller) if !caller.sources && !sources.is_empty() => {
+                Err(ApiError::invalid(sources::FIELD, "the requests of this key may bring no sources"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Whether requests are taken.
     pub(crate) fn check_running(&self) -> Result<(), ApiError> {
         if *self.draining.borrow() { Err(ApiError::unavailable("the gateway is being stopped")) } else { Ok(()) }
@@ -332,6 +348,7 @@ impl Service {
             let why = "this model writes a sentence at a time, and a JSON value is judged whole";
             return Err(refuse(ApiError::invalid("response_format", why)));
         }
+        self.check_sources(caller, &request.sources).map_err(refuse)?;
         let room = self.room().map_err(refuse)?;
         let (task, verdict) = self.judge_input(request.texts()).await.map_err(refuse)?;
         let header = Header {
@@ -341,11 +358,12 @@ impl Service {
             include_usage: request.include_usage,
         };
         let stream = request.stream;
+        let session = self.session().await.map_err(refuse)?;
         let mut question = Question {
             id: header.id.clone(),
-            session: self.session().await.map_err(refuse)?,
+            governor: sources::governor(&session, place, &request.sources).await.map_err(refuse)?,
+            session,
             request,
-            place,
             task,
             note: verdict.note,
             client: self.limits.client(),
@@ -356,7 +374,7 @@ impl Service {
         };
         for _ in 0..ATTEMPTS {
             let (send, outputs) = mpsc::channel(OUTPUTS);
-            let Some(mut answer) = Answer::new(question.clone(), send) else { break };
+            let mut answer = Answer::new(question.clone(), send);
             let opened = if verdict.rules.is_empty() {
                 answer.begin().await.map(|()| Some(answer))
             } else {
@@ -370,7 +388,9 @@ impl Service {
                 Err(Unopened::Full) => return Err(refuse(ApiError::unavailable("the card has no room for a stream"))),
                 Err(Unopened::Closed) => {
                     // The session was about to end: the next one takes the request.
-                    question.session = self.session().await.map_err(refuse)?;
+                    let session = self.session().await.map_err(refuse)?;
+                    let governor = sources::governor(&session, place, &question.request.sources).await;
+                    question = Question { governor: governor.map_err(refuse)?, session, ..question };
                     continue;
                 }
             };

@@ -163,7 +163,8 @@ impl Run {
         let (lane, index) = self.last(slot);
         let text = (mode == Mode::Recorded).then(|| "given ".repeat(40));
         let (lane, log_index) = (lane as u8, Some(index));
-        self.tell(number, EventKind::Begun { id: id.clone(), context: Box::new(context), text, lane, log_index });
+        let context = Box::new(context);
+        self.tell(number, EventKind::Begun { id: id.clone(), context, text, supplied: None, lane, log_index });
         for seq in 1..=spans {
             let text = format!("Span {seq} of stream {number} is here.");
             let salt: [u8; 16] = Sha256::digest(&text)[..16].try_into().unwrap();

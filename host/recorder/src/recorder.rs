@@ -11,6 +11,7 @@ use portcullis_evidence::stream_proof::SessionFiles;
 use portcullis_gate::engine::{EngineError, Proposal};
 use portcullis_gate::replay::Input;
 use portcullis_gate::{Event, EventKind};
+use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -28,6 +29,8 @@ pub struct Recorder {
     lanes: Vec<LaneWriter>,
     /// Context documents that are written.
     contexts: BTreeSet<[u8; 32]>,
+    /// Names of the files that were there from the start, and of the anchor stores that streams brought.
+    files: BTreeSet<String>,
     open: BTreeMap<u64, OpenStream>,
     session: SessionFiles,
 }
@@ -105,7 +108,9 @@ impl Recorder {
                 let (writer, logs) = (Arc::new(writer), Arc::new(Mutex::new(logs)));
                 let sink = BundleSink::new(Arc::clone(&writer), Arc::clone(&logs), witness);
                 let (contexts, open) = (BTreeSet::new(), BTreeMap::new());
-                Ok((Self { writer, logs, lanes, contexts, open, session: session_files(files) }, Box::new(sink)))
+                let session = session_files(files);
+                let files = files.iter().map(|(name, _)| name.clone()).collect();
+                Ok((Self { writer, logs, lanes, contexts, files, open, session }, Box::new(sink)))
             }
             Err(error) => {
                 writer.discard()?;
@@ -134,13 +139,20 @@ impl Recorder {
 
     fn keep(&mut self, event: &Event) -> Result<(), RecorderError> {
         match &event.what {
-            EventKind::Begun { id, context, text, lane, log_index } => {
+            EventKind::Begun { id, context, text, supplied, lane, log_index } => {
                 let missing = || RecorderError::Event("a stream began without a record".into());
                 let index = log_index.ok_or_else(missing)?;
                 let lane = usize::from(*lane);
                 let digest = context.digest();
                 if self.contexts.insert(digest) {
                     self.writer.put(&bundle::context(&digest), &context.bytes())?;
+                }
+                if let Some(store) = supplied {
+                    let name = bundle::anchor(&Sha256::digest(store).into());
+                    if !self.files.contains(&name) {
+                        self.writer.put(&name, store.as_bytes())?;
+                        self.files.insert(name);
+                    }
                 }
                 let writer = of_lane(&mut self.lanes, lane)?;
                 writer.begin(index, id)?;

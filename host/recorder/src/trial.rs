@@ -1,4 +1,5 @@
-//! Trial of a policy: what it decides otherwise than the policy that was in force, over the streams of finished bundles.
+//! Trial of a policy: what it decides otherwise than the policy that was in force, over the streams of finished
+//! bundles.
 //!
 //! A stream is first replayed, so that what stood in force is what the records say. Then it is governed again under the
 //! other policy, with what it was given. Texts that were there before they were judged, whole or in chunks, are

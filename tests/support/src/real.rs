@@ -263,7 +263,7 @@ fn lines(parts: &mut Parts, events: &[Event], places: &Places) {
         let stream = streams.entry(event.stream).or_default();
         let span = |lane: u64, index: u64, salt: &str, held: &str, text: &str| json!({"lane": lane, "index": places.of(lane, index), "salt": salt, "held": held, "text": text});
         match &event.what {
-            EventKind::Begun { id, context, text, lane, log_index } => {
+            EventKind::Begun { id, context, text, lane, log_index, .. } => {
                 stream.pieces = context.mode == Mode::Observed;
                 (stream.lane, stream.text) = (u64::from(*lane), text.clone());
                 stream.begin = places.of(stream.lane, log_index.unwrap());

@@ -295,6 +295,7 @@ impl StreamMachine {
                     id: self.journal.id().to_owned(),
                     context: Box::new(self.context()),
                     text: self.whole.take(),
+                    supplied: self.governor.supplied(),
                     lane: record.map_or(0, |record| record.answer.lane),
                     log_index: index_of(record),
                 };

@@ -121,6 +121,7 @@ async fn open_stream(
     let request: OpenRequest = fields::read(&body)?;
     let nonce = fields::nonce(request.nonce, "nonce")?;
     let place = service.model(caller, &request.model)?;
+    service.check_sources(caller, &request.sources)?;
     let owner = caller.map(Caller::place);
     let room = service.decide().room(owner)?;
     let (task, verdict) = service.judge_input(vec![(Role::User, request.task)]).await?;
@@ -135,6 +136,7 @@ async fn open_stream(
         on_refuse: None,
         digest: Sha256::digest(&body).into(),
         nonce,
+        sources: request.sources.into(),
     };
     let stream = service.govern(&opening).await?;
     if !verdict.rules.is_empty() {

@@ -2,6 +2,7 @@
 
 use crate::governed::GovernedStream;
 use crate::output::{Output, Provenance};
+use crate::request::Source;
 use crate::section::Judged;
 use portcullis_core::commitment::SpanKind;
 use portcullis_core::wire::{Determination, Fault, Stage};
@@ -21,6 +22,10 @@ pub(super) struct OpenRequest {
     #[serde(default)]
     #[schema(pattern = "^[A-Za-z0-9_-]{1,64}$")]
     pub(super) nonce: Option<String>,
+    /// What the caller looked up: in a closed world the text may state what these texts say. The key must be allowed to
+    /// bring sources, and the model must have no anchor store of the operator.
+    #[serde(default)]
+    pub(super) sources: Vec<Source>,
 }
 
 /// A stream that has begun.

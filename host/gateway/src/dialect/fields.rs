@@ -1,7 +1,7 @@
 //! Fields that several dialects share: which values count as absent, and what is refused.
 
 use crate::error::ApiError;
-use crate::request::{Request, Tool, ToolChoice};
+use crate::request::{Request, Source, Tool, ToolChoice};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -97,13 +97,14 @@ pub(super) struct Extension {
     nonce: Option<String>,
     #[serde(default)]
     receipt: bool,
+    sources: Vec<Source>,
 }
 
 impl Extension {
     /// The request with what is asked for here.
     pub(super) fn extend(self, request: Request) -> Result<Request, ApiError> {
         let nonce = nonce(self.nonce, "portcullis.nonce")?;
-        Ok(Request { nonce, receipt: self.receipt, ..request })
+        Ok(Request { nonce, receipt: self.receipt, sources: self.sources.into(), ..request })
     }
 }
 

@@ -127,6 +127,7 @@ impl Inquiry {
             on_refuse,
             digest: self.digest,
             nonce: self.nonce.clone(),
+            sources: Arc::default(),
         }
     }
 

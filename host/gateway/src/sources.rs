@@ -1,0 +1,69 @@
+//! Sources that come with a request: what an application looked up for it, and what its answer may say in a closed
+//! world.
+
+use crate::error::ApiError;
+use crate::request::Source;
+use crate::session::OpenSession;
+use portcullis_gate::anchor::{Citation, Contents, Entity, Passage, Store, read_passages};
+use portcullis_gate::{Governor, Policy};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+
+/// The field, in errors and as the store's name.
+pub(crate) const FIELD: &str = "portcullis.sources";
+/// What the facts of a request's store say that they come from, before the source's own words.
+const SUPPLIED: &str = "supplied";
+
+/// The governor of the model at a place of the configuration, for a stream that brings these sources with it. Reading
+/// them takes as long as they are long.
+///
+/// # Errors
+/// There is no such model; the sources make no anchor store, or the model has one of the operator's.
+pub(crate) async fn governor(
+    session: &OpenSession,
+    place: usize,
+    sources: &Arc<[Source]>,
+) -> Result<Arc<Governor>, ApiError> {
+    let governor = session.governors.get(place).ok_or_else(ApiError::no_model)?;
+    if sources.is_empty() {
+        return Ok(Arc::clone(governor));
+    }
+    if governor.has_anchors() {
+        return Err(ApiError::invalid(FIELD, "this model has anchor stores of the operator, and takes no sources"));
+    }
+    let (governor, sources) = (Arc::clone(governor), Arc::clone(sources));
+    let read = tokio::task::spawn_blocking(move || {
+        let store = store(&sources, governor.policy())?;
+        Ok(Arc::new(Governor::clone(&governor).with_supplied(store)))
+    });
+    read.await.map_err(|_| ApiError::gate("the sources could not be read"))?
+}
+
+/// The anchor store of sources. Those with one title are of one entity.
+fn store(sources: &[Source], policy: &Policy) -> Result<Store, ApiError> {
+    let mut aliases: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for source in sources {
+        aliases.entry(source.title.trim()).or_default().extend(source.aliases.iter().map(|alias| alias.trim()));
+    }
+    let entity = |(title, aliases): (&str, BTreeSet<&str>)| Entity {
+        id: title.to_owned(),
+        name: title.to_owned(),
+        aliases: aliases.into_iter().map(str::to_owned).collect(),
+        kind: SUPPLIED.to_owned(),
+    };
+    let entities = Contents { entities: aliases.into_iter().map(entity).collect(), ..Contents::default() };
+    let passages: Vec<_> = sources.iter().map(passage).collect();
+    let facts = read_passages(&passages, &entities, &policy.mapper).facts;
+    let cited = sources.iter().filter_map(|source| source.source.clone());
+    let citations = cited.map(|id| Citation { id, source: SUPPLIED.to_owned() }).collect();
+    let contents = Contents { facts, citations, ..entities };
+    let contents = contents.canonical().map_err(|problem| ApiError::invalid(FIELD, problem))?;
+    Store::from_json_lines(Path::new(FIELD), &contents.json_lines())
+        .map_err(|error| ApiError::invalid(FIELD, error.to_string()))
+}
+
+fn passage(source: &Source) -> Passage {
+    let from = source.source.as_deref().unwrap_or(&source.title);
+    Passage { entity: source.title.trim().to_owned(), text: source.text.clone(), source: format!("{SUPPLIED}: {from}") }
+}
