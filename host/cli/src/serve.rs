@@ -56,7 +56,8 @@ pub(crate) struct Args {
     #[arg(long, default_value = "openai", requires = "upstream")]
     upstream_kind: Kind,
     /// What the gate does with answers: `held` judges a text on its way; `driven` asks a server of kind `vllm`,
-    /// `llamacpp` or `sglang` for a sentence at a time, and has it go on from admitted text.
+    /// `llamacpp` or `sglang` for a sentence at a time, and has it go on from admitted text; `observed` judges and
+    /// records a text, and clients get all of it.
     #[arg(long, default_value = "held", requires = "upstream")]
     mode: ModeArg,
     /// Where clients connect. Without keys only an address of the loopback interface is taken. Default: 127.0.0.1:8080.
@@ -106,6 +107,7 @@ enum Kind {
 enum ModeArg {
     Held,
     Driven,
+    Observed,
 }
 
 pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
@@ -207,6 +209,7 @@ fn config(args: &Args) -> Result<Config, Failure> {
             mode: match args.mode {
                 ModeArg::Held => AnswerMode::Held,
                 ModeArg::Driven => AnswerMode::Driven,
+                ModeArg::Observed => AnswerMode::Observed,
             },
             upstream_model: None,
             upstream_key: None,

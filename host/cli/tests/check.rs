@@ -90,16 +90,15 @@ fn another_trust_folder_affirms_nothing() {
     assert_eq!(scene.codes("b"), [CONTRADICTED, 0, CONTRADICTED]);
 }
 
-/// What this release does not replay is not false.
+/// What an observed stream was given has to be of a known form, as in every other mode.
 #[test]
-fn a_mode_that_is_not_replayed_is_a_named_warning() {
+fn an_observed_stream_without_its_input_is_contradicted() {
     let scene = Scene::new();
     let files = real::session_in(&scene.world, &scene.world.card, 1, Some(Mode::Observed)).files();
     scene.write("b", &files);
-    assert_eq!(scene.codes("b"), [0, WARNED, WARNED]);
     let (_, said) = scene.run("check", &scene.path("b/bundle"), &[]);
-    assert!(said.contains("warned: unknown-version") && said.contains("observed"), "{said}");
-    assert!(said.contains("3 of 4 streams replay"), "{said}");
+    assert!(said.contains("contradicted: replay-input") && said.contains("3 of 4 streams replay"), "{said}");
+    assert_eq!(scene.codes("b"), [0, CONTRADICTED, CONTRADICTED]);
 }
 
 /// A version that this program does not know is neither affirmed nor contradicted, and ends no command early.

@@ -132,6 +132,14 @@ impl Governor {
         self.admission.mode()
     }
 
+    /// The mode of a text that was judged while it was written: that of the record which is replayed.
+    pub(crate) const fn given_mode(&self) -> Mode {
+        match self.admission.mode() {
+            Mode::Observed => Mode::Observed,
+            _ => Mode::Held,
+        }
+    }
+
     pub(crate) fn admit(&self, stream: u64, task: &Task) -> Admission {
         self.admission.admit(stream, task)
     }

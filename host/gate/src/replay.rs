@@ -53,9 +53,6 @@ pub enum ReplayError {
     /// The context document is not the one that BEGIN bound, or not as this version writes it.
     #[error("the context document: {0}")]
     Context(String),
-    /// A mode whose streams this program cannot make again.
-    #[error("streams of mode `{}` are not replayed by this version", .0.name())]
-    Mode(Mode),
     /// The stream was governed by a program of another version: this one can say nothing of it.
     #[error(
         "the context document is of version {found}, this program replays version {CONTEXT_VERSION}: use the release that wrote it"
@@ -219,7 +216,9 @@ impl Replayer {
         let ContextDocument { id, task, .. } = document;
         let (item, answers) = match input {
             Input::Text(text) => (Item::Text { id, text, task }, Vec::new()),
-            Input::Proposals(given) if document.mode == Mode::Held => (Item::Given { id, given, task }, Vec::new()),
+            Input::Proposals(given) if matches!(document.mode, Mode::Held | Mode::Observed) => {
+                (Item::Given { id, given, task }, Vec::new())
+            }
             Input::Proposals(answers) => (Item::Prompt { id, task }, answers),
         };
         let settings = Settings {
@@ -305,13 +304,11 @@ fn parse(context: &[u8]) -> Result<ContextDocument, ReplayError> {
 
 /// Whether streams of this mode are given this.
 fn fits(mode: Mode, input: &Input) -> Result<(), ReplayError> {
-    match (mode, input) {
-        (Mode::Recorded, Input::Text(_))
-        | (Mode::Driven | Mode::DrivenConversation | Mode::Held, Input::Proposals(_)) => Ok(()),
-        (Mode::Observed, _) => Err(ReplayError::Mode(Mode::Observed)),
-        (Mode::Recorded | Mode::Driven | Mode::DrivenConversation | Mode::Held, _) => {
-            Err(ReplayError::Context("its mode does not fit the input".to_owned()))
-        }
+    let is_text = matches!(input, Input::Text(_));
+    if is_text == (mode == Mode::Recorded) {
+        Ok(())
+    } else {
+        Err(ReplayError::Context("its mode does not fit the input".to_owned()))
     }
 }
 

@@ -1,11 +1,13 @@
 //! One answer: what an upstream writes goes into governed streams, and what they release goes to the client.
 
+use crate::config::AnswerMode;
 use crate::drive::{DriveError, Proposed, Writer};
 use crate::error::ApiError;
+use crate::observe::Given;
 use crate::output::{Channel, Finish, Output, Provenance, Usage};
 use crate::receipts::{Unproven, Wakes};
 use crate::request::Request;
-use crate::section::{Given, Manner, Section, SectionEnd, on_refuse, placeholder};
+use crate::section::{Manner, Section, SectionEnd, on_refuse, placeholder};
 use crate::session::OpenSession;
 use crate::upstream::{Delta, Upstream, UpstreamError};
 use portcullis_core::context::{Mode, OnRefuse};
@@ -46,8 +48,10 @@ pub(crate) struct Question {
     pub(crate) client: Duration,
     /// Longest time for the whole answer, and again for its end.
     pub(crate) limit: Duration,
-    /// The gate asks for a sentence at a time.
-    pub(crate) driven: bool,
+    /// What the gate does with the answer.
+    pub(crate) mode: AnswerMode,
+    /// Rules of the pre-execution filter that refused the input of an observed answer.
+    pub(crate) input_rules: Vec<String>,
     /// Text leaves once its record is signed.
     pub(crate) signed: bool,
     /// Longest wait for the proofs.
@@ -149,10 +153,15 @@ impl Break {
 impl Answer {
     pub(crate) fn new(question: Question, outputs: mpsc::Sender<Output>) -> Self {
         let governor = &question.governor;
-        // A JSON value is judged whole: nothing can be left out of it.
-        // In place of a refused sentence a driven stream has another one.
-        let is_stopped = question.driven || question.request.is_json();
-        let on_refuse = if is_stopped { OnRefuse::Stop } else { on_refuse(governor) };
+        let on_refuse = match question.mode {
+            // Nothing is left out, so that all of it is judged.
+            AnswerMode::Observed => OnRefuse::Skip,
+            // In place of a refused sentence it has another one.
+            AnswerMode::Driven => OnRefuse::Stop,
+            // A JSON value is judged whole: nothing can be left out of it.
+            AnswerMode::Held if question.request.is_json() => OnRefuse::Stop,
+            AnswerMode::Held => on_refuse(governor),
+        };
         let governor = Arc::new(Governor::clone(governor).with_on_refuse(on_refuse));
         let choices = (0..question.request.choices).map(|choice| (choice, Choice::default())).collect();
         let changed = Arc::new(Notify::new());
@@ -200,9 +209,9 @@ impl Answer {
     /// Asks the upstream, and writes the answer to its end.
     pub(crate) async fn write(mut self, upstream: &Upstream) -> AnswerEnd {
         let limit = self.question.limit;
-        let written = match self.question.driven {
-            true => timeout(limit, self.drive(upstream)).await,
-            false => timeout(limit, self.pump(upstream)).await,
+        let written = match self.question.mode {
+            AnswerMode::Driven => timeout(limit, self.drive(upstream)).await,
+            AnswerMode::Held | AnswerMode::Observed => timeout(limit, self.pump(upstream)).await,
         };
         let written = written.unwrap_or(Err(Break::Late));
         if let Err(broken) = &written {
@@ -431,9 +440,10 @@ impl Answer {
         let nonce = request.nonce.as_ref().map(|nonce| format!(" nonce={nonce}")).unwrap_or_default();
         let digest = hex::encode(&request.digest);
         let id = format!("{id}/{choice}/{number}/{} request={digest}{nonce}", channel.name());
-        let asked = match self.question.driven {
-            true => governor.conversation_request(id.clone(), task.clone()),
-            false => governor.held_request(id.clone(), task.clone()),
+        let asked = match self.question.mode {
+            AnswerMode::Driven => governor.conversation_request(id.clone(), task.clone()),
+            AnswerMode::Held => governor.held_request(id.clone(), task.clone()),
+            AnswerMode::Observed => governor.observed_request(id.clone(), task.clone()),
         };
         let mut asked = asked.noted(*note);
         if let Some(why) = refusal {
@@ -450,15 +460,17 @@ impl Answer {
             Err(_) => return Err(Unopened::Closed),
         };
         let signed = session.proofs.as_ref().filter(|_| self.question.signed).map(|proofs| Arc::clone(&proofs.book));
-        let whole = request.is_json() && channel == Channel::Content;
-        let manner = Manner { placeholder: self.placeholder(), whole, signed, driven: self.question.driven };
+        let mode = self.question.mode;
+        let whole = request.is_json() && channel == Channel::Content && mode != AnswerMode::Observed;
+        let manner = Manner { placeholder: self.placeholder(), whole, signed, mode };
         let section = Section::new((choice, channel), id, stream, Arc::clone(governor), manner, &self.changed);
         Ok(section.timed(Arc::clone(&session.metrics)))
     }
 
     /// What stands in place of what is refused, where the answer goes on.
     fn placeholder(&self) -> Option<Arc<str>> {
-        if self.question.driven || self.question.request.is_json() { None } else { placeholder(&self.governor) }
+        let has_gaps = self.question.mode == AnswerMode::Held && !self.question.request.is_json();
+        if has_gaps { placeholder(&self.governor) } else { None }
     }
 
     /// Waits until every stream has ended and everything that may leave has left.
@@ -532,14 +544,19 @@ impl Answer {
         let is_whole =
             |section: &mut Section| section.end() == Some(SectionEnd::Whole) && section.report().rejected == 0;
         let whole = broken.is_none() && self.sections().all(is_whole);
-        let driven = self.question.driven;
-        let completion = if whole || driven { self.usage.completion } else { tokens };
+        let asked = self.question.mode;
+        let completion = if whole || asked != AnswerMode::Held { self.usage.completion } else { tokens };
         let usage = Usage { prompt: self.usage.prompt, completion };
         let streams = self.sections().map(|section| section.report().clone()).collect();
-        let Question { id, request, session, .. } = self.question;
-        let mode = if driven { Mode::DrivenConversation } else { Mode::Held };
+        let Question { id, request, session, input_rules, .. } = self.question;
+        let mode = match asked {
+            AnswerMode::Held => Mode::Held,
+            AnswerMode::Driven => Mode::DrivenConversation,
+            AnswerMode::Observed => Mode::Observed,
+        };
         let provenance = Provenance {
             nonce: request.nonce,
+            input_rules,
             sources: self.governor.supplied_digest().map(|digest| hex::encode(&digest)),
             streams,
             ..Provenance::new(id, mode, self.governor.policy(), &session.name, &request.digest)

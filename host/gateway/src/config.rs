@@ -80,6 +80,8 @@ pub enum AnswerMode {
     Held,
     /// The gate asks for a sentence at a time, and the model goes on from admitted text.
     Driven,
+    /// What the model writes is judged and recorded, and readers get it whatever the verdict is.
+    Observed,
 }
 
 /// What a model server speaks.

@@ -1,11 +1,13 @@
 //! A governed stream for a caller who shows the text to its readers: the native API's streams, and the texts of the
 //! other doors.
 
+use crate::config::AnswerMode;
 use crate::error::ApiError;
+use crate::observe::Given;
 use crate::output::{Channel, Output, Provenance, StreamReport};
 use crate::receipts::Wakes;
 use crate::request::Source;
-use crate::section::{Given, Judged, Manner, Section, SectionEnd, on_refuse, placeholder};
+use crate::section::{Judged, Manner, Section, SectionEnd, on_refuse, placeholder};
 use crate::session::OpenSession;
 use portcullis_core::context::{Mode, OnRefuse};
 use portcullis_core::hex;
@@ -87,7 +89,7 @@ impl GovernedStream {
         let proofs = session.proofs.as_ref().filter(|_| is_signed);
         let wakes = proofs.map(|proofs| proofs.wake(&changed));
         let signed = proofs.map(|proofs| Arc::clone(&proofs.book));
-        let manner = Manner { placeholder, whole: false, signed, driven: false };
+        let manner = Manner { placeholder, whole: false, signed, mode: AnswerMode::Held };
         let place = (0, Channel::Content);
         let mut section =
             Section::new(place, name, stream, Arc::clone(&governor), manner, &changed).with_determinations();

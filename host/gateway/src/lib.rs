@@ -17,6 +17,7 @@ mod governed;
 mod host;
 pub mod logs;
 pub mod metrics;
+mod observe;
 pub mod output;
 mod prompt;
 pub mod receipts;

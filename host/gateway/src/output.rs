@@ -120,6 +120,7 @@ pub struct Provenance {
     pub answer: String,
     /// `held`: what was refused was kept from the reader, not from what the model wrote next. `driven_conversation`:
     /// the model went on from admitted text. `recorded`: the text was whole before it came, and was judged only.
+    /// `observed`: the reader got everything, and this object says what would have been refused.
     pub mode: &'static str,
     /// Name and version of the policy.
     pub policy: String,
@@ -137,6 +138,9 @@ pub struct Provenance {
     /// SHA-256 of the anchor store that the request's sources make: the streams' contexts have it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sources: Option<String>,
+    /// Rules of the pre-execution filter that refused the input, where the answer is only observed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub input_rules: Vec<String>,
     /// The governed streams, in the order in which they began.
     pub streams: Vec<StreamReport>,
     /// The proofs of those streams, where the client asked for them.
@@ -161,6 +165,7 @@ impl Provenance {
             request: hex::encode(request),
             nonce: None,
             sources: None,
+            input_rules: Vec::new(),
             streams: Vec::new(),
             proofs: None,
             unproven: None,
@@ -188,6 +193,13 @@ pub struct StreamReport {
     /// Where constants of the policy stand in the choice's text of this channel: first byte and length. What is left
     /// without them is what the records admitted.
     pub constants: Vec<(usize, usize)>,
+    /// What was refused and left all the same, where the answer is only observed: first byte and length in the
+    /// choice's text of this channel. None of it has a receipt.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<(usize, usize)>,
+    /// The same of tool calls, by their places in the answer.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub refused_calls: Vec<u32>,
     /// Why it ended early, in the gate's words; absent when it did not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<String>,

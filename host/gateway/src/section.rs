@@ -1,7 +1,9 @@
 //! One governed stream of an answer: what a model wrote in one channel of one choice, without a break.
 
+use crate::config::AnswerMode;
 use crate::drive::Ask;
 use crate::metrics::Metrics;
+use crate::observe::{Given, Observer, Passed, Passing};
 use crate::output::{Channel, Output, StreamReport};
 use portcullis_core::context::OnRefuse;
 use portcullis_core::hex;
@@ -67,6 +69,8 @@ pub(crate) struct Section {
     judged: Option<Vec<Judged>>,
     timing: Option<Timing>,
     signed: Option<SignedRelease>,
+    /// What leaves an observed stream.
+    observer: Option<Observer>,
 }
 
 /// Events that wait until a checkpoint covers their records.
@@ -141,8 +145,8 @@ pub(crate) struct Manner {
     pub(crate) whole: bool,
     /// Text leaves once its record is signed.
     pub(crate) signed: Option<Arc<ProofBook>>,
-    /// The stream asks for what it judges: nothing is given to it.
-    pub(crate) driven: bool,
+    /// Driven, the stream asks for what it judges, and nothing is given to it. Observed, everything leaves.
+    pub(crate) mode: AnswerMode,
 }
 
 /// A determination, with the place of its record.
@@ -167,14 +171,6 @@ pub(crate) fn placeholder(governor: &Governor) -> Option<Arc<str>> {
     (on_refuse(governor) == OnRefuse::Skip).then(constant)
 }
 
-/// What a section takes.
-pub(crate) enum Given<'a> {
-    /// Text.
-    Text(&'a str),
-    /// A whole tool call.
-    Call(&'a Call),
-}
-
 impl Section {
     /// A section over a stream of the session. `changed` is notified after each change.
     pub(crate) fn new(
@@ -182,7 +178,7 @@ impl Section {
         id: String,
         stream: StreamHandle,
         governor: Arc<Governor>,
-        Manner { placeholder, whole, signed, driven }: Manner,
+        Manner { placeholder, whole, signed, mode }: Manner,
         changed: &Arc<Notify>,
     ) -> Self {
         let notify = Arc::clone(changed);
@@ -196,6 +192,8 @@ impl Section {
             rejected: 0,
             rules: Vec::new(),
             constants: Vec::new(),
+            refused: Vec::new(),
+            refused_calls: Vec::new(),
             stopped: None,
         };
         Self {
@@ -203,7 +201,8 @@ impl Section {
             channel,
             id,
             stream,
-            reader: (!driven).then(|| PartReader::new(governor)),
+            reader: (mode != AnswerMode::Driven).then(|| PartReader::new(governor)),
+            observer: (mode == AnswerMode::Observed).then(Observer::default),
             ask: None,
             live: false,
             waiting: VecDeque::new(),
@@ -272,6 +271,9 @@ impl Section {
     pub(crate) fn give(&mut self, given: &Given<'_>) -> Result<(), NotUtf8> {
         let Some(reader) = &mut self.reader else { return Ok(()) };
         self.pieces.push(self.given);
+        if let Some(observer) = &mut self.observer {
+            observer.give(given);
+        }
         let part = match given {
             Given::Text(text) => {
                 self.given += text.len();
@@ -332,6 +334,7 @@ impl Section {
         let Some(reader) = self.reader.take() else { return Ok(()) };
         self.waiting.push_back(reader.finish()?);
         self.submit();
+        self.end_observed();
         Ok(())
     }
 
@@ -415,6 +418,8 @@ impl Section {
         while let Some(event) = self.signed.as_mut().and_then(SignedRelease::pop) {
             self.event(event, call_index, &mut outputs);
         }
+        let rest = self.observer.as_mut().map(Observer::rest).unwrap_or_default();
+        self.pass(rest, call_index, &mut outputs);
         let is_waiting =
             self.signed.as_ref().is_some_and(|signed| !signed.waiting.is_empty() && !signed.book.is_over());
         // The session ended without an end of the stream: nothing more comes.
@@ -437,11 +442,14 @@ impl Section {
         match event {
             EventKind::Determined(judged) => {
                 self.determined(&judged.determination, outputs);
+                let passing = self.observer.as_mut().map(|observer| observer.judged(&judged.determination));
+                self.pass(passing.unwrap_or_default(), call_index, outputs);
                 if let Some(kept) = &mut self.judged {
                     kept.push(Judged { determination: judged.determination, log_index: judged.log_index });
                 }
             }
             EventKind::Deferred { .. } => self.unmarked = false,
+            EventKind::Released { .. } if self.observer.is_some() => {}
             EventKind::Released { text, calls, .. } => {
                 self.mark(outputs);
                 self.released += text.len();
@@ -459,6 +467,11 @@ impl Section {
                 self.mark(outputs);
                 let is_cut = self.held.is_some() && self.report.rejected > 0;
                 self.report.stopped = summary.stopped;
+                if let Some(observer) = &mut self.observer {
+                    observer.over = Some(summary.faults == 0);
+                    self.end_observed();
+                    return;
+                }
                 self.end = Some(match summary.termination.map(|termination| termination.trigger) {
                     None if summary.faults == 0 && !is_cut => SectionEnd::Whole,
                     None if summary.faults == 0 => SectionEnd::Refused,
@@ -499,6 +512,35 @@ impl Section {
         }
     }
 
+    /// An observed stream has ended once its text has, too: what the gate judges no more leaves all the same.
+    fn end_observed(&mut self) {
+        if let Some(whole) = self.observer.as_ref().and_then(|observer| observer.over)
+            && (self.reader.is_none() || !whole)
+        {
+            self.end = Some(if whole { SectionEnd::Whole } else { SectionEnd::Broken });
+        }
+    }
+
+    /// What of an observed stream leaves.
+    fn pass(&mut self, passing: Vec<Passing>, call_index: &mut u32, outputs: &mut Vec<Output>) {
+        for Passing { given, is_refused } in passing {
+            match given {
+                Passed::Text(text) => {
+                    if is_refused {
+                        self.report.refused.push((self.written, text.len()));
+                    }
+                    self.text(&text, outputs);
+                }
+                Passed::Call(Call { name, arguments }) => {
+                    if is_refused {
+                        self.report.refused_calls.push(*call_index);
+                    }
+                    self.show_call(name, arguments, call_index, outputs);
+                }
+            }
+        }
+    }
+
     /// Marks a refusal where it stood.
     fn mark(&mut self, outputs: &mut Vec<Output>) {
         if std::mem::take(&mut self.unmarked)
@@ -526,11 +568,15 @@ impl Section {
             self.end = Some(SectionEnd::Broken);
             return;
         };
+        self.show_call(name, arguments.get().to_owned(), call_index, outputs);
+    }
+
+    fn show_call(&mut self, name: String, arguments: String, call_index: &mut u32, outputs: &mut Vec<Output>) {
         let index = *call_index;
         *call_index += 1;
         // Servers take at most 40 characters when it comes back to them.
         let digest: [u8; 32] = Sha256::digest(format!("{}/{index}", self.id)).into();
         let id = format!("call_{}", hex::encode(digest.first_chunk::<12>().unwrap_or(&[0; 12])));
-        outputs.push(Output::Call { choice: self.choice, index, id, name, arguments: arguments.get().to_owned() });
+        outputs.push(Output::Call { choice: self.choice, index, id, name, arguments });
     }
 }

@@ -343,8 +343,8 @@ impl Service {
         let place = self.model(caller, &request.model).map_err(refuse)?;
         let Some(model) = self.models.get(place) else { return Err(refuse(ApiError::no_model())) };
         model.upstream.check(&request).map_err(refuse)?;
-        let driven = model.mode == AnswerMode::Driven;
-        if driven && request.is_json() {
+        let mode = model.mode;
+        if mode == AnswerMode::Driven && request.is_json() {
             let why = "this model writes a sentence at a time, and a JSON value is judged whole";
             return Err(refuse(ApiError::invalid("response_format", why)));
         }
@@ -368,14 +368,15 @@ impl Service {
             note: verdict.note,
             client: self.limits.client(),
             limit: self.limits.whole() + self.limits.client(),
-            driven,
+            mode,
+            input_rules: if mode == AnswerMode::Observed { verdict.rules.clone() } else { Vec::new() },
             signed: self.is_signed(),
             proof: self.evidence.proof(),
         };
         for _ in 0..ATTEMPTS {
             let (send, outputs) = mpsc::channel(OUTPUTS);
             let mut answer = Answer::new(question.clone(), send);
-            let opened = if verdict.rules.is_empty() {
+            let opened = if verdict.rules.is_empty() || mode == AnswerMode::Observed {
                 answer.begin().await.map(|()| Some(answer))
             } else {
                 // It is recorded even if the client does not wait for it.

@@ -137,6 +137,22 @@ fn driven_answers_are_shown() {
     assert_eq!((checked.facts[0].refused, upstream.asked.lock().unwrap().len()), (1, 2));
 }
 
+/// Nothing of an observed answer was kept from its reader, so none is shown.
+#[test]
+fn observed_answers_are_not_shown() {
+    let (upstream, folder, expected) = (upstream(), tempfile::tempdir().unwrap(), expectations());
+    let gateway = gateway_of(&upstream, folder.path(), "redact", "observed");
+    for (number, path) in PATHS.into_iter().enumerate() {
+        for said in ["good", "bad"] {
+            let question = question(path, said, number % 2 == 0, &format!("nonce-of-sixteen-{number}-{said}"));
+            let body = asked(&gateway, path, &question);
+            assert_eq!(body.contains("badword"), said == "bad", "{body}");
+            let error = question.check(body.as_bytes(), &expected).unwrap_err().to_string();
+            assert!(error.contains("observed"), "{path} {said}: {error}");
+        }
+    }
+}
+
 #[test]
 fn everything_else_is_refused() {
     let (upstream, folder, expected) = (upstream(), tempfile::tempdir().unwrap(), expectations());

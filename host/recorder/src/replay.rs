@@ -5,7 +5,7 @@ mod outcome;
 
 pub use outcome::ReplayReport;
 
-use portcullis_core::context::{ContextDocument, ContextError, Mode};
+use portcullis_core::context::{ContextDocument, ContextError};
 use portcullis_core::manifest::MAPPING_VERSION;
 use portcullis_core::releases;
 use portcullis_core::wire::{Fault, IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Opcode, Record, RecordType};
@@ -301,11 +301,7 @@ impl LogReplay<'_> {
         let context = self.bundle.read(&context)?;
         let input: Input = match (serde_json::from_str(&input), ContextDocument::parse(&context)) {
             (Ok(input), _) => input,
-            // Another version, or a mode that is not replayed, may have been given something else.
-            (Err(_), Ok(ContextDocument { mode: Mode::Observed, .. })) => {
-                self.outcome.add(ReplayCode::UnknownVersion, of(&ReplayError::Mode(Mode::Observed)));
-                return Ok(());
-            }
+            // Another version may have been given something else.
             (Err(_), Err(ContextError::Version { found })) => {
                 self.outcome.add(ReplayCode::UnknownVersion, of(&ReplayError::Version { found }));
                 return Ok(());
@@ -331,7 +327,7 @@ impl LogReplay<'_> {
                 }
             }
             Err(error @ ReplayError::Anchors(_)) => self.outcome.add(ReplayCode::ReplayWithheld, of(&error)),
-            Err(error @ (ReplayError::Version { .. } | ReplayError::Mode(_))) => {
+            Err(error @ ReplayError::Version { .. }) => {
                 self.outcome.add(ReplayCode::UnknownVersion, of(&error));
             }
             Err(

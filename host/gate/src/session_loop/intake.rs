@@ -98,6 +98,13 @@ impl Governor {
         self.callers_request(id, task, Source::Parts(Mode::Held))
     }
 
+    /// The same for a text whose reader gets it whatever becomes of it: what is refused leaves without a receipt, and
+    /// changes no state.
+    #[must_use]
+    pub fn observed_request(self: &Arc<Self>, id: String, task: Task) -> StreamRequest {
+        self.callers_request(id, task, Source::Parts(Mode::Observed))
+    }
+
     /// A stream whose caller has the engine and shows it a conversation of its own, which was judged before
     /// ([`StreamRequest::noted`]). The caller answers [`super::StreamMessage::Propose`].
     #[must_use]
@@ -126,7 +133,7 @@ impl Governor {
             }
             Item::Given { id, given, task } => {
                 let parts = Some(self.given_parts(given));
-                let source = Source::Parts(Mode::Held);
+                let source = Source::Parts(self.given_mode());
                 StreamRequest { governor, id, task, note: None, source, local: None, parts, refusal: None }
             }
             Item::Prompt { id, task } => {

@@ -9,9 +9,10 @@ mod litellm;
 
 use crate::error::ApiError;
 use crate::governed::{GovernedStream, Opening};
+use crate::observe::Given;
 use crate::output::Output;
 use crate::request::Role;
-use crate::section::{Given, SectionEnd};
+use crate::section::SectionEnd;
 use crate::service::{Service, random};
 use axum::Router;
 use axum::body::Body;

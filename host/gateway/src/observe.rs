@@ -1,0 +1,179 @@
+//! What leaves an observed stream: everything that was given to it, in order, once it was judged.
+
+use portcullis_core::commitment::SpanKind;
+use portcullis_core::wire::Determination as Answer;
+use portcullis_gate::Determination;
+use portcullis_mapping::Call;
+use std::collections::VecDeque;
+
+/// What a section takes.
+pub(crate) enum Given<'a> {
+    /// Text.
+    Text(&'a str),
+    /// A whole tool call.
+    Call(&'a Call),
+}
+
+/// The same, kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Passed {
+    /// Text.
+    Text(String),
+    /// A whole tool call.
+    Call(Call),
+}
+
+/// Something that leaves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Passing {
+    pub(crate) given: Passed,
+    /// The gate refused it.
+    pub(crate) is_refused: bool,
+}
+
+/// Keeps what was given to a stream until it is judged.
+#[derive(Default)]
+pub(crate) struct Observer {
+    /// What was not judged yet.
+    waiting: VecDeque<Passed>,
+    /// Bytes of the stream's text that were judged.
+    at: usize,
+    /// The stream has ended: whether no fault ended it.
+    pub(crate) over: Option<bool>,
+}
+
+impl Observer {
+    /// Takes what the model wrote next.
+    pub(crate) fn give(&mut self, given: &Given<'_>) {
+        match (given, self.waiting.back_mut()) {
+            (Given::Text(text), Some(Passed::Text(before))) => before.push_str(text),
+            (Given::Text(text), _) => self.waiting.push_back(Passed::Text((*text).to_owned())),
+            (Given::Call(call), _) => self.waiting.push_back(Passed::Call((*call).clone())),
+        }
+    }
+
+    /// What leaves with this determination: what stands before its span, and the span. What is split waits for its
+    /// parts, and what is judged a second time has left.
+    pub(crate) fn judged(&mut self, determination: &Determination) -> Vec<Passing> {
+        let (is_refused, range) = match determination.determination {
+            Some(Answer::Admit) => (false, determination.range()),
+            Some(Answer::Reject) => (true, determination.range()),
+            Some(Answer::Decompose | Answer::None) | None => return Vec::new(),
+        };
+        if range.end <= self.at {
+            return Vec::new();
+        }
+        let mut passing = self.take(range.start.saturating_sub(self.at), false);
+        passing.extend(match determination.kind {
+            SpanKind::Text => self.take(range.end - range.start.max(self.at), is_refused),
+            SpanKind::Call => self.take_call(is_refused),
+        });
+        self.at = range.end;
+        passing
+    }
+
+    /// What is left of a stream that has ended before its text.
+    pub(crate) fn rest(&mut self) -> Vec<Passing> {
+        if self.over != Some(true) {
+            return Vec::new();
+        }
+        self.waiting.drain(..).map(|given| Passing { given, is_refused: false }).collect()
+    }
+
+    /// The next bytes of the text.
+    fn take(&mut self, mut bytes: usize, is_refused: bool) -> Vec<Passing> {
+        let mut passing = Vec::new();
+        while bytes > 0 {
+            let Some(Passed::Text(text)) = self.waiting.front_mut() else { break };
+            let rest = text.split_off(text.floor_char_boundary(bytes));
+            let taken = std::mem::replace(text, rest);
+            if text.is_empty() {
+                self.waiting.pop_front();
+            }
+            bytes -= taken.len().min(bytes);
+            if taken.is_empty() {
+                break;
+            }
+            passing.push(Passing { given: Passed::Text(taken), is_refused });
+        }
+        passing
+    }
+
+    /// The next call, with the text before it.
+    fn take_call(&mut self, is_refused: bool) -> Vec<Passing> {
+        let mut passing = Vec::new();
+        while let Some(given) = self.waiting.pop_front() {
+            let is_call = matches!(given, Passed::Call(_));
+            passing.push(Passing { given, is_refused: is_refused && is_call });
+            if is_call {
+                break;
+            }
+        }
+        passing
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use portcullis_core::wire::{Category, Stage};
+
+    fn determination(kind: SpanKind, start: usize, end: usize, answer: Answer) -> Determination {
+        Determination {
+            id: String::new(),
+            stream: 0,
+            seq: 1,
+            parent: None,
+            depth: 0,
+            kind,
+            start,
+            end,
+            step: None,
+            alternative: None,
+            category: Category::Assertion,
+            determination: Some(answer),
+            stage: Some(Stage::None),
+            rule: None,
+            reason: None,
+            fault: None,
+        }
+    }
+
+    fn texts(passing: Vec<Passing>) -> Vec<(String, bool)> {
+        let text = |given| match given {
+            Passed::Text(text) => text,
+            Passed::Call(call) => format!("{}({})", call.name, call.arguments),
+        };
+        passing.into_iter().map(|passing| (text(passing.given), passing.is_refused)).collect()
+    }
+
+    #[test]
+    fn everything_leaves_in_order_and_refusals_are_marked() {
+        let mut observer = Observer::default();
+        for piece in [" Grü", "ße. ", "No", "."] {
+            observer.give(&Given::Text(piece));
+        }
+        let call = Call { name: "look".into(), arguments: "{ }".into() };
+        observer.give(&Given::Call(&call));
+        let text = |start, end, answer| determination(SpanKind::Text, start, end, answer);
+        assert!(texts(observer.judged(&text(1, 9, Answer::Decompose))).is_empty());
+        assert_eq!(texts(observer.judged(&text(1, 9, Answer::Admit))), [(" ".into(), false), ("Grüße.".into(), false)]);
+        assert_eq!(texts(observer.judged(&text(10, 13, Answer::Reject))), [(" ".into(), false), ("No.".into(), true)]);
+        assert!(texts(observer.judged(&text(10, 13, Answer::Admit))).is_empty(), "judged again, it has left");
+        let called = observer.judged(&determination(SpanKind::Call, 13, 40, Answer::Reject));
+        assert_eq!(texts(called), [("look({ })".into(), true)]);
+        observer.give(&Given::Text("More."));
+        assert!(texts(observer.rest()).is_empty(), "it is not over");
+        observer.over = Some(true);
+        assert_eq!(texts(observer.rest()), [("More.".into(), false)]);
+    }
+
+    /// Behind a fault nothing leaves, observed or not.
+    #[test]
+    fn nothing_leaves_behind_a_fault() {
+        let mut observer = Observer::default();
+        observer.give(&Given::Text("More."));
+        observer.over = Some(false);
+        assert!(texts(observer.rest()).is_empty());
+    }
+}
