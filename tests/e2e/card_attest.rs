@@ -1,9 +1,8 @@
 //! What the card hashes and signs, checked by the evidence library: roots, signatures, the key, the digest of the
 //! tables.
-#![cfg(test)]
 #![cfg(feature = "sim")]
 
-mod card_support;
+use crate::card_support;
 
 use card_support::{Keeper, Laned, Random, TestCard, Trail, World, gate, of_lane, small};
 use portcullis_card::Tables;

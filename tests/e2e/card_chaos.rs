@@ -1,9 +1,8 @@
 //! C5, at length: sessions over a socket whose bus stalls at random, fails, and whose card is reset in the middle of
 //! work. Every entry is answered once, and no verdict is one that the evaluator of the same tables would not give.
-#![cfg(test)]
 #![cfg(feature = "sim")]
 
-mod card_support;
+use crate::card_support;
 
 use card_support::{Random, Served, World, break_entry, gate, long, placed, small};
 use portcullis_card::transport::vfio_user::VfioUserCard;

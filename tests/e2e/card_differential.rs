@@ -1,8 +1,7 @@
 //! The model and the Verilated card, entry by entry: the same records but for their ticks.
-#![cfg(test)]
 #![cfg(feature = "sim")]
 
-mod card_support;
+use crate::card_support;
 
 use card_support::{Laned, Random, TestCard, World, break_entry, gate, in_context, keeping, of_lane, placed, small};
 use portcullis_card::transport::model::ModelCard;

@@ -1,25 +1,15 @@
 //! C5: what is wrong with an entry is refused with its own fault, moves nothing, and is never an admit.
-#![cfg(test)]
 
-mod card_support;
+use crate::card_support;
 
-use card_support::{TestCard, World, on_all, on_lanes, placed, small};
+use card_support::{TestCard, World, on_all_and_lanes, placed, small};
 use portcullis_card::{Completed, Outcome, Session};
 use portcullis_core::mutation::Place;
 use portcullis_core::wire::{Descriptor, Fault, Opcode, RecordType, StageOutcome};
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::{I32, U16, U32, U128};
 
-on_all!(
-    every_field_of_a_gate_is_checked,
-    the_first_fault_in_order_is_reported,
-    digest_entries_carry_nothing_else,
-    slots_and_sequences_are_kept,
-    a_stream_keeps_the_context_of_its_first_gate,
-    a_refused_entry_moves_nothing,
-    a_zeroed_table_denies_everything,
-);
-on_lanes!(
+on_all_and_lanes!(
     every_field_of_a_gate_is_checked,
     the_first_fault_in_order_is_reported,
     digest_entries_carry_nothing_else,

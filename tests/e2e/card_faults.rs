@@ -1,9 +1,8 @@
 //! C5: every fault that the bus model knows, at random moments under load. Whatever is judged is judged rightly,
 //! everything submitted gets an answer or an error, and after a reset the card serves.
-#![cfg(test)]
 #![cfg(feature = "sim")]
 
-mod card_support;
+use crate::card_support;
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,6 @@
 //! C1: no verdict is lost, duplicated or given to another descriptor, whatever the bus does and wherever a ring wraps.
-#![cfg(test)]
 
-mod card_support;
+use crate::card_support;
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,7 @@
 //! Heartbeat credit, on the model and on the Verilated card: limits are latched and recorded, spent credit refuses
 //! everything, and a heartbeat's record restores it.
-#![cfg(test)]
 
-mod card_support;
+use crate::card_support;
 
 use card_support::{Random, TestCard, World, gate, keeping, of_lane, on_both, on_lanes, small};
 use portcullis_card::driver::HeartbeatLimits;

@@ -1,12 +1,11 @@
 //! C5 from the other side: a card, or a host between us and it, that lies. Whatever it says that does not fit loses the
 //! card; no lie admits anything, and no wait is without an end.
-#![cfg(test)]
 
-mod card_support;
+use crate::card_support;
 
 use std::cell::Cell;
 
-use card_support::{Random, TestCard, World, gate, on_all, on_lanes, placed, small};
+use card_support::{Random, TestCard, World, gate, on_all_and_lanes, placed, small};
 use portcullis_card::driver::LossCause;
 use portcullis_card::transport::model::ModelCard;
 use portcullis_card::{
@@ -17,18 +16,7 @@ use portcullis_core::wire::{Completion, Descriptor, Determination, Opcode, Recor
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, IntoBytes};
 
-on_all!(
-    a_completion_that_comes_in_parts_counts_when_it_is_whole,
-    a_damaged_completion_loses_the_card_after_a_while,
-    a_stale_completion_of_another_epoch_loses_the_card,
-    planted_completions_lose_the_card,
-    a_device_that_is_gone_is_said_to_be_gone,
-    a_table_that_reads_back_otherwise_is_not_opened,
-    a_record_that_cannot_be_kept_releases_nothing,
-    a_card_of_another_kind_is_refused,
-    damage_on_the_way_is_refused_or_loses_the_card,
-);
-on_lanes!(
+on_all_and_lanes!(
     a_completion_that_comes_in_parts_counts_when_it_is_whole,
     a_damaged_completion_loses_the_card_after_a_while,
     a_stale_completion_of_another_epoch_loses_the_card,

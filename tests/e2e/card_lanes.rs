@@ -1,7 +1,6 @@
 //! Cards of more than one lane: each lane a complete log, each stream in its own lane, one session for all of them.
-#![cfg(test)]
 
-mod card_support;
+use crate::card_support;
 
 use card_support::{
     Keeper, Laned, Random, TestCard, World, break_entry, gate, keeping, of_lane, on_lanes, placed, small,

@@ -1,25 +1,15 @@
 //! A session from reset to close, on the model and on the Verilated card.
-#![cfg(test)]
 
-mod card_support;
+use crate::card_support;
 
-use card_support::{Random, TestCard, World, gate, keeping, of_lane, on_all, on_lanes, small};
+use card_support::{Random, TestCard, World, gate, keeping, of_lane, on_all_and_lanes, small};
 use portcullis_card::diagnostics::{bench, selftest};
 use portcullis_card::{CardInfo, Outcome, Session, SessionConfig, SessionError};
 use portcullis_core::wire::{self, Determination, Fault, Life, RecordType};
 use portcullis_policy::image::Image;
 use zerocopy::{FromBytes, IntoBytes};
 
-on_all!(
-    a_session_from_open_to_close,
-    one_card_serves_many_sessions,
-    the_self_test_passes,
-    the_benchmark_counts_every_verdict,
-    pipelined_and_blocking_calls_mix,
-    streams_take_free_slots_and_end,
-    an_image_opens,
-);
-on_lanes!(
+on_all_and_lanes!(
     a_session_from_open_to_close,
     one_card_serves_many_sessions,
     the_self_test_passes,

@@ -4,10 +4,9 @@
 //! The card's verdict equals the evaluator's, stage and both rows included; the rows are those of the plain row
 //! function; and both of the card's banks pass exactly when Cedar answers Allow for the whole policy set.
 //! (`policy_oracle` holds the evaluator to Cedar rule by rule, over the same cases.)
-#![cfg(test)]
 #![cfg(feature = "sim")]
 
-mod card_support;
+use crate::card_support;
 
 use std::collections::BTreeMap;
 use std::time::Instant;

@@ -1,10 +1,9 @@
 //! The tables are hashed again in RUN: a bit that turns over in one of them is a fault of its own, without CLOSE, in a
 //! bounded time, whatever the host asks for meanwhile; and verdicts, checkpoints and sessions over tables that stand
 //! are as without it.
-#![cfg(test)]
 #![cfg(feature = "sim")]
 
-mod card_support;
+use crate::card_support;
 
 use card_support::{Random, TestCard, World, gate, placed, small};
 use portcullis_card::driver::CheckpointConfig;

@@ -1,10 +1,9 @@
 //! The card's rate, from simulated clocks: in steady state a verdict takes at most its rows and 16 clocks, or what the
 //! log takes for its record, whichever is more; and not a tenth more with 500 clocks of read latency. Signing does not
 //! slow it.
-#![cfg(test)]
 #![cfg(feature = "sim")]
 
-mod card_support;
+use crate::card_support;
 
 use card_support::{Random, TestCard, World};
 use portcullis_card::diagnostics::bench::{BenchConfig, BenchReport, run};

@@ -1,9 +1,8 @@
 //! What waits in a full log ring when a fault comes, and where the fault's own record then stands. The rules are the
 //! verifier's.
-#![cfg(test)]
 #![cfg(feature = "sim")]
 
-mod card_support;
+use crate::card_support;
 
 use card_support::{Keeper, Random, TestCard, World, small};
 use portcullis_card::driver::CheckpointConfig;

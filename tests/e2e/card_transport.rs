@@ -1,10 +1,9 @@
 //! C5: misuse of rings, doorbells, commands and tables, a failing bus, resets at any moment: a fault with its code, an
 //! ALARM where the log lives, no admit, no hang, and the card serves again after a reset.
-#![cfg(test)]
 
-mod card_support;
+use crate::card_support;
 
-use card_support::{Kept, Random, TestCard, World, gate, keeping, of_lane, on_all, on_lanes, placed, small};
+use card_support::{Kept, Random, TestCard, World, gate, keeping, of_lane, on_all_and_lanes, placed, small};
 use portcullis_card::Tables;
 use portcullis_card::driver::{load_only, reset};
 use portcullis_card::{CardInfo, Completed, Outcome, Session, SessionError, registers};
@@ -12,24 +11,7 @@ use portcullis_core::mutation::Place;
 use portcullis_core::wire::{Command, Descriptor, Fault, Life, Opcode, RecordType, Row};
 use zerocopy::little_endian::U16;
 
-on_all!(
-    more_entries_than_the_ring_holds_are_refused_by_the_driver,
-    a_doorbell_out_of_range_is_a_sticky_fault,
-    a_command_that_the_state_does_not_allow_is_a_sticky_fault,
-    an_image_that_does_not_fit_is_not_opened,
-    a_row_that_was_not_written_whole_is_not_opened,
-    a_checkpoint_ring_that_cannot_be_is_not_opened,
-    tables_of_another_digest_are_not_opened,
-    rings_that_are_not_allowed_are_not_opened,
-    tables_cannot_be_written_while_running,
-    a_read_error_admits_nothing,
-    a_write_error_admits_nothing,
-    a_read_that_is_never_answered_trips_the_watchdog,
-    a_write_that_is_never_answered_trips_the_watchdog,
-    a_reset_at_any_moment_leaves_a_card_that_serves,
-    a_fault_closes_with_its_cause,
-);
-on_lanes!(
+on_all_and_lanes!(
     more_entries_than_the_ring_holds_are_refused_by_the_driver,
     a_doorbell_out_of_range_is_a_sticky_fault,
     a_command_that_the_state_does_not_allow_is_a_sticky_fault,

@@ -1,10 +1,9 @@
 //! C3 and C5 over a socket: the simulated card as a PCI device in another thread or process. Peers that lie, stall, die
 //! or send garbage, on both sides, cost a bounded time and admit nothing; what was in flight is answered once, as
 //! refused.
-#![cfg(test)]
 #![cfg(feature = "sim")]
 
-mod card_support;
+use crate::card_support;
 
 use std::io::{BufRead, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
@@ -383,7 +382,7 @@ struct Process(Child);
 impl Process {
     fn new(test: &str, path: &Path) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", test, "--nocapture", "--ignored"])
+            .args(["--exact", &format!("card_vfio_user::{test}"), "--nocapture", "--ignored"])
             .env(SOCKET, path)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

@@ -1,6 +1,7 @@
 //! `portcullis bitstream`: what a good folder gives, and that each thing that was changed is named.
 #![cfg(test)]
 
+use portcullis_test_support::root;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -8,10 +9,6 @@ use tempfile::TempDir;
 
 const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 const TARGETS: [&str; 4] = ["aws_f2", "alveo_u55c", "alveo_u250", "ecp5"];
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_path_buf()
-}
 
 fn bitstream(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_portcullis")).arg("bitstream").args(args).current_dir(root()).output().unwrap()

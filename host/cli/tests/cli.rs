@@ -1,13 +1,10 @@
 //! The binary end to end: what it prints, what it releases, how it ends.
 #![cfg(test)]
 
+use portcullis_test_support::root;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_path_buf()
-}
 
 /// Runs the binary from the workspace's root with `input` on stdin.
 fn portcullis(args: &[&str], input: &[u8]) -> Output {

@@ -6,6 +6,7 @@
 #![cfg(test)]
 #![cfg(feature = "sim")]
 
+use portcullis_test_support::root;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
@@ -15,10 +16,6 @@ use std::time::Duration;
 
 const PORTCULLIS: &str = env!("CARGO_BIN_EXE_portcullis");
 const SIMULATED: Option<i32> = Some(10);
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_path_buf()
-}
 
 fn portcullis(words: &[&str]) -> Output {
     Command::new(PORTCULLIS).current_dir(root()).stdin(Stdio::null()).args(words).output().unwrap()

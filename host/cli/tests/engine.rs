@@ -3,13 +3,10 @@
 #![cfg(test)]
 
 use portcullis_test_support::engine::{Fault, Server};
+use portcullis_test_support::root;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_path_buf()
-}
 
 fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_portcullis"));

@@ -1,6 +1,7 @@
 //! The co-resident gate, end to end: the same determinations as embedded, and clients that do not behave.
 #![cfg(test)]
 
+use portcullis_test_support::root;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
@@ -11,10 +12,6 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 const KEY: &str = "0707070707070707070707070707070707070707070707070707070707070707";
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_path_buf()
-}
 
 fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_portcullis"));

@@ -2,14 +2,11 @@
 #![cfg(test)]
 
 use portcullis_core::releases;
+use portcullis_test_support::root;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 const SIMULATED: i32 = 10;
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_path_buf()
-}
 
 fn run(words: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_portcullis")).current_dir(root()).args(words).output().unwrap()

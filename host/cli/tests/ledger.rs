@@ -3,15 +3,12 @@
 #![cfg(test)]
 
 use portcullis_test_support::random::Random;
+use portcullis_test_support::root;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 const KILLS: u32 = 200;
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_path_buf()
-}
 
 fn portcullis(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_portcullis")).args(args).current_dir(root()).stdin(Stdio::null()).output().unwrap()

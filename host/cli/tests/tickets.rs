@@ -5,12 +5,9 @@
 
 use ed25519_dalek::SigningKey;
 use portcullis_evidence::ticket::Ticket;
+use portcullis_test_support::root;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_path_buf()
-}
 
 struct Scene {
     folder: tempfile::TempDir,

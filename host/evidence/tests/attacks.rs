@@ -1,6 +1,5 @@
 //! One test for each attack that a verifier can decide: the honest bundle verifies, the attacked one fails the property
 //! named. Where something remains that evidence cannot show, the test shows that too.
-#![cfg(test)]
 
 use portcullis_test_support::world;
 
@@ -15,21 +14,14 @@ use portcullis_evidence::receipt::prove;
 use portcullis_evidence::verify::series;
 use portcullis_evidence::verify::{Assurance, Options, Property, Report, Status, verify};
 use portcullis_report::evidence::{ReportText, SeriesText, page};
-use std::collections::BTreeSet;
-use world::{Card, END, Parts, START, World, assert_contradicted, certificate, codes, nonce, remanifest, sha};
+use world::{
+    Card, END, Parts, START, World, assert_affirmed, assert_contradicted, certificate, codes, nonce, remanifest, set,
+    sha,
+};
 use zerocopy::IntoBytes;
 
 /// A change to what a bundle is made from.
 type Edit = fn(&mut Parts);
-
-fn set(codes: &[&str]) -> BTreeSet<String> {
-    codes.iter().map(|code| (*code).to_owned()).collect()
-}
-
-#[track_caller]
-fn assert_affirmed(report: &Report) {
-    assert_eq!((codes(report), report.exit_code), (BTreeSet::new(), 0), "{:#?}", report.properties);
-}
 
 #[test]
 fn honest() {

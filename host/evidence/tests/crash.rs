@@ -2,7 +2,6 @@
 //! contradicted.
 //!
 //! `PORTCULLIS_LONG=1` makes 20,000 states of each bundle, otherwise a few hundred are made.
-#![cfg(test)]
 
 use portcullis_test_support::random::Random;
 use portcullis_test_support::world;

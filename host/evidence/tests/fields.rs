@@ -1,6 +1,5 @@
 //! Every file of a bundle, every field of every record: changed, cut, doubled, in another order. None of it is
 //! affirmed.
-#![cfg(test)]
 
 use portcullis_test_support::world;
 

@@ -1,6 +1,5 @@
 //! The test vectors of docs/reference/formats, made by this code. `UPDATE_SNAPSHOTS=1` writes them anew. Whether they
 //! are right is not seen here: tests/independent/vectors.py checks each with code that was written from the documents.
-#![cfg(test)]
 
 use portcullis_test_support::world;
 

@@ -1,6 +1,5 @@
 //! Cards of several lanes: an honest session of any of them verifies, and nobody can drop, exchange, cut, renumber or
 //! replace a lane.
-#![cfg(test)]
 
 use portcullis_test_support::world;
 

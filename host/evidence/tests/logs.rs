@@ -1,5 +1,4 @@
 //! Honest logs of any shape follow the rules; a log with any one record left out, doubled or moved does not.
-#![cfg(test)]
 
 use portcullis_core::wire::{Determination, Fault, Record, SessionFields};
 use portcullis_evidence::checkpoint::root_of_lane;

@@ -1,5 +1,4 @@
 //! Public test vectors of RFC 6962 and RFC 9162 trees.
-#![cfg(test)]
 
 use base64ct::{Base64, Encoding};
 use portcullis_evidence::hex;

@@ -1,5 +1,4 @@
 //! Profiles, modes and predecessors of streams, and what a ticket permits of them.
-#![cfg(test)]
 
 use portcullis_test_support::world;
 

@@ -1,7 +1,6 @@
 //! The tables of reason codes in the documentation are made from the enums of the verifier.
 //!
 //! `cargo xtask gen` runs this with `UPDATE_SNAPSHOTS=1`, and then it writes them.
-
 #![cfg(test)]
 
 use portcullis_evidence::verify::{Code, Property, ReplayCode, SeriesCode, Status};

@@ -1,16 +1,8 @@
 //! A file of a bundle is read once, or found out when it changes.
 
-#![cfg(test)]
-
 use portcullis_evidence::bundle;
-use portcullis_evidence::verify::{Options, Report, verify};
-use portcullis_test_support::world::{World, assert_contradicted, codes, remanifest, sha};
-use std::collections::BTreeSet;
-
-#[track_caller]
-fn assert_affirmed(report: &Report) {
-    assert_eq!((codes(report), report.exit_code), (BTreeSet::new(), 0), "{:#?}", report.properties);
-}
+use portcullis_evidence::verify::{Options, verify};
+use portcullis_test_support::world::{World, assert_affirmed, assert_contradicted, codes, remanifest, sha};
 
 /// Gives another content of one file each time after the first.
 struct Swapped<'a> {

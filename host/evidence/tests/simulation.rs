@@ -1,16 +1,9 @@
 //! Simulated evidence is refused, and marked where it is allowed.
 
-#![cfg(test)]
-
 use portcullis_evidence::certificate::Class;
 use portcullis_evidence::sim;
 use portcullis_evidence::verify::{Assurance, Status};
-use portcullis_test_support::world::{Card, World, assert_contradicted, codes};
-use std::collections::BTreeSet;
-
-fn set(codes: &[&str]) -> BTreeSet<String> {
-    codes.iter().map(|code| (*code).to_owned()).collect()
-}
+use portcullis_test_support::world::{Card, World, assert_contradicted, codes, set};
 
 #[test]
 fn simulated_evidence_is_refused_and_marked() {

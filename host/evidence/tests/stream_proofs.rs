@@ -1,7 +1,5 @@
 //! Proofs of whole streams: an answer that is not what the card admitted, all of it and in this order, has none.
 
-#![cfg(test)]
-
 use portcullis_core::wire::{Record, RecordType};
 use portcullis_evidence::hex::Hex;
 use portcullis_evidence::receipt::{ProveError, ReceiptError};

@@ -1,24 +1,12 @@
 //! Disclosed texts and receipts: each is the one that the card answered for.
 
-#![cfg(test)]
-
 use portcullis_core::wire::RecordType;
 use portcullis_evidence::bundle::Receipt;
 use portcullis_evidence::hex::{self, Hex};
 use portcullis_evidence::receipt::{ReceiptError, ReceiptProof, prove};
-use portcullis_evidence::verify::{Options, Report};
-use portcullis_test_support::world::{END, START, World, assert_contradicted, codes, sha};
+use portcullis_evidence::verify::Options;
+use portcullis_test_support::world::{END, START, World, assert_affirmed, assert_contradicted, codes, set, sha};
 use serde_json::json;
-use std::collections::BTreeSet;
-
-fn set(codes: &[&str]) -> BTreeSet<String> {
-    codes.iter().map(|code| (*code).to_owned()).collect()
-}
-
-#[track_caller]
-fn assert_affirmed(report: &Report) {
-    assert_eq!((codes(report), report.exit_code), (BTreeSet::new(), 0), "{:#?}", report.properties);
-}
 
 #[test]
 fn a_text_that_the_card_did_not_see() {

@@ -1,6 +1,5 @@
 //! Texts that are taken out of a bundle: the rest still verifies, the report says who did it and why, and nothing of
 //! them is left.
-#![cfg(test)]
 
 use portcullis_test_support::world;
 

@@ -1,8 +1,7 @@
 //! Anchors on the model card: references resolve or do not, whatever the category, and a closed world asserts nothing
 //! unsupported.
-#![cfg(test)]
 
-mod support;
+use crate::support;
 
 use portcullis_core::hex::Hex;
 use portcullis_core::state::Task;

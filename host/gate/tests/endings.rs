@@ -1,7 +1,6 @@
 //! What leaves at the end of a stream: END is judged by nobody, so that it commits to formatting alone.
-#![cfg(test)]
 
-mod support;
+use crate::support;
 
 use portcullis_core::inert::is_formatting;
 use portcullis_core::wire::Determination as Answer;

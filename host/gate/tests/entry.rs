@@ -1,8 +1,7 @@
 //! The door before engines: what the filter refuses never gets one, and whoever makes one has the pass of that very
 //! task.
-#![cfg(test)]
 
-mod support;
+use crate::support;
 
 use portcullis_core::state::Task;
 use portcullis_gate::engine::NgramEngine;

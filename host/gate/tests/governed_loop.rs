@@ -1,7 +1,6 @@
 //! The governed loop on the model card: what each event says, what leaves, and that nothing else does.
-#![cfg(test)]
 
-mod support;
+use crate::support;
 
 use portcullis_core::drift::Drift;
 use portcullis_core::hex;

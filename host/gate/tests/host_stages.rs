@@ -1,7 +1,6 @@
 //! Stages 2 and 3 on the model card: each rule fails what it is for, passes its neighbour, and names itself.
-#![cfg(test)]
 
-mod support;
+use crate::support;
 
 use portcullis_core::wire::Determination as Answer;
 use portcullis_gate::Item;

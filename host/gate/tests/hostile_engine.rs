@@ -1,8 +1,7 @@
 //! Engines that mean harm: whatever they propose, every byte that leaves was admitted before, and runs are the same
 //! everywhere.
-#![cfg(test)]
 
-mod support;
+use crate::support;
 
 use portcullis_core::state::Task;
 use portcullis_core::wire::Determination as Answer;

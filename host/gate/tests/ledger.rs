@@ -1,7 +1,6 @@
 //! The ledger: what was written is read back, a torn tail is cut off and nothing else, a failed write ends the run.
-#![cfg(test)]
 
-mod support;
+use crate::support;
 
 use portcullis_gate::Event;
 use portcullis_gate::ledger::{Fsync, Header, Ledger, LedgerError, Reader, Sink, Tail, recover};

@@ -1,8 +1,7 @@
 //! A card that dies or faults in the middle of work: what waited is refused, the streams end with a report, and nothing
 //! more leaves.
-#![cfg(test)]
 
-mod support;
+use crate::support;
 
 use portcullis_card::transport::model::ModelCard;
 use portcullis_card::{Card, CardError, DmaBuffer, Session, SessionConfig, SessionError, Watch, forward_card};

@@ -1,7 +1,6 @@
 //! Quantities and numbers of lists, by the cases that were written before the code.
-#![cfg(test)]
 
-mod support;
+use crate::support;
 
 use portcullis_mapping::Mapper;
 use portcullis_policy::Package;

@@ -1,5 +1,4 @@
 //! Replays of streams with NOTE entries, and of what another version wrote.
-#![cfg(test)]
 
 use portcullis_card::transport::model::ModelCard;
 use portcullis_card::{Session, SessionConfig, SessionError};

@@ -7,7 +7,7 @@
     reason = "a test stops at its first surprise, its helpers included"
 )]
 
-mod support;
+use crate::support;
 
 use portcullis_card::{CardChoice, Session, SessionConfig, SessionError};
 use portcullis_core::state::Task;

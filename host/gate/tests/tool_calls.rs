@@ -1,7 +1,6 @@
 //! Tool calls are steps with descriptors of their own.
-#![cfg(test)]
 
-mod support;
+use crate::support;
 
 use portcullis_core::commitment::{SpanKind, commitment};
 use portcullis_core::hex;

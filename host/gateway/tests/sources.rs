@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
-mod support;
+use crate::support;
 
 use portcullis_core::context::ContextDocument;
 use portcullis_core::hex;

@@ -1,6 +1,7 @@
 //! docs/claims.toml: every requirement has code and a test that exist, or stands among the open ones.
 
 use anyhow::{Context, Result, bail, ensure};
+use portcullis_tools::cargo_test::JOINED;
 use portcullis_tools::proofs::Proof;
 use portcullis_tools::setup;
 use portcullis_tools::tally::Tally;
@@ -88,7 +89,7 @@ fn holds(path: &str, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Every test of the workspace as `binary::name`, where the binary is the test file or the crate.
+/// Every test of the workspace as `file::name`, or as `crate::name` where it stands in the crate itself.
 fn known_tests() -> Result<BTreeSet<String>> {
     let messages = capture(cargo().args(["test", "--locked", "--workspace", "--no-run", "--message-format", "json"]))?;
     let mut found = BTreeSet::new();
@@ -100,7 +101,9 @@ fn known_tests() -> Result<BTreeSet<String>> {
         let target = message["target"]["name"].as_str().context("a test binary has a name")?.replace('-', "_");
         for entry in capture(std::process::Command::new(program).args(["--list", "--format", "terse"]))?.lines() {
             if let Some(name) = entry.strip_suffix(": test") {
-                found.insert(format!("{target}::{name}"));
+                // A program of many files begins each name with the file's.
+                let joined = JOINED.contains(&target.as_str());
+                found.insert(if joined { name.to_owned() } else { format!("{target}::{name}") });
             }
         }
     }

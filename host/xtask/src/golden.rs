@@ -12,7 +12,7 @@ use std::path::Path;
 pub(crate) fn run() -> Result<()> {
     generate::run(false)?;
     say("making the test vectors");
-    let vectors = ["test", "--locked", "--workspace", "--test", "formats"];
+    let vectors = ["test", "--locked", "--workspace", "--test", "all", "formats::"];
     tool::run(cargo().args(vectors).env("UPDATE_SNAPSHOTS", "1"))?;
     demo::output()?;
     let golden = Path::new(GOLDEN).join(env!("CARGO_PKG_VERSION"));

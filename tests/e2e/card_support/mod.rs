@@ -75,6 +75,15 @@ macro_rules! on_all {
 }
 pub(crate) use on_all;
 
+/// [`on_all`] and [`on_lanes`].
+macro_rules! on_all_and_lanes {
+    ($($name:ident),* $(,)?) => {
+        $crate::card_support::on_all!($($name),*);
+        $crate::card_support::on_lanes!($($name),*);
+    };
+}
+pub(crate) use on_all_and_lanes;
+
 use portcullis_card::SessionConfig;
 use portcullis_card::driver::{RecordSink, SignedCheckpoint, SinkError};
 use portcullis_core::wire::Record;

@@ -28,3 +28,18 @@ use std::path::{Path, PathBuf};
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("a crate of the workspace").to_path_buf()
 }
+
+/// A `policy.toml` of a test's policy as one constant: its name, one value of each enumeration, and what else it says.
+#[macro_export]
+macro_rules! manifest {
+    ($name:literal, $rest:literal) => {
+        concat!(
+            "[package]\nname = \"",
+            $name,
+            "\"\nversion = \"1.0.0\"\ndescription = \"For tests.\"\n",
+            "[enumerations]\ndomain = [\"general\"]\naudience = [\"public\"]\n",
+            "temporal = [\"present\"]\nregister = [\"plain\"]\n",
+            $rest
+        )
+    };
+}

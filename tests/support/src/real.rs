@@ -27,22 +27,16 @@ const STORE: &str = r#"{"entity":{"id":"ana","name":"Ana Silva","aliases":["Silv
 "#;
 
 /// A policy that is compiled in a few milliseconds and gives every determination.
-const MANIFEST: &str = r#"[package]
-name = "small"
-version = "1.0.0"
-description = "For tests."
-[enumerations]
-domain = ["general"]
-audience = ["public"]
-temporal = ["present"]
-register = ["plain"]
-[[class]]
+const MANIFEST: &str = crate::manifest!(
+    "small",
+    r#"[[class]]
 name = "bad"
 pattern = [{ regex = '[0-9.-]{9,12}' }]
 [[class]]
 name = "mixed"
 pattern = [{ regex = 'late' }]
-"#;
+"#
+);
 const RULES: &str = r#"@id("ALLOW") permit (principal, action, resource);
 @id("NO-BAD") @reason("Nothing bad.") forbid (principal, action, resource) when { context.classes.contains("bad") };
 @id("SPLIT") @outcome("decompose") forbid (principal, action, resource) when { context.classes.contains("mixed") };

@@ -56,10 +56,16 @@ pub fn counted(tally: &mut Tally, mut command: Command) -> Result<()> {
     Ok(())
 }
 
+/// The programs that hold many files of tests, each as a module. The others hold one file.
+pub const JOINED: [&str; 2] = ["all", "card"];
+
 /// A program of tests.
+#[derive(Clone)]
 pub struct Program {
-    /// As cargo names it: a file below `tests`, or a crate.
+    /// As cargo names it: a file below `tests`, or a crate; or a module of [`JOINED`].
     pub name: String,
+    /// What its arguments choose of it; nothing where all of it is meant.
+    pub filter: Option<String>,
     /// Its package.
     pub package: String,
     /// The program.
@@ -68,18 +74,30 @@ pub struct Program {
     pub folder: PathBuf,
 }
 
-/// Builds the programs of tests of these names, as `cargo test` does, by a command that is cargo's. Two packages may
-/// have one of a name.
+/// Builds the tests of these names, as `cargo test` does, by a command that is cargo's. A name is that of a program, or
+/// of a module `card_…` of the program `card`. Two packages may have a program of one name.
 ///
 /// # Errors
 /// Something does not build, or there is no program of a name.
 pub fn programs(cargo: Command, names: &[&str]) -> Result<Vec<Program>> {
-    let mut found = built(cargo, names.iter().flat_map(|name| ["--test", name]))?;
-    found.retain(|program| names.contains(&program.name.as_str()));
+    let built = built(cargo, names.iter().flat_map(|name| ["--test", target(name)]))?;
+    let mut found = Vec::new();
     for name in names {
-        ensure!(found.iter().any(|program| program.name == *name), "cargo built no tests `{name}`");
+        let target = target(name);
+        let before = found.len();
+        found.extend(built.iter().filter(|program| program.name == target).map(|program| Program {
+            name: (*name).to_owned(),
+            filter: (target != *name).then(|| format!("{name}::")),
+            ..program.clone()
+        }));
+        ensure!(found.len() > before, "cargo built no tests `{name}`");
     }
     Ok(found)
+}
+
+/// The program that holds the tests of a name.
+fn target(name: &str) -> &str {
+    if name.starts_with("card_") { "card" } else { name }
 }
 
 /// Builds the unit tests of the workspace's libraries and programs.
@@ -114,7 +132,7 @@ fn built<'a>(mut cargo: Command, targets: impl IntoIterator<Item = &'a str>) -> 
         {
             let folder = Path::new(&manifest).parent().context("a manifest stands in a folder")?.to_owned();
             let id = text(&message["package_id"]).unwrap_or_default();
-            found.push(Program { name, package: package(&id), path: path.into(), folder });
+            found.push(Program { name, filter: None, package: package(&id), path: path.into(), folder });
         }
     }
     Ok(found)
@@ -135,7 +153,7 @@ fn package(id: &str) -> String {
 /// It cannot be started.
 pub fn run_program(tally: &mut Tally, program: &Program) -> Result<()> {
     let mut command = Command::new(&program.path);
-    command.arg("--quiet").current_dir(&program.folder);
+    command.arg("--quiet").args(&program.filter).current_dir(&program.folder);
     counted(tally, command)
 }
 

@@ -71,7 +71,7 @@ const fn crowded(part: Part) -> Part {
     Part { router: Router::Router2, ..part }
 }
 
-const PARTS: [Part; 12] = [
+const PARTS: [Part; 16] = [
     part("entry_check", "", "gate: checks of an entry before it is judged", FLOOR),
     part("stream_table", "", "gate: next sequence of 1,024 streams", FLOOR),
     part("sweep", "", "gate: which row is swept next", FLOOR),
@@ -82,6 +82,10 @@ const PARTS: [Part; 12] = [
     part("log_tree", "", "log: the tree of a lane, with its core", LOW_FLOOR),
     part("card_csr", "", "csr: port, registers, table windows", LOW_FLOOR),
     part("lifecycle", "", "csr: states, lock, faults, session records", NONE),
+    part("device_key", "", "attest: derivation of the device key", NONE),
+    part("table_digest", "", "attest: digest of every lane's tables", NONE),
+    part("checkpoint", "", "attest: assembly of a checkpoint", NONE),
+    part("slh_dsa", "", "attest: SLH-DSA signer without its hash core", NONE),
     crowded(part("attest", "", "attest: key, table digest, checkpoints, signer, with their core", NONE)),
     crowded(part("lane", "", "lane: a whole lane with 256 and 64 rows", NONE)),
 ];

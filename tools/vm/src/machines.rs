@@ -92,16 +92,17 @@ fn card(guest: &Guest<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The test programs with a module `vfio` (`on_all!` of tests/e2e/card_support).
+/// The files of tests/e2e whose tests also run on a kernel's VFIO (`on_all!` of tests/e2e/card_support).
 const SUITE: [&str; 4] = ["card_transport", "card_lifecycle", "card_entries", "card_hostile"];
 /// The tests of a device, which run on model, simulation and socket everywhere, on the Verilated card behind a guest's
 /// VFIO.
-fn suite(tally: &mut Tally, guest: &Guest<'_>, title: &'static str, programs: &[&str]) {
+fn suite(tally: &mut Tally, guest: &Guest<'_>, title: &'static str, modules: &[&str]) {
     let result = (|| {
         let mut image = guest.image()?;
-        for program in cargo_test::programs(cargo(), programs)? {
-            image.program(&format!("tests/suite/{}", program.name), &program.path)?;
-        }
+        let programs = cargo_test::programs(cargo(), modules)?;
+        image.program("tests/card", &programs.first().context("the tests of the card")?.path)?;
+        let chosen: Vec<_> = modules.iter().map(|module| format!("{module}::vfio::")).collect();
+        image.add("tests/modules", chosen.join(" ").as_bytes());
         image.program("tests/portcullis", &demo::binary()?)?;
         for script in ["suite", "noiommu"] {
             image.add(&format!("tests/{script}.sh"), &fs::read(format!("tests/vm/{script}.sh"))?);

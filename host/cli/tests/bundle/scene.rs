@@ -2,6 +2,7 @@
 
 use portcullis_core::wire::{Record, RecordType};
 use portcullis_evidence::bundle::{Directory, MANIFEST, Manifest};
+pub(super) use portcullis_test_support::root;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use zerocopy::FromBytes;
@@ -9,10 +10,6 @@ use zerocopy::FromBytes;
 /// What must be 3 without `--allow-sim`.
 pub(super) const CONTRADICTED: i32 = 3;
 pub(super) const SIMULATED: i32 = 10;
-
-pub(super) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_path_buf()
-}
 
 pub(super) struct Scene(pub(super) tempfile::TempDir);
 

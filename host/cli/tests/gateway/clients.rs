@@ -8,17 +8,9 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 /// A policy that refuses every word, so that every answer of a model is refused.
-const MANIFEST: &str = r#"
-[package]
-name = "silence"
-version = "1.0.0"
-description = "Refuses every word."
-[enumerations]
-domain = ["general"]
-audience = ["public"]
-temporal = ["present"]
-register = ["plain"]
-[[class]]
+const MANIFEST: &str = portcullis_test_support::manifest!(
+    "silence",
+    r#"[[class]]
 name = "word"
 pattern = [{ regex = '[[:alnum:]]' }]
 [continuity]
@@ -29,7 +21,8 @@ repetitions = 0
 [refusal]
 on_refuse = "stop"
 text = "<ended>"
-"#;
+"#
+);
 
 const RULES: &str = r#"
 @id("ALLOW") permit (principal, action, resource);

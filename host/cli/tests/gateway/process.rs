@@ -1,15 +1,11 @@
 //! The processes that the tests start.
 
+pub(crate) use portcullis_test_support::root;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-
-/// The workspace's root.
-pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_path_buf()
-}
 
 /// The environment of the clients.
 pub(crate) fn kit() -> Option<PathBuf> {

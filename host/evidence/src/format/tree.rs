@@ -225,24 +225,51 @@ pub fn root_from_inclusion(leaf: &Hash, index: u64, size: u64, proof: &[Hash]) -
     if index >= size {
         return None;
     }
-    let (mut at, mut last, mut hash) = (index, size - 1, *leaf);
+    let (mut climb, mut hash) = (Climb { at: index, last: size - 1 }, *leaf);
     for sibling in proof {
-        if last == 0 {
+        hash = match climb.step()? {
+            Side::Left => node(sibling, &hash),
+            Side::Right => node(&hash, sibling),
+        };
+    }
+    climb.is_root().then_some(hash)
+}
+
+/// Where the next hash of a proof stands beside the node that is being climbed from.
+enum Side {
+    Left,
+    Right,
+}
+
+/// The way from a node to the root, for both kinds of proof.
+struct Climb {
+    /// The node's place on its level.
+    at: u64,
+    /// The last place of that level.
+    last: u64,
+}
+
+impl Climb {
+    /// Goes up by one hash of the proof; nothing where the root is reached already.
+    fn step(&mut self) -> Option<Side> {
+        if self.is_root() {
             return None;
         }
-        if at & 1 == 1 || at == last {
-            hash = node(sibling, &hash);
+        let side = if self.at & 1 == 1 || self.at == self.last { Side::Left } else { Side::Right };
+        if matches!(side, Side::Left) {
             // A node at the right edge without a sibling moves up unchanged.
-            let up = at.trailing_zeros();
-            at = at.checked_shr(up).unwrap_or(0);
-            last = last.checked_shr(up).unwrap_or(0);
-        } else {
-            hash = node(&hash, sibling);
+            let up = self.at.trailing_zeros();
+            self.at = self.at.checked_shr(up).unwrap_or(0);
+            self.last = self.last.checked_shr(up).unwrap_or(0);
         }
-        at >>= 1;
-        last >>= 1;
+        self.at >>= 1;
+        self.last >>= 1;
+        Some(side)
     }
-    (last == 0).then_some(hash)
+
+    const fn is_root(&self) -> bool {
+        self.last == 0
+    }
 }
 
 /// Whether `proof` shows that the tree of `old` leaves with `old_root` is the start of the tree of `size` leaves with
@@ -256,28 +283,22 @@ pub fn verify_consistency(old: u64, size: u64, proof: &[Hash], old_root: &Hash, 
     }
     // The largest subtree that ends at the old size; where it is the whole old tree the proof leaves it out.
     let up = old.trailing_zeros();
-    let (mut at, mut last) = ((old - 1) >> up, (size - 1) >> up);
+    let mut climb = Climb { at: (old - 1) >> up, last: (size - 1) >> up };
     let mut rest = proof.iter();
     let first = if old.is_power_of_two() { Some(old_root) } else { rest.next() };
     let Some(first) = first else { return false };
     let (mut old_hash, mut hash) = (*first, *first);
     for sibling in rest {
-        if last == 0 {
-            return false;
+        match climb.step() {
+            Some(Side::Left) => {
+                old_hash = node(sibling, &old_hash);
+                hash = node(sibling, &hash);
+            }
+            Some(Side::Right) => hash = node(&hash, sibling),
+            None => return false,
         }
-        if at & 1 == 1 || at == last {
-            old_hash = node(sibling, &old_hash);
-            hash = node(sibling, &hash);
-            let up = at.trailing_zeros();
-            at = at.checked_shr(up).unwrap_or(0);
-            last = last.checked_shr(up).unwrap_or(0);
-        } else {
-            hash = node(&hash, sibling);
-        }
-        at >>= 1;
-        last >>= 1;
     }
-    last == 0 && old_hash == *old_root && hash == *root
+    climb.is_root() && old_hash == *old_root && hash == *root
 }
 
 #[cfg(test)]

@@ -14,17 +14,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 /// What the tests' policy says besides its limits.
-pub const MANIFEST: &str = r#"
-[package]
-name = "loop"
-version = "1.0.0"
-description = "For tests."
-[enumerations]
-domain = ["general"]
-audience = ["public"]
-temporal = ["present"]
-register = ["plain"]
-[[class]]
+pub const MANIFEST: &str = portcullis_test_support::manifest!(
+    "loop",
+    r#"[[class]]
 name = "bad"
 pattern = [{ regex = '\bbad\b' }]
 [[class]]
@@ -36,7 +28,8 @@ pattern = [{ regex = '\bvault\b' }]
 [[class]]
 name = "key"
 pattern = [{ regex = '\bkey\b' }]
-"#;
+"#
+);
 
 pub const RULES: &str = r#"
 @id("ALLOW") permit (principal, action, resource);

@@ -24,17 +24,9 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-const MANIFEST: &str = r#"
-[package]
-name = "door"
-version = "1.0.0"
-description = "For tests."
-[enumerations]
-domain = ["general"]
-audience = ["public"]
-temporal = ["present"]
-register = ["plain"]
-[[class]]
+const MANIFEST: &str = portcullis_test_support::manifest!(
+    "door",
+    r#"[[class]]
 name = "bad"
 pattern = [{ regex = '\bbad\w{0,8}' }]
 [[class]]
@@ -48,7 +40,8 @@ presupposition = false
 contradiction = false
 discontinuity = false
 repetitions = 0
-"#;
+"#
+);
 
 const RULES: &str = r#"
 @id("ALLOW") permit (principal, action, resource);

@@ -63,32 +63,40 @@ impl TestCard for ModelCard {
     fn assert_clean(&mut self) {}
 }
 
+/// What a test does to the simulation behind a card.
+#[cfg(feature = "sim")]
+macro_rules! hooks_of_the_simulation {
+    () => {
+        fn break_reads(&mut self) {
+            self.sim().inject(portcullis_sim::Inject::ReadError { nth: 0 }).unwrap();
+        }
+        fn break_writes(&mut self) {
+            self.sim().inject(portcullis_sim::Inject::WriteError { nth: 0 }).unwrap();
+        }
+        fn hang_reads(&mut self) {
+            self.sim().inject(portcullis_sim::Inject::ReadRequestsHang).unwrap();
+        }
+        fn hang_writes(&mut self) {
+            self.sim().inject(portcullis_sim::Inject::WriteRequestsHang).unwrap();
+        }
+        fn mend(&mut self) {
+            self.sim().inject(portcullis_sim::Inject::Unhang).unwrap();
+        }
+        fn hardware_reset(&mut self) {
+            self.sim().hardware_reset().unwrap();
+        }
+        fn pass(&mut self, clocks: u64) {
+            self.sim().run(clocks).unwrap();
+        }
+    };
+}
+
 #[cfg(feature = "sim")]
 impl TestCard for SimCard {
     fn fresh() -> Self {
         Self::new(portcullis_sim::SimConfig { read_latency: 20, write_latency: 20, ..Default::default() }).unwrap()
     }
-    fn break_reads(&mut self) {
-        self.sim().inject(portcullis_sim::Inject::ReadError { nth: 0 }).unwrap();
-    }
-    fn break_writes(&mut self) {
-        self.sim().inject(portcullis_sim::Inject::WriteError { nth: 0 }).unwrap();
-    }
-    fn hang_reads(&mut self) {
-        self.sim().inject(portcullis_sim::Inject::ReadRequestsHang).unwrap();
-    }
-    fn hang_writes(&mut self) {
-        self.sim().inject(portcullis_sim::Inject::WriteRequestsHang).unwrap();
-    }
-    fn mend(&mut self) {
-        self.sim().inject(portcullis_sim::Inject::Unhang).unwrap();
-    }
-    fn hardware_reset(&mut self) {
-        self.sim().hardware_reset().unwrap();
-    }
-    fn pass(&mut self, clocks: u64) {
-        self.sim().run(clocks).unwrap();
-    }
+    hooks_of_the_simulation!();
     fn assert_clean(&mut self) {
         assert_eq!(self.sim().violations(), None);
         assert_eq!(self.sim().stats().violations, 0);
@@ -174,27 +182,7 @@ impl TestCard for UserCard {
         let served = Served::new(config);
         Self { card: served.connect(), served }
     }
-    fn break_reads(&mut self) {
-        self.sim().inject(portcullis_sim::Inject::ReadError { nth: 0 }).unwrap();
-    }
-    fn break_writes(&mut self) {
-        self.sim().inject(portcullis_sim::Inject::WriteError { nth: 0 }).unwrap();
-    }
-    fn hang_reads(&mut self) {
-        self.sim().inject(portcullis_sim::Inject::ReadRequestsHang).unwrap();
-    }
-    fn hang_writes(&mut self) {
-        self.sim().inject(portcullis_sim::Inject::WriteRequestsHang).unwrap();
-    }
-    fn mend(&mut self) {
-        self.sim().inject(portcullis_sim::Inject::Unhang).unwrap();
-    }
-    fn hardware_reset(&mut self) {
-        self.sim().hardware_reset().unwrap();
-    }
-    fn pass(&mut self, clocks: u64) {
-        self.sim().run(clocks).unwrap();
-    }
+    hooks_of_the_simulation!();
     fn assert_clean(&mut self) {
         let sim = self.sim();
         assert_eq!(sim.violations(), None);

@@ -562,6 +562,17 @@ pub fn codes(report: &Report) -> BTreeSet<String> {
     Property::ALL.iter().flat_map(of).collect()
 }
 
+/// These codes, as [`codes`] gives them.
+pub fn set(codes: &[&str]) -> BTreeSet<String> {
+    codes.iter().map(|code| (*code).to_owned()).collect()
+}
+
+/// Whether the report affirms everything without a reason to doubt.
+#[track_caller]
+pub fn assert_affirmed(report: &Report) {
+    assert_eq!((codes(report), report.exit_code), (BTreeSet::new(), 0), "{:#?}", report.properties);
+}
+
 /// Whether the report contradicts a property for this reason, and refuses the bundle.
 #[track_caller]
 pub fn assert_contradicted(report: &Report, code: &str) {

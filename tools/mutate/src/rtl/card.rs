@@ -92,6 +92,7 @@ fn judge(program: &Program, alive: usize) -> Result<Outcome> {
     let mut child = Command::new("sh")
         .args(["-c", &format!("ulimit -t {LIMIT_SECONDS}; exec \"$@\""), "sh"])
         .arg(&program.path)
+        .args(&program.filter)
         .current_dir(&program.folder)
         .env(ALIVE, alive.to_string())
         .env("RUST_TEST_THREADS", "1")

@@ -1,0 +1,17 @@
+//! The tests of the crate in one program, so that what they share is compiled and linked once.
+#![cfg(test)]
+
+mod attacks;
+mod crash;
+mod fields;
+mod formats;
+mod lanes;
+mod logs;
+mod merkle;
+mod profiles;
+mod reread;
+mod simulation;
+mod stream_proofs;
+mod texts;
+mod versions;
+mod withhold;

@@ -1,0 +1,17 @@
+//! The tests of the crate in one program, so that what they share is compiled and linked once.
+#![cfg(test)]
+
+mod anchors;
+mod chunks;
+mod endings;
+mod entry;
+mod governed_loop;
+mod host_stages;
+mod hostile_engine;
+mod ledger;
+mod lost_card;
+mod measured;
+mod replay;
+mod session_loop;
+mod support;
+mod tool_calls;

@@ -1,0 +1,17 @@
+//! The tests of the crate in one program, so that what they share is compiled and linked once.
+#![cfg(test)]
+
+mod checking_client;
+mod decide;
+mod doors;
+mod driven;
+mod faults;
+mod listener;
+mod observed;
+mod operation;
+mod receipts;
+mod records;
+mod requests;
+mod sessions;
+mod sources;
+mod support;

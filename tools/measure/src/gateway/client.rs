@@ -1,0 +1,58 @@
+//! The clients, and the threads of this program.
+
+use super::{PACE, SENTENCES, TOKENS};
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// Stack of a thread of this program.
+const STACK: usize = 256 << 10;
+
+pub(super) fn spawn<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<JoinHandle<T>> {
+    Ok(thread::Builder::new().stack_size(STACK).spawn(work)?)
+}
+
+fn request(address: SocketAddr, prompt: &str) -> Result<TcpStream> {
+    let body = json!({"model": "m", "stream": true, "messages": [{"role": "user", "content": prompt}]}).to_string();
+    let mut stream = TcpStream::connect(address)?;
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(Duration::from_secs(120)))?;
+    write!(
+        stream,
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nauthorization: Bearer any\r\n\
+         connection: close\r\n\
+         content-length: {}\r\n\r\n{body}",
+        body.len()
+    )?;
+    Ok(stream)
+}
+
+/// Asks, and hands on each piece of text when it comes.
+pub(super) fn ask(address: SocketAddr, prompt: &str, mut heard: impl FnMut(&str) -> Result<()>) -> Result<()> {
+    let mut reader = BufReader::new(request(address, prompt)?);
+    let mut line = String::new();
+    loop {
+        line.clear();
+        ensure!(reader.read_line(&mut line)? > 0, "the answer broke off");
+        let Some(data) = line.trim_end().strip_prefix("data: ") else { continue };
+        if data == "[DONE]" {
+            return Ok(());
+        }
+        let event: Value = serde_json::from_str(data)?;
+        ensure!(event.get("error").is_none_or(Value::is_null), "{data}");
+        if let Some(text) = event["choices"][0]["delta"]["content"].as_str().filter(|text| !text.is_empty()) {
+            heard(text)?;
+        }
+    }
+}
+
+/// Asks, and does not read until the others are done.
+pub(super) fn stall(address: SocketAddr, stream: usize) -> Result<()> {
+    let mut asked = request(address, &format!("{stream} {SENTENCES} paced"))?;
+    thread::sleep(PACE * u32::try_from(SENTENCES * TOKENS)?);
+    let _ = asked.read(&mut [0; 16])?;
+    Ok(())
+}

@@ -1,0 +1,138 @@
+//! `cargo xtask bench gateway`: what the gateway adds to the time of a text, with a model server that writes at a
+//! known pace.
+//!
+//! Model server and clients are threads of this program, so one clock has both ends of each span. A span may leave once
+//! the first piece after its sentence is there, which shows where the sentence ends. What the gate adds is counted from
+//! then on; what a reader waits is counted from the arrival of each piece.
+
+mod client;
+mod model_server;
+mod programs;
+mod short;
+
+use anyhow::{Context, Result, bail, ensure};
+use client::{ask, spawn, stall};
+use model_server::{Clock, ModelServer};
+use portcullis_tools::setup;
+use portcullis_tools::tool::{self, cargo, say};
+use programs::Gateway;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Between two pieces of a stream: 50 tokens a second.
+const PACE: Duration = Duration::from_millis(20);
+/// Pieces of a sentence.
+const TOKENS: usize = 10;
+/// Sentences of a paced answer.
+const SENTENCES: usize = 40;
+
+/// What one run of paced streams showed.
+struct Paced {
+    added: Vec<Duration>,
+    waited: Vec<Duration>,
+    first: Vec<Duration>,
+    /// From the first request to the end of the last answer.
+    took: Duration,
+    /// Most memory of the gateway while all streams were open, in KiB.
+    memory: u64,
+}
+
+/// Measures with this program, or with one that is built for it.
+pub(crate) fn run(program: Option<PathBuf>) -> Result<()> {
+    let program = match program {
+        Some(program) => program,
+        None => {
+            setup::tools()?;
+            tool::run(cargo().args(["build", "--quiet", "--locked", "--release", "--package", "portcullis"]))?;
+            tool::target_dir().join("release/portcullis")
+        }
+    };
+    let ideal = PACE * u32::try_from(SENTENCES * TOKENS)?;
+    say(&format!("streams of 50 tokens a second, {SENTENCES} sentences of {TOKENS} tokens, policy pii"));
+    println!(
+        "| card | streams | added to a span, p50 / p99 | piece to release, p50 / p99 | first text, p50 / p99 | behind |"
+    );
+    println!("| --- | --- | --- | --- | --- | --- |");
+    let mut memory = Vec::new();
+    for (card, streams, slow) in
+        [("model", 64, false), ("model", 64, true), ("sim", 64, false), ("model", 500, false), ("model", 1000, false)]
+    {
+        let Paced { mut added, mut waited, mut first, took, memory: most } = paced(&program, card, streams, slow)?;
+        let behind = took.saturating_sub(ideal);
+        let name = if slow { format!("{streams}, one not read") } else { streams.to_string() };
+        let (added, waited, first) = (shown(&mut added), shown(&mut waited), shown(&mut first));
+        println!("| {card} | {name} | {added} | {waited} | {first} | {} ms |", behind.as_millis());
+        memory.push((card, name, most));
+    }
+    say("memory of the process");
+    for (card, streams, most) in memory {
+        println!("{card}, {streams} streams: {} MiB", most >> 10);
+    }
+    short::run(&program)
+}
+
+/// The median and the 99th percentile, in milliseconds.
+fn shown(times: &mut [Duration]) -> String {
+    times.sort_unstable();
+    let at = |share: usize| times.get((times.len() * share / 100).min(times.len().saturating_sub(1)));
+    let shown = |time: Option<&Duration>| {
+        let us = time.map(Duration::as_micros)?;
+        Some(format!("{}.{:02}", us / 1000, us % 1000 / 10))
+    };
+    let shown = |time| shown(time).unwrap_or_else(|| "none".to_owned());
+    format!("{} / {} ms", shown(at(50)), shown(at(99)))
+}
+
+fn paced(program: &Path, card: &str, streams: usize, slow: bool) -> Result<Paced> {
+    let clock: Clock = Arc::new((0..streams).map(|_| Mutex::default()).collect());
+    let server = ModelServer::start(Arc::clone(&clock))?;
+    let gateway = Gateway::start(program, card, server.address)?;
+    let address = gateway.address()?;
+    // The first answers warm up what is made once.
+    for _ in 0..4 {
+        ask(address, "0 1 quick", |_| Ok(()))?;
+    }
+    let begun = Instant::now();
+    let clients = (0..streams).map(|stream| {
+        let (clock, reads) = (Arc::clone(&clock), !(slow && stream == 0));
+        spawn(move || -> Result<(Vec<Duration>, Vec<Duration>, Duration)> {
+            // Streams do not begin in step.
+            thread::sleep(PACE * u32::try_from(stream % 10)?);
+            let asked = Instant::now();
+            if !reads {
+                return stall(address, stream).map(|()| (Vec::new(), Vec::new(), Duration::ZERO));
+            }
+            let (mut added, mut waited, mut first, mut heard) = (Vec::new(), Vec::new(), None, 0);
+            ask(address, &format!("{stream} {SENTENCES} paced"), |text| {
+                let now = Instant::now();
+                first.get_or_insert(now - asked);
+                for _ in text.matches('.') {
+                    let written = clock.get(stream).context("a stream")?.lock().unwrap_or_else(PoisonError::into_inner);
+                    let sentence = written.get(heard).context("a sentence that was not written")?;
+                    added.extend(sentence.closed.map(|closed| now - closed));
+                    waited.extend(sentence.pieces.iter().map(|piece| now - *piece));
+                    heard += 1;
+                }
+                Ok(())
+            })?;
+            ensure!(heard == SENTENCES, "stream {stream}: {heard} of {SENTENCES} sentences");
+            Ok((added, waited, first.context("no text")?))
+        })
+    });
+    let clients = clients.collect::<Result<Vec<_>>>()?;
+    thread::sleep(PACE * u32::try_from(SENTENCES * TOKENS / 2)?);
+    let memory = gateway.memory()?;
+    let (mut added, mut waited, mut firsts) = (Vec::new(), Vec::new(), Vec::new());
+    for (stream, client) in clients.into_iter().enumerate() {
+        let Ok(times) = client.join() else { bail!("a client panicked") };
+        let (of_spans, of_pieces, first) = times?;
+        if !(slow && stream == 0) {
+            added.extend(of_spans);
+            waited.extend(of_pieces);
+            firsts.push(first);
+        }
+    }
+    Ok(Paced { added, waited, first: firsts, took: begun.elapsed(), memory })
+}

@@ -1,0 +1,105 @@
+//! A model server that writes at a known pace, or as fast as it can, and notes when it wrote what.
+
+use super::client::spawn;
+use super::programs::body_length;
+use super::{PACE, TOKENS};
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+use std::io::{BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Instant;
+
+/// What the sentences speak of: no two of an answer are alike, because repetition is refused.
+const PLACES: [&str; 13] = [
+    "harbour ", "mill ", "bridge ", "market ", "orchard ", "library ", "station ", "quarry ", "garden ", "theatre ",
+    "bakery ", "school ", "tower ",
+];
+const KINDS: [&str; 11] =
+    ["old ", "quiet ", "narrow ", "famous ", "empty ", "busy ", "stone ", "wooden ", "painted ", "hidden ", "small "];
+const SIDES: [&str; 7] = ["north ", "east ", "south ", "west ", "left ", "right ", "outside "];
+const ENDS: [&str; 5] = ["sleeps. ", "closes. ", "waits. ", "opens. ", "shines. "];
+
+/// When the pieces of one sentence were written, and the one after it.
+#[derive(Clone, Default)]
+pub(super) struct Written {
+    pub(super) pieces: Vec<Instant>,
+    pub(super) closed: Option<Instant>,
+}
+
+/// What the model server wrote of each stream.
+pub(super) type Clock = Arc<Vec<Mutex<Vec<Written>>>>;
+
+/// A model server of threads. The prompt names the stream and how many sentences it has; `paced` or at once.
+pub(super) struct ModelServer {
+    pub(super) address: SocketAddr,
+}
+
+impl ModelServer {
+    pub(super) fn start(clock: Clock) -> Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let address = listener.local_addr()?;
+        spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let clock = Arc::clone(&clock);
+                // A client that goes away ends its own answer only.
+                let _ = spawn(move || serve(stream, &clock));
+            }
+        })?;
+        Ok(Self { address })
+    }
+}
+
+/// A sentence of an answer.
+fn pieces(sentence: usize) -> [&'static str; TOKENS] {
+    let of = |words: &'static [&'static str]| words[sentence % words.len()];
+    ["The ", of(&KINDS), of(&PLACES), "lies ", of(&SIDES), "of ", "the ", "town ", "and ", of(&ENDS)]
+}
+
+fn serve(stream: TcpStream, clock: &Clock) -> Result<()> {
+    stream.set_nodelay(true)?;
+    let mut reader = BufReader::new(stream.try_clone()?);
+    let length = body_length(&mut reader)?.context("no request")?;
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body)?;
+    let body: Value = serde_json::from_slice(&body)?;
+    let prompt = body["messages"][0]["content"].as_str().context("no prompt")?;
+    let mut words = prompt.split(' ');
+    let (number, sentences) = (words.next().context("a stream")?, words.next().context("sentences")?);
+    let (number, sentences): (usize, usize) = (number.parse()?, sentences.parse()?);
+    let paced = words.next() == Some("paced");
+    let mut stream = stream;
+    stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")?;
+    let event = |delta: Value, finish: Value| {
+        format!(
+            "data: {}\n\n",
+            json!({"id": "a", "object": "chat.completion.chunk", "created": 1, "model": "m",
+                   "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})
+        )
+    };
+    let mut due = Instant::now();
+    for sentence in (0..sentences).map(pieces) {
+        for (at, piece) in sentence.into_iter().enumerate() {
+            if paced {
+                due += PACE;
+                thread::sleep(due.saturating_duration_since(Instant::now()));
+                let now = Instant::now();
+                let mut written = clock.get(number).context("a stream")?.lock().unwrap_or_else(PoisonError::into_inner);
+                if at == 0 {
+                    written.last_mut().into_iter().for_each(|last| last.closed = Some(now));
+                    written.push(Written::default());
+                }
+                written.last_mut().into_iter().for_each(|last| last.pieces.push(now));
+            }
+            stream.write_all(event(json!({"content": piece}), Value::Null).as_bytes())?;
+        }
+    }
+    if paced {
+        let mut written = clock.get(number).context("a stream")?.lock().unwrap_or_else(PoisonError::into_inner);
+        written.last_mut().into_iter().for_each(|last| last.closed = Some(Instant::now()));
+    }
+    stream.write_all(event(json!({}), json!("stop")).as_bytes())?;
+    stream.write_all(b"data: [DONE]\n\n")?;
+    Ok(())
+}
