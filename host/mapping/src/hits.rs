@@ -16,7 +16,7 @@ use crate::polarity::{self, Around, Cues};
 use crate::unfinished::{self, Unfinished};
 use crate::validate;
 use crate::view::View;
-use crate::words::is_boundary;
+use crate::words::{find, is_boundary};
 use aho_corasick::{AhoCorasick, MatchKind};
 use portcullis_core::class::{ClassId, ClassSet};
 use portcullis_core::manifest::{Class, Letters, Manifest, Polarity, Validator};
@@ -332,11 +332,12 @@ impl Scanner {
     fn patterns(&self, searches: &mut [&mut Search<'_>]) {
         let Some(text) = searches.first().map(|search| search.page.text) else { return };
         let mut at_marks = |walker: &mut Option<&mut Walker<'_>>| {
-            for (at, byte) in text.bytes().enumerate() {
-                let mark = self.marks.at.get(usize::from(byte)).copied().unwrap_or(STARTS | PIVOTS);
-                if mark == 0 {
-                    continue;
-                }
+            let mark = |byte: u8| self.marks.at.get(usize::from(byte)).copied().unwrap_or(STARTS | PIVOTS);
+            let mut from = 0;
+            while let Some(at) = find(text.as_bytes(), from, |byte| mark(byte) != 0) {
+                from = at + 1;
+                let byte = text.as_bytes().get(at).copied().unwrap_or(0);
+                let mark = mark(byte);
                 for search in searches.iter_mut() {
                     if mark & STARTS != 0
                         && let (Some(starting), Some(walker)) = (&self.starting, &mut *walker)

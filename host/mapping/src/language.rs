@@ -171,8 +171,13 @@ pub(crate) fn key(word: &str) -> u128 {
     if length == 0 || length > 16 {
         return 0;
     }
-    let bytes = word.bytes().fold(0u128, |key, byte| key << 8 | u128::from(byte));
-    bytes << (8 * (16 - length))
+    let half = |bytes: &[u8]| {
+        let number = bytes.iter().fold(0u64, |key, byte| key << 8 | u64::from(*byte));
+        u128::from(number) << (8 * (8 - bytes.len()))
+    };
+    let (head, tail) = word.as_bytes().split_at(length.min(8));
+    // What follows a head of fewer bytes than eight is empty.
+    half(head) << 64 | half(tail)
 }
 
 impl WordTable {

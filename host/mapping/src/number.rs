@@ -3,7 +3,7 @@
 
 use crate::language::{Language, kind};
 use crate::token::Token;
-use crate::words::{lower, words};
+use crate::words::{find, lower, words};
 use std::ops::Range;
 
 /// A decimal number: digits over a power of ten.
@@ -84,12 +84,8 @@ fn in_digits(text: &str, language: &Language) -> Vec<Number> {
     let mut found = Vec::new();
     let bytes = text.as_bytes();
     let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        if byte.is_ascii() && !byte.is_ascii_digit() {
-            at += 1;
-            continue;
-        }
-        let start = at;
+    while let Some(start) = find(bytes, at, |byte| byte.is_ascii_digit() || !byte.is_ascii()) {
+        at = start;
         let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) else { break };
         at += c.len_utf8();
         if !c.is_numeric() {

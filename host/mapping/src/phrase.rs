@@ -7,7 +7,7 @@
 //! `[words]` in a phrase is up to three words, `[code]` a code: characters without space, of which one is a digit,
 //! behind a mark such as a colon or none.
 
-use crate::words::is_boundary;
+use crate::words::{find, is_boundary};
 use portcullis_core::class::ClassId;
 use rust_stemmers::{Algorithm, Stemmer};
 use std::borrow::Cow;
@@ -107,15 +107,17 @@ impl Phrases {
             return;
         }
         let bytes = text.as_bytes();
-        let mut before = b' ';
-        for (at, byte) in bytes.iter().enumerate() {
-            let last = std::mem::replace(&mut before, *byte);
-            if last.is_ascii_alphanumeric() || !self.first.get(usize::from(*byte)).copied().unwrap_or(true) {
+        let begins = |byte: u8| self.first.get(usize::from(byte)).copied().unwrap_or(true);
+        let mut from = 0;
+        while let Some(at) = find(bytes, from, begins) {
+            from = at + 1;
+            let byte = bytes.get(at).copied().unwrap_or(0);
+            if at.checked_sub(1).and_then(|before| bytes.get(before)).is_some_and(u8::is_ascii_alphanumeric) {
                 continue;
             }
             // A word of one letter has no second byte.
             let next = bytes.get(at + 1).copied().filter(|b| b.is_ascii_alphanumeric() || !b.is_ascii()).unwrap_or(0);
-            if !self.begins.get(pair(*byte, next)).copied().unwrap_or(false) || !is_boundary(text, at) {
+            if !self.begins.get(pair(byte, next)).copied().unwrap_or(false) || !is_boundary(text, at) {
                 continue;
             }
             let Some(first) = words(text, at).next().filter(|word| word.start == at) else { continue };

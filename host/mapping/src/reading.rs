@@ -149,19 +149,21 @@ impl Reading {
 
     fn propose(&mut self, span: &str, tokens: &[Token<'_>], numbers: &[Number], language: &Language) {
         let proposed = &mut self.proposed;
+        // By bytes: a key sorts as its word does, and what has none is compared with the words themselves.
         let mut words: Vec<(u128, &str)> = Vec::with_capacity(tokens.len());
         words.extend(tokens.iter().filter(|t| t.is_content()).map(|t| (t.key, &*t.word)));
-        // By bytes: a key sorts as its word does, and what has none is compared with the words themselves.
-        words.sort_unstable_by(
-            |(one, a), (other, b)| {
-                if *one == 0 || *other == 0 || one == other { a.cmp(b) } else { one.cmp(other) }
-            },
-        );
-        words.dedup();
-        proposed.words = words.iter().map(|(_, word)| (*word).to_owned()).collect();
-        if !words.is_empty() {
-            let mut lines = String::with_capacity(tokens.last().map_or(0, |t| t.range.end) + words.len());
-            for (_, word) in words {
+        words.sort_unstable_by_key(|(key, _)| *key);
+        words.dedup_by_key(|(key, word)| if *key == 0 { Err(*word) } else { Ok(*key) });
+        let keyless = words.first().is_some_and(|(key, _)| *key == 0);
+        proposed.words = words.into_iter().map(|(_, word)| word.to_owned()).collect();
+        if keyless {
+            proposed.words.sort_unstable();
+            proposed.words.dedup();
+        }
+        if !proposed.words.is_empty() {
+            let length = proposed.words.iter().map(|word| word.len() + 1).sum::<usize>();
+            let mut lines = String::with_capacity(length + 3);
+            for word in &proposed.words {
                 lines.push_str(word);
                 lines.push('\n');
             }

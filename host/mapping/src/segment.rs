@@ -7,7 +7,7 @@
 //! very end of a text lead into nothing: they are a span, and judged.
 
 use crate::language::{Language, kind};
-use crate::words::{lower, words};
+use crate::words::{find, lower, words};
 use portcullis_core::inert::is_formatting;
 use std::ops::Range;
 
@@ -60,7 +60,10 @@ pub(crate) fn clause_cuts(text: &str, range: &Range<usize>, language: &Language)
         seen = at;
         found
     };
-    for (at, mark) in part.bytes().enumerate().filter(|(_, b)| matches!(b, b';' | b':' | b',')) {
+    let mut from = 0;
+    while let Some(at) = find(part.as_bytes(), from, |byte| matches!(byte, b';' | b':' | b',')) {
+        from = at + 1;
+        let mark = part.as_bytes().get(at).copied().unwrap_or(0);
         let Some(rest) = part.get(at + 1..) else { continue };
         if !rest.starts_with([' ', '\t']) {
             continue;

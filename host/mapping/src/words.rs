@@ -5,9 +5,21 @@
 
 use std::ops::Range;
 
+/// Whether each byte is part of an ASCII word.
+#[expect(clippy::indexing_slicing, reason = "worked out by the compiler, which stops at an index that is none")]
+const WORD: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        table[byte] = (byte as u8).is_ascii_alphanumeric();
+        byte += 1;
+    }
+    table
+};
+
 /// Whether a byte is part of an ASCII word.
-pub(crate) const fn is_word_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric()
+pub(crate) fn is_word_byte(byte: u8) -> bool {
+    WORD.get(usize::from(byte)).copied().unwrap_or(false)
 }
 
 /// Byte ranges of the words of `text`, in order.
@@ -16,29 +28,26 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
     let mut at = 0;
     std::iter::from_fn(move || {
         let start = loop {
-            match bytes.get(at)? {
-                byte if is_word_byte(*byte) => break at,
-                byte if byte.is_ascii() => at += 1,
-                _ if starts_word(text, at) => break at,
-                byte => at += width(*byte),
+            at = find(bytes, at, |byte| is_word_byte(byte) || !byte.is_ascii())?;
+            if starts_word(text, at) {
+                break at;
             }
+            at += bytes.get(at).copied().map_or(1, width);
         };
-        while let Some(byte) = bytes.get(at) {
-            if is_word_byte(*byte) {
-                at += 1;
-            } else if byte.is_ascii() {
-                if !matches!(byte, b'\'' | b'-') || !starts_word(text, at + 1) {
-                    break;
-                }
-                at += 1;
-            } else if starts_word(text, at) {
-                at += width(*byte);
-            } else {
-                break;
+        loop {
+            at = find(bytes, at, |byte| !is_word_byte(byte)).unwrap_or(bytes.len());
+            match bytes.get(at) {
+                Some(b'\'' | b'-') if starts_word(text, at + 1) => at += 1,
+                Some(byte) if !byte.is_ascii() && starts_word(text, at) => at += width(*byte),
+                _ => return Some(start..at),
             }
         }
-        Some(start..at)
     })
+}
+
+/// The first place from `at` on whose byte is one of those looked for.
+pub(crate) fn find(bytes: &[u8], at: usize, is_one: impl Fn(u8) -> bool) -> Option<usize> {
+    Some(at + bytes.get(at..)?.iter().position(|byte| is_one(*byte))?)
 }
 
 /// Bytes of the character that begins with `lead` (RFC 3629).

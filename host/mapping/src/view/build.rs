@@ -5,6 +5,7 @@ use super::fold::{Fold, fold};
 use super::latex::{Control, control};
 use super::markup::{self, Bracket, Leaves};
 use super::{Segment, View};
+use crate::words::find;
 use std::ops::Range;
 
 /// Whether a byte can be more than itself: controls, white space, marks that markup uses, and everything outside ASCII.
@@ -51,30 +52,29 @@ pub(super) fn difference(text: &str) -> Difference {
     if spaced || bytes.first() == Some(&b' ') {
         return Difference::More;
     }
-    for (at, byte) in bytes.iter().enumerate() {
-        let byte = *byte;
-        if is_special(byte) && byte != b' ' {
-            let before = at.checked_sub(1).and_then(|at| bytes.get(at)).copied().unwrap_or(b'\n');
-            let after = || bytes.get(at + 1).copied().unwrap_or(b'\n');
-            let same = match byte {
-                // One line break behind a word or mark, or the second of two.
-                b'\n' if before == b'\n' => lines.last().is_some_and(|line| line + 1 == at) && after() != b'\n',
-                b'\n' => {
-                    lines.push(at);
-                    !matches!(before, b' ' | b'-')
-                }
-                // One dash, marks that mean something only in pairs or where a line begins.
-                b'-' => before != b'-' && before != b'\n' && !matches!(after(), b'\n' | b'\r'),
-                b'>' | b'#' | b'/' | b'+' => before != b'\n',
-                b'=' => after() != b'=' && before != b'=',
-                b'(' => !matches!(after(), b'.' | b':' | b'@'),
-                b']' => !matches!(after(), b'(' | b'['),
-                b'%' => !matches!(after(), b'\n' | b'\r'),
-                _ => false,
-            };
-            if !same {
-                return Difference::More;
+    let mut from = 0;
+    while let Some(at) = find(bytes, from, |byte| is_special(byte) && byte != b' ') {
+        from = at + 1;
+        let before = at.checked_sub(1).and_then(|at| bytes.get(at)).copied().unwrap_or(b'\n');
+        let after = || bytes.get(at + 1).copied().unwrap_or(b'\n');
+        let same = match bytes.get(at).copied().unwrap_or(0) {
+            // One line break behind a word or mark, or the second of two.
+            b'\n' if before == b'\n' => lines.last().is_some_and(|line| line + 1 == at) && after() != b'\n',
+            b'\n' => {
+                lines.push(at);
+                !matches!(before, b' ' | b'-')
             }
+            // One dash, marks that mean something only in pairs or where a line begins.
+            b'-' => before != b'-' && before != b'\n' && !matches!(after(), b'\n' | b'\r'),
+            b'>' | b'#' | b'/' | b'+' => before != b'\n',
+            b'=' => after() != b'=' && before != b'=',
+            b'(' => !matches!(after(), b'.' | b':' | b'@'),
+            b']' => !matches!(after(), b'(' | b'['),
+            b'%' => !matches!(after(), b'\n' | b'\r'),
+            _ => false,
+        };
+        if !same {
+            return Difference::More;
         }
     }
     if lines.is_empty() { Difference::None } else { Difference::Lines(lines) }

@@ -2,19 +2,22 @@
 //!
 //! The automaton is walked from each place where a literal may begin and dies at the first byte that continues none, so
 //! that the work is at most the longest literal for each place. Input bytes are compared as they are. Before it is
-//! walked, two bitmaps say whether any literal begins like this, in any of its spellings: most words do not.
+//! walked, two bitmaps say whether any literal begins like this, in any of its spellings: most words do not. So the
+//! automaton is one that takes little memory; with a row of transitions for each state it would take 150 MB.
 
 use super::file::{Cue, Families};
 use super::words::{begins, ends_word};
 use aho_corasick::automaton::{Automaton, StateID};
-use aho_corasick::dfa::DFA;
-use aho_corasick::{Anchored, MatchKind, StartKind};
+use aho_corasick::nfa::contiguous::NFA;
+use aho_corasick::{Anchored, MatchKind};
 use std::collections::BTreeMap;
 
 /// Longest literal in bytes: bounds the work for each place.
 const LITERAL_MAX: usize = 64;
 /// Blanks of a literal for which both alternatives are made.
 const BLANKS_MAX: usize = 4;
+/// Bytes of a literal up to which a state has a row of transitions.
+const DENSE: usize = 4;
 
 /// A family's literal in the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +39,7 @@ struct Literal {
 
 #[derive(Debug)]
 pub(super) struct Lexicon {
-    automaton: Option<DFA>,
+    automaton: Option<NFA>,
     /// By number of the automaton's pattern.
     literals: Vec<Literal>,
     beginnings: Beginnings,
@@ -67,8 +70,8 @@ impl Lexicon {
         let mut beginnings = Beginnings::default();
         by_bytes.keys().for_each(|(bytes, ..)| beginnings.add(bytes));
         let automaton = (!by_bytes.is_empty()).then(|| {
-            let mut builder = DFA::builder();
-            builder.match_kind(MatchKind::Standard).start_kind(StartKind::Anchored).prefilter(false);
+            let mut builder = NFA::builder();
+            builder.match_kind(MatchKind::Standard).prefilter(false).dense_depth(DENSE);
             builder.ascii_case_insensitive(true).build(by_bytes.keys().map(|(bytes, ..)| bytes))
         });
         let automaton = automaton.transpose().map_err(|e| e.to_string())?;
@@ -99,7 +102,7 @@ impl Lexicon {
 
     fn walk(
         &self,
-        automaton: &DFA,
+        automaton: &NFA,
         root: StateID,
         bytes: &[u8],
         start: usize,

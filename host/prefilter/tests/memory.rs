@@ -1,0 +1,26 @@
+//! What the filters of the shipped profiles take together, as a gateway holds them. A test of its own, for it looks at
+//! the memory of its whole process.
+#![cfg(all(test, target_os = "linux"))]
+
+use portcullis_prefilter::{FilterPolicy, Prefilter};
+
+/// Most that they may take, in KiB, while they are made.
+const MOST: u64 = 64 << 10;
+
+/// The most memory that the process had so far, in KiB.
+fn most_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().trim_end_matches(" kB").parse().ok()
+}
+
+#[test]
+fn the_filters_of_all_profiles_take_little_memory() {
+    let before = most_memory().unwrap();
+    let profiles = FilterPolicy::profiles().unwrap();
+    let filter = |name: &String| Prefilter::new(FilterPolicy::profile(name).unwrap()).unwrap();
+    let filters: Vec<Prefilter> = profiles.iter().map(filter).collect();
+    let taken = most_memory().unwrap() - before;
+    println!("{} filters: {taken} KiB", filters.len());
+    assert!(filters.len() >= 3 && taken < MOST, "{} filters: {taken} KiB", filters.len());
+}
