@@ -242,7 +242,7 @@ fn commands(command: &[String]) -> Vec<Vec<String>> {
     found
 }
 
-/// `docs/cli.md` is what `--help` says; `cargo xtask gen` writes it anew.
+/// `docs/reference/cli.md` is what `--help` says; `cargo xtask gen` writes it anew.
 #[test]
 fn the_manual_is_what_help_says() {
     let mut page = String::from("# Command line\n\nMade from `--help` by `cargo xtask gen`.\n\n");
@@ -255,14 +255,14 @@ fn the_manual_is_what_help_says() {
         let help: Vec<String> = stdout(&out).lines().map(|l| l.trim_end().to_owned()).collect();
         page += &format!("\n## `{name}`\n\n```text\n{}\n```\n", help.join("\n").trim_end());
     }
-    let path = root().join("docs/cli.md");
+    let path = root().join("docs/reference/cli.md");
     if std::env::var_os("UPDATE_SNAPSHOTS").is_some_and(|value| value == "1") {
         std::fs::write(&path, &page).unwrap();
     }
     assert_eq!(
         std::fs::read_to_string(&path).unwrap_or_default(),
         page,
-        "docs/cli.md is not what `--help` says; run `cargo xtask gen`"
+        "docs/reference/cli.md is not what `--help` says; run `cargo xtask gen`"
     );
 }
 

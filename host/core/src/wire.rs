@@ -1,6 +1,6 @@
 //! Wire layouts: plain integers on the wire, types after a checked conversion.
 //!
-//! The structs, enumerations and constants are generated from `rtl/layout/layout.toml`; `docs/wire-formats.md` shows
+//! The structs, enumerations and constants are generated from `rtl/layout/layout.toml`; `docs/reference/wire-formats.md` shows
 //! them as tables. Every struct is little-endian, unaligned and without padding, so it can be read from and written to
 //! ring memory.
 

@@ -86,7 +86,7 @@ fn make(scratch: &Path) -> Result<()> {
     };
     write("rtl/layout/gen/layout_pkg.sv", layout::systemverilog(&source))?;
     write("host/core/src/wire/layout.rs", layout::rust(&source))?;
-    write("docs/wire-formats.md", layout::markdown(&source))?;
+    write("docs/reference/wire-formats.md", layout::markdown(&source))?;
     write(RELEASES, releases(&source.map_digest)?)?;
 
     let peakrdl = |exporter: &str, out: &str, flags: &[&str]| -> Result<()> {
@@ -104,8 +104,8 @@ fn make(scratch: &Path) -> Result<()> {
     address_from_the_port(&scratch.join("rtl/csr/gen/card.sv"))?;
     peakrdl("rust", "host/regs/src", &["--force"])?;
     crate_root(&scratch.join("host/regs/src"))?;
-    peakrdl("markdown", "docs/registers.md", &[])?;
-    let page = scratch.join("docs/registers.md");
+    peakrdl("markdown", "docs/reference/registers.md", &[])?;
+    let page = scratch.join("docs/reference/registers.md");
     fs::write(&page, registers::page(&fs::read_to_string(&page)?))?;
 
     // Generated sources count as they are made now.

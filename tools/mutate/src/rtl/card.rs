@@ -3,7 +3,7 @@
 //!
 //! The netlist is the elaborated card of `rtl/portcullis.f` with the parameters of the simulation, damaged by `mutate
 //! -ctrl`. It is the card of one lane in the tests of a copy of the tree. A mutant is tried on the tests that
-//! docs/verification.md names for its module.
+//! docs/explanation/verification.md names for its module.
 
 use super::design::{Cells, option};
 use super::{FOLDER, Kept, Mutant, Outcome, copy_flat, prove};
