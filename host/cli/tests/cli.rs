@@ -266,27 +266,6 @@ fn the_manual_is_what_help_says() {
     );
 }
 
-/// What the README tells a reader to type runs as it stands: the blocks that need no set-up of their own.
-#[test]
-fn the_commands_of_the_readme_run() {
-    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
-    let (_, own_text) = readme.split_once("On your own text").unwrap();
-    let block = own_text.split("```").nth(1).unwrap().strip_prefix("sh\n").unwrap();
-    let dir = tempfile::tempdir().unwrap();
-    std::os::unix::fs::symlink(root().join("policies"), dir.path().join("policies")).unwrap();
-    let bin = Path::new(env!("CARGO_BIN_EXE_portcullis")).parent().unwrap();
-    let script = block.replace("target/debug/", "").replace(" run ", " run --card model ");
-    let out = Command::new("sh")
-        .args(["-c", &script])
-        .current_dir(dir.path())
-        .env("PATH", format!("{}:{}", bin.display(), std::env::var("PATH").unwrap()))
-        .output()
-        .unwrap();
-    assert!(out.status.success(), "{}{}", stdout(&out), stderr(&out));
-    let admitted = std::fs::read_to_string(dir.path().join("admitted.jsonl")).unwrap();
-    assert!(admitted.contains("The northern line is closed.") && !admitted.contains("ana@example.org"), "{admitted}");
-}
-
 /// The identity of a text is the caller's: it must not control the terminal of whoever reads about it.
 #[test]
 fn control_characters_in_an_identity_reach_no_terminal() {

@@ -1,8 +1,8 @@
 //! Wire layouts: plain integers on the wire, types after a checked conversion.
 //!
-//! The structs, enumerations and constants are generated from `rtl/layout/layout.toml`; `docs/reference/wire-formats.md` shows
-//! them as tables. Every struct is little-endian, unaligned and without padding, so it can be read from and written to
-//! ring memory.
+//! The structs, enumerations and constants are generated from `rtl/layout/layout.toml`;
+//! `docs/reference/wire-formats.md` shows them as tables. Every struct is little-endian, unaligned and without padding,
+//! so it can be read from and written to ring memory.
 
 mod fault;
 mod lane;

@@ -1,7 +1,7 @@
 //! Style of both halves of the tree: the software (format, clippy, the build without the simulated card, licences) and
 //! the hardware (Verilator lint, the card's parameter guards, the shells' benches).
 
-use crate::{dialect, generate, guards, prose, shells};
+use crate::{dialect, generate, guards, links, prose, shells};
 use anyhow::{Context, Result, ensure};
 use portcullis_tools::tally::Tally;
 use portcullis_tools::tool::{self, capture, cargo, say};
@@ -46,6 +46,8 @@ pub(crate) fn software(tally: &mut Tally) {
     tally.check("generated files", generate::run(true));
     say("form of pages and comments");
     tally.check("form of pages and comments", prose::run());
+    say("links of pages");
+    tally.check("links of pages", links::run());
     say("rustfmt");
     tally.check("rustfmt", tool::run(cargo().args(["fmt", "--all", "--check"])));
     say("circles of modules");

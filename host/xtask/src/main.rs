@@ -14,12 +14,15 @@ mod guards;
 mod independent;
 mod layout;
 mod lexicon;
+mod links;
 mod lint;
 mod look;
 mod manifest;
 mod prose;
 mod registers;
+mod requirements;
 mod shells;
+mod top;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -90,8 +93,8 @@ enum Task {
     Bench(Words),
     /// Synthesise one lane with Yosys and write docs/explanation/area.md.
     Area(Words),
-    /// Place and route parts of the card on an ECP5 and write docs/explanation/timing.md; fails where one is too slow. Takes two
-    /// hours on two cores; modules that did not change since are not routed again.
+    /// Place and route parts of the card on an ECP5 and write docs/explanation/timing.md; fails where one is too slow.
+    /// Takes two hours on two cores; modules that did not change since are not routed again.
     Timing(Words),
     /// Check docs/claims.toml against the code and the tests.
     Claims,

@@ -12,11 +12,12 @@ const COLUMNS: usize = 120;
 const PHRASES: [&str; 4] = ["is no", "nobody", "told", "that is none"];
 /// Files that other things fix: what is generated, what digests are over, and what is kept as an earlier release wrote
 /// it.
-const FIXED: [&str; 15] = [
+const FIXED: [&str; 16] = [
     "docs/explanation/area.md",
     "docs/reference/cli.md",
     "docs/explanation/long-runs.md",
     "docs/reference/registers.md",
+    "docs/reference/top.md",
     "docs/explanation/timing.md",
     "docs/reference/wire-formats.md",
     "host/core/src/wire/layout.rs",

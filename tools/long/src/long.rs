@@ -1,4 +1,5 @@
-//! The runs that take too long for CI, each with its row in docs/explanation/long-runs.md: commit, result and time of the last run.
+//! The runs that take too long for CI, each with its row in docs/explanation/long-runs.md: commit, result and time of
+//! the last run.
 
 use anyhow::{Context, Result, ensure};
 use portcullis_tools::tally::Tally;

@@ -16,8 +16,8 @@ use portcullis_tools::tool;
 enum Task {
     /// Synthesise one lane with Yosys and write docs/explanation/area.md.
     Area,
-    /// Place and route parts of the card on an ECP5 and write docs/explanation/timing.md; fails where one is too slow. Takes two
-    /// hours on two cores; modules that did not change since are not routed again.
+    /// Place and route parts of the card on an ECP5 and write docs/explanation/timing.md; fails where one is too slow.
+    /// Takes two hours on two cores; modules that did not change since are not routed again.
     Timing {
         /// Only these; the other rows of the page stay as they are.
         modules: Vec<String>,

@@ -1,5 +1,5 @@
-//! Timing: routed Fmax of single modules on an ECP5 by nextpnr, written to docs/explanation/timing.md. A regression guard, not a
-//! claim about the parts of F2 or Alveo.
+//! Timing: routed Fmax of single modules on an ECP5 by nextpnr, written to docs/explanation/timing.md. A regression
+//! guard, not a claim about the parts of F2 or Alveo.
 
 use crate::yosys;
 use anyhow::{Context, Result, bail, ensure};
