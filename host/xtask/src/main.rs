@@ -52,8 +52,12 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
-    /// Format, clippy, Verilator lint, dialect of the RTL, licences of dependencies, policy packages.
-    Lint,
+    /// Format, clippy, Verilator lint, dialect of the RTL, licences of dependencies, policy packages, pages.
+    Lint {
+        /// Only the form of pages and comments, and links. Compiles nothing.
+        #[arg(long)]
+        pages: bool,
+    },
     /// Fail where files of a crate use each other in a circle. `lint` does so too.
     Modules(Words),
     /// The bench of each shell: a whole card behind the pins of F2 and Alveo. `lint` runs them too: two minutes to
@@ -133,7 +137,8 @@ fn main() -> Result<()> {
             return Ok(());
         }
         Task::Gen { check } => return generate::run(check),
-        Task::Lint => lint::run(&mut tally)?,
+        Task::Lint { pages: true } => lint::pages(&mut tally),
+        Task::Lint { pages: false } => lint::run(&mut tally)?,
         Task::Modules(words) => return start("modules", "modules", words),
         Task::Shells { filter, seeds } => {
             setup::tools()?;

@@ -33,14 +33,14 @@ pub(crate) fn page(source: &str) -> Result<String> {
          The head of the source says:\n\n"
     );
     for line in purpose.lines() {
-        let line = line.trim_start_matches('/').trim();
-        writeln!(page, "> {line}")?;
+        writeln!(page, "{}", format!("> {}", line.trim_start_matches('/').trim()).trim_end())?;
     }
     page.push_str("\n## Parameters\n\n| parameter | type | default | meaning |\n| --- | --- | --- | --- |\n");
     let parameters = items(parameters, parameter)?;
     ensure!(!parameters.is_empty(), "no parameters");
     for (_, item) in parameters {
-        writeln!(page, "| `{}` | `{}` | `{}` | {} |", item.name, item.kind, item.value, item.remark)?;
+        let remark = if item.remark.is_empty() { "–" } else { &item.remark };
+        writeln!(page, "| `{}` | `{}` | `{}` | {remark} |", item.name, item.kind, item.value)?;
     }
     page.push_str("\nElaboration stops with one of these messages where parameters do not fit:\n\n");
     let messages: Vec<&str> = body.split("$fatal(").skip(1).filter_map(|rest| rest.split('"').nth(1)).collect();

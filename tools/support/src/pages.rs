@@ -13,6 +13,7 @@ pub struct Block {
     pub line: usize,
     /// What follows the fence on its line.
     pub info: String,
+    /// Its lines, without the fences.
     pub text: String,
 }
 
