@@ -507,8 +507,8 @@ fn a_diff_that_could_not_compare_has_its_own_exit_code_and_says_why() {
     }
 }
 
-/// A reader that goes away is no error, and changes no exit code: `run … | head` and `prefilter … | head` ended with 0
-/// after a refusal.
+/// A reader that goes away is not an error, and changes no exit code: `run … | head` and `prefilter … | head` ended
+/// with 0 after a refusal.
 #[test]
 fn closed_pipes_are_quiet() {
     let run = ["run", "--policy", "policies/pii", "--card", "model", "--input", "tests/demo/sentences.jsonl", "--json"];

@@ -14,7 +14,7 @@ pub use layout::*;
 
 /// An integer on the wire that its enumeration does not define. Such a word is a refusal, never a guess.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{value} is no value of enumeration `{enumeration}`")]
+#[error("{value} is not a value of enumeration `{enumeration}`")]
 pub struct UnknownValue {
     /// Name of the enumeration in the layout source.
     pub enumeration: &'static str,

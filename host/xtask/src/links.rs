@@ -125,7 +125,7 @@ fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Targets of the links of a page, with their lines. What stands in code is no link; a link may go over two lines.
+/// Targets of the links of a page, with their lines. What stands in code is not a link; a link may go over two lines.
 fn links(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (at, line) in prose(text) {

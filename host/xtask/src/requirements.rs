@@ -50,7 +50,7 @@ pub(crate) fn page(claims: &str) -> Result<String> {
     for id in claims.claim.keys().chain(claims.open.keys()) {
         let digits = id.find(|c: char| c.is_ascii_digit()).with_context(|| format!("`{id}` has no number"))?;
         let (letters, number) = id.split_at(digits);
-        let number = number.parse().with_context(|| format!("`{id}` is no letter and number"))?;
+        let number = number.parse().with_context(|| format!("`{id}` is not letters and a number"))?;
         GROUPS.iter().find(|(known, _)| *known == letters).with_context(|| format!("`{id}` is of no group"))?;
         ids.push((letters, number, id));
     }

@@ -355,7 +355,7 @@ fn short(cell: &str) -> &str {
 
 /// A decimal of nextpnr's, in tenths.
 fn tenths(value: &Value) -> Result<u64> {
-    scaled(value, 1).context("a frequency of nextpnr's is no number")
+    scaled(value, 1).context("a frequency of nextpnr's is not a number")
 }
 
 fn hundredths(value: &Value) -> u64 {

@@ -28,7 +28,7 @@ mod params;
 const ALIVE: &str = "PORTCULLIS_RTL_MUTANT";
 /// Seconds of processor time for one program of tests. The longest takes less than a tenth on the undamaged card.
 const LIMIT_SECONDS: u32 = 600;
-/// SHA-256 rounds a clock, of the netlist and of what the tests expect.
+/// SHA-256 rounds per clock, of the netlist and of what the tests expect.
 const ROUNDS: &str = "16";
 const NETLIST: &str = "card.v";
 
