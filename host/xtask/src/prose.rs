@@ -161,7 +161,8 @@ fn counted(line: &str) -> Option<&str> {
         let ends = bare != unit || next.is_none_or(|next| matches!(*next, "and" | "into" | "at"));
         let counted = words.get(at.saturating_sub(3)..at)?.iter().rev();
         let is_count = |word: &str| {
-            matches!(word, "one" | "two" | "three") || word.chars().next().is_some_and(|first| first.is_ascii_digit())
+            matches!(word, "one" | "two" | "three")
+                || (word.starts_with(|first: char| first.is_ascii_digit()) && !word.ends_with('.'))
         };
         let has_count = counted.take_while(|word| !ENDS_OF_COUNTS.contains(*word)).any(|word| is_count(word));
         (UNITS.contains(&bare) && ends && has_count).then_some(bare)
