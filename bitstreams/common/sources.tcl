@@ -20,7 +20,7 @@ proc portcullis_key_dir {root} {
     }
     set folder [file normalize $::env(PORTCULLIS_KEY_DIR)]
     if {![file exists [file join $folder portcullis_key.vh]]} {
-        error "portcullis: `$folder` has no portcullis_key.vh; see docs/deploy-f2.md and docs/deploy-alveo.md"
+        error "portcullis: `$folder` has no portcullis_key.vh; see docs/how-to/aws-f2.md and docs/how-to/alveo.md"
     }
     if {[string match "[file normalize $root]/*" "$folder/"]} {
         error "portcullis: `$folder` is inside the repository; keep a secret out of it"
@@ -32,7 +32,7 @@ proc portcullis_key_dir {root} {
 proc portcullis_aes_key {root} {
     if {![info exists ::env(PORTCULLIS_KEY_DIR)] || $::env(PORTCULLIS_KEY_DIR) eq ""} { return "" }
     if {![info exists ::env(PORTCULLIS_AES_KEY)] || $::env(PORTCULLIS_AES_KEY) eq ""} {
-        error "portcullis: a bitstream with a secret must be encrypted: PORTCULLIS_AES_KEY names the .nky file; see docs/deploy-alveo.md"
+        error "portcullis: a bitstream with a secret must be encrypted: PORTCULLIS_AES_KEY names the .nky file; see docs/how-to/alveo.md"
     }
     set file [file normalize $::env(PORTCULLIS_AES_KEY)]
     if {![file isfile $file]} { error "portcullis: there is no key file `$file`" }

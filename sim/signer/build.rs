@@ -11,7 +11,7 @@ mod verilator;
 
 use verilator::{Result, Unit, Verilator};
 
-/// The top's sources, one a line, relative to the workspace.
+/// The top's sources, one per line, relative to the workspace.
 const FILE_LIST: &str = "rtl/attest/tb/signer_tb.f";
 /// What the model calls instead of printing or stopping; shared with the card.
 const HOOKS: &str = "sim/verilated/cpp";

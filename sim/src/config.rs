@@ -10,7 +10,7 @@ pub const MAX_LATENCY: u32 = 1_000;
 /// The card's default is 2^22; the simulated card is built with a smaller one so that tests reach it. It stays far
 /// above the longest gap that [`MAX_LATENCY`] and any [`Stall`] can cause.
 pub const WATCHDOG_CLOCKS: u64 = 1 << portcullis_verilated::WATCHDOG_LOG2;
-/// SHA-256 rounds a clock in the simulated card.
+/// SHA-256 rounds per clock in the simulated card.
 pub const ROUNDS: u64 = portcullis_verilated::ROUNDS;
 /// Clocks that the simulated card pauses in RUN before it hashes its tables again; the card's default is 2^24.
 pub const PATROL_CLOCKS: u64 = portcullis_verilated::PATROL_CLOCKS;

@@ -75,7 +75,7 @@ pub(crate) mod bridge {
         fn set_bus(self: Pin<&mut CardSim>, read_latency: u32, write_latency: u32, stall: u8, seed: u64);
 
         fn counters(self: &CardSim) -> Counters;
-        /// The first violations of the bus rules, one a line; empty when there is none.
+        /// The first violations of the bus rules, one per line; empty when there is none.
         fn violations(self: &CardSim) -> String;
         /// Nanoseconds in which one bank alone is swept for so many clocks; 0 when an assertion failed.
         fn sweep_alone(clocks: u64) -> u64;

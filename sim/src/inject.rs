@@ -56,7 +56,7 @@ pub enum Inject {
         /// Bit of the burst's data, 0 to 4095; bursts too short for it stay untouched.
         bit: u32,
     },
-    /// A data beat that nobody asked for arrives now.
+    /// A data beat that no one asked for arrives now.
     ReadSpurious {
         /// Its read id, 0 to 31.
         id: u8,
@@ -76,7 +76,7 @@ pub enum Inject {
         /// Which burst.
         nth: u32,
     },
-    /// A write response that nobody waits for arrives now.
+    /// A write response that no one waits for arrives now.
     WriteSpurious {
         /// Its write id, 0 to 31.
         id: u8,

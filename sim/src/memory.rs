@@ -160,7 +160,7 @@ impl DmaRegion {
     fn words(&self) -> &[AtomicU64] {
         let (start, size) = self.raw();
         // SAFETY: the mapping is page aligned, `size` bytes long (whole pages), zero-initialised, and lives as long as
-        // `self`. Nobody makes plain references to it: this module and the bus model use atomic accesses only.
+        // `self`. No one makes plain references to it: this module and the bus model use atomic accesses only.
         unsafe { std::slice::from_raw_parts(start.cast::<AtomicU64>(), size / WORD) }
     }
 }

@@ -316,7 +316,7 @@ impl Sim {
         }
     }
 
-    /// The first violations of the bus rules by the card, one a line; `None` when [`SimStats::violations`] is 0.
+    /// The first violations of the bus rules by the card, one per line; `None` when [`SimStats::violations`] is 0.
     #[must_use]
     pub fn violations(&self) -> Option<String> {
         let text = self.card.violations();

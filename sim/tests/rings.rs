@@ -52,7 +52,7 @@ fn a_full_completion_ring_holds_the_lane_and_loses_nothing() {
     for count in 0..RING as u16 {
         check(&rig, count);
     }
-    // More entries are judged and recorded, and wait for room to be told.
+    // More entries are judged and recorded, and wait for room for their completions.
     rig.submit(RING as u16, 8);
     rig.sim.run(5_000).unwrap();
     assert_eq!(rig.sim.read32(CQ_TAIL).unwrap(), RING as u32, "a completion over one that was not consumed");

@@ -142,7 +142,7 @@ fn every_fault_of_the_bus_at_random_moments() {
             *ends.entry(under_fire(&mut card, &mut random, kind)).or_default() += 1;
             card.sim().inject(Inject::Unhang).unwrap();
             assert_eq!(card.sim().violations(), None, "kind {kind}, seed {seed}");
-            // A bus that owes an answer, or gave one that nobody asked for, is not trusted until it is reset with the
+            // A bus that owes an answer, or gave one that no one asked for, is not trusted until it is reset with the
             // card.
             let lost = card.sim().read32(STATUS).unwrap() & NEEDS_RESET != 0;
             assert!(!lost || !matches!(kind, 0 | 4 | 6), "kind {kind}, seed {seed}");

@@ -209,11 +209,11 @@ fn planted_completions_lose_the_card<C: TestCard>() {
         (|c| c.phase = 3, "completion of submission 1: a reserved bit is set"),
         (
             |c| c.determination = 4,
-            "the card answered with something that no layout defines: 4 is no value of enumeration `determination`",
+            "the card answered with something that no layout defines: 4 is not a value of enumeration `determination`",
         ),
         (|c| c.policy_row = U16::new(1), "completion of submission 1: it names a row that the image does not have"),
         (|c| c.entropy_row = U16::new(u16::MAX), "completion of submission 1: an admit without a permit in both banks"),
-        (|c| c.log_index = U64::new(3), "record 2 of lane 0: a heartbeat that nobody presented"),
+        (|c| c.log_index = U64::new(3), "record 2 of lane 0: a heartbeat that no one presented"),
         // It fits in everything but the record.
         (|_| (), "record 2 of lane 0: record and completion contradict"),
     ];
@@ -367,7 +367,7 @@ fn every_bit_of_a_completion_counts() {
         session.submit(&[good(&world, 1)]).unwrap();
         session.card_mut().lie.completion_bit = Some(bit);
         let lost = assert_lost(session, &world, &format!("bit {bit}"));
-        // With the phase of the lap before, it is no completion at all.
+        // With the phase of the lap before, it is not a completion at all.
         assert_eq!(
             matches!(&lost, LossCause::Broken(why) if why.contains("for a completion")),
             bit == 16,

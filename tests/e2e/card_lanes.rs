@@ -314,7 +314,7 @@ fn a_lie_of_one_lane_loses_them_all<C: TestCard>() {
     };
     let error = session.wait().unwrap_err();
     // As if a heartbeat stood before it.
-    let lost = LossCause::Record { lane: 1, index: 5, what: "a heartbeat that nobody presented" };
+    let lost = LossCause::Record { lane: 1, index: 5, what: "a heartbeat that no one presented" };
     assert!(matches!(&error, SessionError::Lost(found) if *found == lost), "{error}");
     assert!(matches!(session.poll(), Err(SessionError::Lost(_))));
     // Those of lane 0 that were met are not given out either.

@@ -217,7 +217,7 @@ fn checkpoints_and_hashes_take_turns() {
     assert_eq!(session.close().unwrap().cause, Fault::TableChanged);
 }
 
-/// Clocks of a signature with 16 rounds a clock, rounded up: about 105,000 blocks.
+/// Clocks of a signature with 16 rounds per clock, rounded up: about 105,000 blocks.
 const SIGNATURE_CLOCKS: u64 = 110_000 * BLOCK;
 
 /// CLOSE, RESET and a flush at any moment of a hash: the session ends as ever.

@@ -77,7 +77,7 @@ impl Card for Counting {
 }
 
 /// Hundredths of a clock that a verdict may take: its sweep, or six blocks (four of its leaf, two of a node) with 5 %
-/// to spare. A block takes 66 clocks at one round a clock.
+/// to spare. A block takes 66 clocks at one round per clock.
 fn bound(rows: u16) -> u64 {
     let block = 64 / ROUNDS + 2;
     u64::max((u64::from(rows) + 16) * 100, 6 * block * 105)

@@ -49,7 +49,8 @@ fn free() -> Row {
     row
 }
 
-/// Rows of `condition` are `free` with these changes, one closure a row; and likewise for every other way to write it.
+/// Rows of `condition` are `free` with these changes, one closure per row; and likewise for every other way to write
+/// it.
 fn becomes(same: &[&str], changes: &[&dyn Fn(&mut Row)]) {
     let mut expected: Vec<Row> = changes
         .iter()

@@ -27,7 +27,7 @@ LITTER = ".DS_Store .Spotlight-V100 .Trashes .fseventsd __MACOSX Thumbs.db deskt
 
 
 class Refused(Exception):
-    """The first contradiction: a reason code of docs/verify.md, and where it was found."""
+    """The first contradiction: a reason code of docs/reference/verify.md, and where it was found."""
 
 
 def check(condition, code="", where=""):

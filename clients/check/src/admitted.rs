@@ -57,7 +57,7 @@ pub enum AdmissionError {
     /// The calls are not those that were admitted.
     #[error("the tool calls of choice {} are not those that the card admitted", .0.choice)]
     OtherCalls(Place),
-    /// Something stands there as a constant of the policy that is none.
+    /// Something stands there as a constant of the policy, and is not one.
     #[error("the {} of choice {} holds a text that neither the card admitted nor the policy has as a constant", .0.channel, .0.choice)]
     OtherConstant(Place),
 }

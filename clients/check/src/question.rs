@@ -63,7 +63,7 @@ pub enum QuestionError {
     #[error("the request's body is not a JSON object with a `model`")]
     Body,
     /// The nonce.
-    #[error("a nonce has 16 to 64 letters, digits, `-` or `_`, so that nobody can guess it")]
+    #[error("a nonce has 16 to 64 letters, digits, `-` or `_`, so that no one can guess it")]
     Nonce,
 }
 

@@ -69,7 +69,7 @@ const SIMULATION_TEXT: &[u8] = b"SIM ROOT KEY - NOT FOR PRODUCTION";
 /// Validity of the root of simulations: 2020 to 2049, as far as X.509's short form of time goes.
 pub const SIMULATION: Window = Window { not_before: 1_577_836_800, not_after: 2_524_607_999 };
 
-/// The root of simulations: whoever simulates a card can certify it, and nobody believes it without being asked to.
+/// The root of simulations: whoever simulates a card can certify it, and no one believes it without being asked to.
 ///
 /// # Errors
 /// None; a defect of the program would be one.

@@ -53,7 +53,7 @@ pub fn generate(path: &Path) -> Result<SigningKey, KeyError> {
 /// Reads a key.
 ///
 /// # Errors
-/// A file that anybody but its owner may use, or that is no Ed25519 key.
+/// A file that anybody but its owner may use, or that is not an Ed25519 key.
 pub fn load(path: &Path) -> Result<SigningKey, KeyError> {
     let io = |error| KeyError::Io(path.to_owned(), error);
     let file = File::open(path).map_err(io)?;

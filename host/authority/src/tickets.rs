@@ -68,7 +68,7 @@ pub enum IssueError {
     /// The checkpoint stands at another point of a session.
     #[error("the checkpoint is not the {0} one of a session")]
     Stage(&'static str),
-    /// The name is kept for tickets that nobody issued.
+    /// The name is kept for tickets that no one issued.
     #[error("an issuer cannot be called `{SELF_ISSUER}`")]
     Name,
     /// The operating system's randomness.
@@ -135,10 +135,10 @@ pub struct Request {
     pub window: Window,
 }
 
-/// A ticket that nobody issued, under a key that is made for it and thrown away: serial 1, which follows nothing.
+/// A ticket that no one issued, under a key that is made for it and thrown away: serial 1, which follows nothing.
 ///
 /// # Errors
-/// A request for heartbeats, which nobody would send; fields that no ticket may have.
+/// A request for heartbeats, which no one would send; fields that no ticket may have.
 pub fn self_issued(request: &Request) -> Result<Vec<u8>, IssueError> {
     let mut seed = [0; 32];
     getrandom::fill(&mut seed)?;
@@ -198,7 +198,7 @@ impl Issuer {
     /// Opens the store at `path`, or makes it.
     ///
     /// # Errors
-    /// A file that is no store of tickets; the name `self`.
+    /// A file that is not a store of tickets; the name `self`.
     pub fn open(path: &Path, key: SigningKey, name: &str) -> Result<Self, IssueError> {
         if name == SELF_ISSUER {
             return Err(IssueError::Name);

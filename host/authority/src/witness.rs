@@ -82,7 +82,7 @@ pub enum Refusal {
     /// The ticket.
     #[error(transparent)]
     Ticket(#[from] TicketError),
-    /// Nobody issued the ticket.
+    /// No one issued the ticket.
     #[error("the ticket is the operator's own")]
     SelfIssued,
     /// The checkpoint is not the card's.
@@ -212,7 +212,7 @@ impl Witness {
     /// Opens the state at `path`, or makes it. Only tickets of `issuers` open logs.
     ///
     /// # Errors
-    /// A file that is no witness's state; a name that is no key name.
+    /// A file that is not a witness's state; a name that is not a key name.
     pub fn open(path: &Path, key: SigningKey, name: &str, issuers: Vec<VerifyingKey>) -> Result<Self, InternalError> {
         let name = WitnessKey::new(name, key.verifying_key())?;
         Ok(Self { database: Mutex::new(store::open(path, APPLICATION, TABLES)?), key, name, issuers })

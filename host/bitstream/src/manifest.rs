@@ -166,7 +166,7 @@ fn checks(dir: &Path, source: Option<&Path>, manifest: &Manifest) -> Result<Vec<
         return Ok(checks);
     }
     let Ok(own) = known(&manifest.target) else {
-        add("target", format!("`{}` is no target of this program", manifest.target), Outcome::Contradicted);
+        add("target", format!("`{}` is not a target of this program", manifest.target), Outcome::Contradicted);
         return Ok(checks);
     };
     add("target", manifest.target.clone(), Outcome::Good);
@@ -274,7 +274,7 @@ fn file(dir: &Path, entry: &Entry) -> Result<(String, Outcome), BitstreamError> 
         return Ok(("not the name of a file beside the manifest".to_owned(), Outcome::Contradicted));
     }
     if !hex::is_hex(&entry.sha256, 64) {
-        return Ok((format!("`{}` is no SHA-256", entry.sha256), Outcome::Contradicted));
+        return Ok((format!("`{}` is not a SHA-256 digest", entry.sha256), Outcome::Contradicted));
     }
     let path = dir.join(&entry.name);
     if !path.exists() {
@@ -295,13 +295,13 @@ pub fn seal(seal: &Seal<'_>) -> Result<(), BitstreamError> {
     let mut manifest = known(seal.target)?;
     let ensure =
         |holds: bool, what: &dyn Fn() -> String| if holds { Ok(()) } else { Err(BitstreamError::Seal(what())) };
-    ensure(hex::is_hex(seal.commit, 40), &|| format!("`{}` is no commit: 40 hexadecimal digits are", seal.commit))?;
+    ensure(hex::is_hex(seal.commit, 40), &|| format!("`{}` is not a commit: 40 hexadecimal digits are", seal.commit))?;
     ensure(!seal.tool.trim().is_empty(), &|| "the tool has no name".to_owned())?;
     let policy = seal.policy.unwrap_or(LOADABLE);
     let is_policy = policy == LOADABLE || hex::is_hex(policy, 64);
-    ensure(is_policy, &|| format!("`{policy}` is no policy digest: 64 hexadecimal digits are"))?;
+    ensure(is_policy, &|| format!("`{policy}` is not a policy digest: 64 hexadecimal digits are"))?;
     for name in seal.files {
-        ensure(is_plain(name), &|| format!("`{name}` is no name of a file in `{}`", seal.dir.display()))?;
+        ensure(is_plain(name), &|| format!("`{name}` is not the name of a file in `{}`", seal.dir.display()))?;
         manifest.file.push(Entry { name: name.clone(), sha256: sha256(&seal.dir.join(name))? });
     }
     if let Some((afi, agfi)) = seal.afi {

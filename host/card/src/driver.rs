@@ -5,8 +5,8 @@
 //! and [`Session::end`] do one entry of one stream at a time and may be mixed with batches.
 //!
 //! A card has 1, 2, 4 or 8 lanes, and a session is the whole card. The slot of a stream says its lane: slot modulo
-//! lanes. Each lane has rings and a log of its own; answers and records come in order in each lane, between lanes there
-//! is no order.
+//! lanes. Each lane has rings and a log of its own; answers and records come in order in each lane; lanes have
+//! no common order.
 //!
 //! Every wait is bounded in the card's own quanta and names what it awaited. Closing or dropping a session takes its
 //! memory back only once the card is quiet. A card that needs its hardware reset never gets quiet: it keeps the memory

@@ -38,7 +38,7 @@ pub enum CardError {
     /// No memory for a buffer.
     #[error("cannot allocate {0} bytes that the card reaches")]
     Allocate(usize),
-    /// A device that does not do as it is told.
+    /// A device that does not do what it is asked.
     #[error("the device does not work: {0}")]
     Device(&'static str),
     /// The transport's own failure.

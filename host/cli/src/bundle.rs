@@ -17,7 +17,7 @@ pub(crate) enum Command {
     Withhold(WithholdArgs),
 }
 
-/// A run that is killed, or that loses power, leaves a folder without a manifest, which is no bundle yet. This
+/// A run that is killed, or that loses power, leaves a folder without a manifest, which is not a bundle yet. This
 /// completes it as far as the evidence goes: it keeps the checkpoints whose records are there, the records behind them
 /// as far as they follow the rules, and every whole line about them. Half a record or half a line is taken out and
 /// named. Nothing is made up: the bundle verifies as one that was not closed (exit code 5 of `portcullis verify`). A
@@ -50,7 +50,7 @@ pub(crate) struct FinishArgs {
 /// remains unless --names is given. Anchor stores and the policy are not touched. Copies that were made before are not
 /// reached: ledgers, receipts that readers have, backups.
 ///
-/// Exit codes: 0 done; 1 an error, or no stream is meant; 2 usage; 3 the folder is no finished bundle.
+/// Exit codes: 0 done; 1 an error, or no stream is meant; 2 usage; 3 the folder is not a finished bundle.
 ///
 /// Examples:
 ///   portcullis bundle withhold b --stream visit-17 --reason "erased on request" --name clerk --key clerk.pem --output

@@ -78,8 +78,8 @@ pub(crate) enum Command {
         #[command(flatten)]
         sim: crate::open::SimArgs,
     },
-    /// Saturate a card and say how fast it judges: verdicts a second, clocks a second, clocks a verdict, use of the
-    /// bus, latency. For the simulated card also how fast one of its tables alone is swept, in the same run.
+    /// Saturate a card and print how fast it judges: verdicts per second, clocks per second, clocks per verdict, use of
+    /// the bus, latency. For the simulated card also how fast one of its tables alone is swept, in the same run.
     #[command(after_help = "Example:\n  portcullis card bench --verdicts 4000 --json")]
     Bench {
         #[command(flatten)]

@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 ///
 /// Exit codes: 0 everything is affirmed, every stream ended, everything that it was given was judged, and every record
 /// replays; 5 something is missing, did not end, was not asked for, or is of a version that this program does not know;
-/// 10 nothing is contradicted, but simulated, with `--allow-sim`; 3 something is contradicted, or is no bundle; 1 an
-/// error; 2 usage.
+/// 10 nothing is contradicted, but simulated, with `--allow-sim`; 3 something is contradicted, or is not a bundle; 1
+/// an error; 2 usage.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Folder of the bundle, or a tar archive of it.

@@ -48,7 +48,7 @@ pub(crate) struct EngineArgs {
     ngram_bytes: usize,
 }
 
-/// Makes engines, one a stream.
+/// Makes engines, one per stream.
 pub(crate) enum EngineFactory {
     Ngram(NgramEngine, Duration),
     Http(HttpSettings),

@@ -22,7 +22,7 @@ pub(crate) struct Args {
     profile: Option<PathBuf>,
     /// The text; without it, stdin.
     text: Option<String>,
-    /// One JSON object a span.
+    /// One JSON object per span.
     #[arg(long)]
     json: bool,
 }

@@ -38,9 +38,9 @@ pub(crate) enum Command {
 
 #[derive(Clone, Copy, clap::ValueEnum)]
 pub(crate) enum Format {
-    /// One entry a line.
+    /// One entry per line.
     Jsonl,
-    /// One determination a line.
+    /// One determination per line.
     Csv,
 }
 

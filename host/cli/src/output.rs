@@ -16,7 +16,7 @@ use std::path::Path;
 /// How admitted text is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// One JSON object a text: `{"id", "text"}`.
+    /// One JSON object per text: `{"id", "text"}`.
     JsonLines,
     /// The bytes.
     Plain,

@@ -71,8 +71,8 @@ pub(crate) enum Command {
         #[command(flatten)]
         card: CardArgs,
     },
-    /// Decide contexts: one a line from stdin, `{"category", …fields…}` or `{"category", "context": {…}}`; fields that
-    /// are left out have neutral values. Prints the decision of both banks with the deciding rules.
+    /// Decide contexts: one per line from stdin, `{"category", …fields…}` or `{"category", "context": {…}}`; fields
+    /// that are left out have neutral values. Prints the decision of both banks with the deciding rules.
     Eval {
         #[command(flatten)]
         policy: PolicyArgs,

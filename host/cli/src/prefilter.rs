@@ -33,7 +33,7 @@ pub(crate) struct Args {
     /// Rows of `{"id","text"}`, a report each; `-` is stdin.
     #[arg(long, value_name = "FILE")]
     jsonl: Option<PathBuf>,
-    /// One JSON object a report.
+    /// One JSON object per report.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -59,7 +59,7 @@ enum Command {
 enum Rules {
     /// Every rule: id, evaluator, tier, structure.
     List {
-        /// One JSON object a rule.
+        /// One JSON object per rule.
         #[arg(long)]
         json: bool,
         /// Profile whose tiers are shown.
@@ -144,7 +144,7 @@ impl FilterArgs {
         let named = &package.manifest().prefilter.threshold;
         let threshold = Tier::ALL.into_iter().find(|t| t.name() == named);
         let threshold =
-            threshold.ok_or_else(|| anyhow!("`[prefilter] threshold` of the policy: `{named}` is no tier"))?;
+            threshold.ok_or_else(|| anyhow!("`[prefilter] threshold` of the policy: `{named}` is not a tier"))?;
         let profile = FilterPolicy::profile(&judged.profile).map_err(anyhow::Error::from)?;
         let policy = judged.over(profile.with_threshold(threshold))?;
         let filter = Prefilter::new(policy).map_err(anyhow::Error::from)?;

@@ -60,7 +60,7 @@ fn look(path: &Path, drawn: Option<Sample<'_>>) -> Result<ReplayReport, Error> {
     outcome
 }
 
-/// A seed that nobody knew before.
+/// A seed that no one knew before.
 fn random_seed() -> anyhow::Result<String> {
     let mut seed = [0; 16];
     getrandom::fill(&mut seed).map_err(|error| anyhow!("the operating system gives no random seed: {error}"))?;

@@ -70,7 +70,7 @@ pub(crate) struct Args {
     /// Read the input as this, whatever its name.
     #[arg(long)]
     format: Option<Format>,
-    /// One JSON object a determination, then one a text with its summary.
+    /// One JSON object per determination, then one per text with its summary.
     #[arg(long)]
     json: bool,
     /// Write admitted text only: JSON Lines (`{"id","text"}`) for JSON Lines input, else the bytes.

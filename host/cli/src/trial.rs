@@ -35,7 +35,7 @@ pub(crate) struct Args {
     /// with the name of the stream's own.
     #[arg(long, value_name = "DIR")]
     policy: PathBuf,
-    /// One JSON object a bundle.
+    /// One JSON object per bundle.
     #[arg(long)]
     json: bool,
 }

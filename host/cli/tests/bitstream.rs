@@ -93,7 +93,7 @@ fn every_changed_field_is_named() {
         ("name = ", "\"../card.bit\"", "../card.bit: not the name of a file beside"),
         ("name = ", "\"manifest.toml\"", "manifest.toml: not the name of a file beside"),
         ("sha256 = ", &format!("\"{other}\""), "card.bit: "),
-        ("sha256 = ", "\"12\"", "card.bit: `12` is no SHA-256"),
+        ("sha256 = ", "\"12\"", "card.bit: `12` is not a SHA-256 digest"),
     ];
     for (key, value, wanted) in changes {
         let mut changed = 0;
@@ -191,7 +191,7 @@ fn seal_refuses_what_cannot_be() {
         ("aws_f1", "class", &[], "unknown target `aws_f1`"),
         ("alveo_u55c", "device", &ids, "only aws_f2 has an AFI"),
         ("aws_f2", "class", &["--afi", "agfi-0123456789abcdef0", "afi-0123456789abcdef0"], "are no ids of an AFI"),
-        ("aws_f2", "class", &["--policy", "12"], "is no policy digest"),
+        ("aws_f2", "class", &["--policy", "12"], "is not a policy digest"),
     ] {
         let (dir, out) = seal(target, key, more);
         let said = String::from_utf8_lossy(&out.stderr).into_owned();
@@ -202,8 +202,8 @@ fn seal_refuses_what_cannot_be() {
     let dir = tempfile::tempdir().unwrap();
     let folder = dir.path().to_str().unwrap();
     for (commit, file, cause) in [
-        ("HEAD", "card.bit", "`HEAD` is no commit"),
-        (COMMIT, "../card.bit", "no name of a file"),
+        ("HEAD", "card.bit", "`HEAD` is not a commit"),
+        (COMMIT, "../card.bit", "not the name of a file"),
         (COMMIT, "card.bit", "cannot read"),
     ] {
         let common = ["seal", folder, "--target", "alveo_u55c", "--tool", "Vivado", "--key", "device", "--commit"];

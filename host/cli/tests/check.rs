@@ -81,7 +81,7 @@ fn a_real_bundle_is_affirmed_and_one_lie_is_not() {
     }
 }
 
-/// Nobody but this test trusts the authority that certified the card.
+/// No one but this test trusts the authority that certified the card.
 #[test]
 fn another_trust_folder_affirms_nothing() {
     let scene = Scene::new();

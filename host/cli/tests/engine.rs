@@ -213,7 +213,7 @@ server.serve_forever()
     process.wait().unwrap();
 }
 
-/// A task is not governed when nobody can write its text: not even beside texts that were.
+/// A task is not governed when no one can write its text: not even beside texts that were.
 #[test]
 fn a_task_without_an_engine_is_an_error() {
     let folder = tempfile::tempdir().unwrap();

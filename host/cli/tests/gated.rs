@@ -203,7 +203,7 @@ fn clients_that_do_not_behave_are_refused_and_the_gate_goes_on() {
     assert!(!json(&["--gate", &gate.address()], &corpus(folder.path())).is_empty());
 }
 
-/// Another user is told so, and costs neither a thread nor a place among the connections.
+/// Another user gets the reason, and costs neither a thread nor a place among the connections.
 #[test]
 fn a_user_who_is_not_allowed_is_refused() {
     if !rustix::process::getuid().is_root() {
@@ -265,7 +265,7 @@ fn connections_are_capped_and_the_silent_ones_go_first() {
     gate.end();
 }
 
-/// A client whose engine never answers, and one that never reads, hold up nobody else.
+/// A client whose engine never answers, and one that never reads, hold up no one else.
 #[test]
 fn a_stalled_client_holds_nobody() {
     let mut gate = Gate::start(&["--card", "model", "--deadline", "60000"]);
@@ -458,7 +458,7 @@ fn served_meanwhile(gate: &Gate) {
         }
         std::thread::sleep(Duration::from_millis(100));
     }
-    panic!("nobody else is served");
+    panic!("no one else is served");
 }
 
 /// A skip that the tally of the run counts.

@@ -107,7 +107,7 @@ fn eval_counts_recall_and_false_positives() {
     let wrong = &all["pooled"]["false_positives"];
     assert_eq!((&wrong["of"], &wrong["all"]), (&0.into(), &21.into()));
     assert_eq!(all["rules"]["IMP-OVERRIDE"]["attacks"], 1);
-    // A text file is harmless rows, one a line.
+    // A text file is harmless rows, one per line.
     let plain = write(&folder, "plain.txt", &format!("Hello.\n\n{ATTACK}\n"));
     let (_, text) = prefilter(&["eval", "--json", "--repeat", "3", "--data", &plain], b"");
     let all: Value = serde_json::from_str(&text).unwrap();

@@ -1,4 +1,4 @@
-//! Sets of declared classes, one bit a class in the order of the policy's list.
+//! Sets of declared classes, one bit per class in the order of the policy's list.
 
 use crate::wire::CLASSES;
 use serde::{Deserialize, Serialize};

@@ -19,7 +19,7 @@ pub const CONTEXT_VERSION: u32 = 3;
 pub enum Mode {
     /// The loop asked an engine for each candidate and released what was admitted.
     Driven,
-    /// The same with an engine that knew more than the gate told it: a client's own conversation and tools.
+    /// The same with an engine that knew more than the gate showed it: a client's own conversation and tools.
     DrivenConversation,
     /// A stream of text came in as an engine wrote it: refused text was kept from readers, not from what the engine
     /// wrote next.

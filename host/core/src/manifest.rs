@@ -114,7 +114,7 @@ pub enum Citations {
     /// Those that an anchor store allows.
     #[default]
     Resolved,
-    /// Any: nobody looks them up.
+    /// Any: no one looks them up.
     Any,
 }
 
@@ -145,7 +145,7 @@ pub struct Class {
     /// What it stands for.
     #[serde(default)]
     pub description: String,
-    /// Files of phrases under the package's folder: one phrase a line, `#` starts a comment, matched without case at
+    /// Files of phrases under the package's folder: one phrase per line, `#` starts a comment, matched without case at
     /// word boundaries.
     #[serde(default)]
     pub vocabulary: Vec<String>,
@@ -245,7 +245,7 @@ pub struct Pattern {
     /// Check of the match; a match that fails it does not count.
     #[serde(default)]
     pub validator: Option<Validator>,
-    /// Phrases of which one must stand within 64 bytes of the match, without case; empty is no condition.
+    /// Phrases of which one must stand within 64 bytes of the match, without case; empty means no condition.
     #[serde(default)]
     pub near: Vec<String>,
 }
@@ -277,7 +277,7 @@ pub struct Quantity {
     pub description: String,
     /// Unit words, without case, and the size of each in the slot's unit: an integer or a fraction such as `"1/1000"`.
     pub units: BTreeMap<String, String>,
-    /// Phrases of which one must stand in the same span; empty is no condition.
+    /// Phrases of which one must stand in the same span; empty means no condition.
     #[serde(default)]
     pub near: Vec<String>,
     /// Lowest value in the slot's unit.
@@ -351,7 +351,7 @@ pub struct Continuity {
     pub topic: u16,
     /// Admitted transitions that are recent.
     pub recent: u16,
-    /// How often one statement may stand among the recent ones; 0 is no limit.
+    /// How often one statement may stand among the recent ones; 0 means no limit.
     pub repetitions: u16,
 }
 

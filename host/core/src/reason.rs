@@ -129,6 +129,6 @@ pub mod generic {
     pub const DEPTH_LIMIT: &str = "DEPTH-LIMIT";
     /// Input bytes that are not UTF-8.
     pub const INVALID_UTF8: &str = "INVALID-UTF8";
-    /// A fault, which is no determination and never an admit.
+    /// A fault, which is not a determination and never an admit.
     pub const FAULT: &str = "FAULT";
 }

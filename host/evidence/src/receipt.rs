@@ -97,7 +97,7 @@ pub enum ProveError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReceiptError {
     /// Not a proof.
-    #[error("this is no proof of a receipt: {0}")]
+    #[error("this is not a proof of a receipt: {0}")]
     Malformed(String),
     /// The record is another than the receipt names.
     #[error("the proof is of record {} of lane {}, the receipt names record {} of lane {}", .found.1, .found.0, .named.1, .named.0)]
@@ -119,7 +119,7 @@ pub enum ReceiptError {
     #[error("the record admits nothing: what was released was not admitted")]
     NotAdmitted,
     /// An END commits to formatting alone, and nothing judges it.
-    #[error("the record is the END of a stream: nobody judged these bytes, and they are more than formatting")]
+    #[error("the record is the END of a stream: no one judged these bytes, and they are more than formatting")]
     NotJudged,
     /// The text is another.
     #[error("the text is not the one that the card admitted")]

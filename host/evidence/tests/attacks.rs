@@ -71,7 +71,7 @@ fn nothing_is_affirmed_on_records_that_are_not_the_cards() {
 
 #[test]
 fn what_remains_of_forging_is_the_key_itself() {
-    // Whoever has the card's secret makes evidence that nobody can tell from the card's.
+    // Whoever has the card's secret makes evidence that no one can tell from the card's.
     let world = World::new();
     let stolen = Card::new(b"one card", world.card.design_id, Class::Device);
     assert_affirmed(&world.check(&world.session(&stolen, 1, [0; 32]).files()));
@@ -583,7 +583,7 @@ fn what_remains_of_heartbeats_is_a_witness_that_colludes() {
 fn witness_and_ticket() {
     let world = World::new();
     let honest = world.honest();
-    // Nobody's ticket, a stranger's, one out of its time.
+    // No one's ticket, a stranger's, one out of its time.
     let mut parts = honest.clone();
     parts.ticket.issuer = "self".to_owned();
     (parts.ticket.heartbeat_records, parts.ticket.heartbeat_ticks) = (0, 0);

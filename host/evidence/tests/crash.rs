@@ -194,7 +194,7 @@ fn what_is_no_crash_is_refused_and_left_alone() {
         });
         assert!(matches!(unsigned, FinishError::NothingSigned(_)), "{unsigned}");
     }
-    // A file that is no bundle's.
+    // A file that is not a bundle's.
     let foreign = refused(&|files| {
         files.0.remove(bundle::MANIFEST);
         files.0.insert("notes.txt".to_owned(), Vec::new());

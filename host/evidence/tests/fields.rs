@@ -16,7 +16,7 @@ use zerocopy::IntoBytes;
 /// Most bytes of a file that are changed, one at a time.
 const PLACES: usize = 40;
 
-/// The exit code that `verify` gives files, and what it found; 3 for what is no bundle.
+/// The exit code that `verify` gives files, and what it found; 3 for what is not a bundle.
 fn answer(world: &World, files: &MemoryFiles) -> (u8, String) {
     match verify(files, &world.trust(false), Options::default(), &mut |_| ()) {
         Ok(report) => (report.exit_code, format!("{:?}", codes(&report))),

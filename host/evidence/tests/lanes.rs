@@ -1,4 +1,4 @@
-//! Cards of several lanes: an honest session of any of them verifies, and nobody can drop, exchange, cut, renumber or
+//! Cards of several lanes: an honest session of any of them verifies, and no one can drop, exchange, cut, renumber or
 //! replace a lane.
 
 use portcullis_test_support::world;

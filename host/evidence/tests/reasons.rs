@@ -32,7 +32,7 @@ fn tables() -> String {
 
 #[test]
 fn codes_are_documented() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/verify.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/verify.md");
     let text = fs::read_to_string(&page).unwrap();
     let (before, rest) = text.split_once(BEGIN).unwrap();
     let (found, after) = rest.split_once(END).unwrap();
@@ -40,6 +40,9 @@ fn codes_are_documented() {
     if std::env::var_os("UPDATE_SNAPSHOTS").is_some_and(|value| value == "1") {
         fs::write(&page, format!("{before}{BEGIN}{tables}{END}{after}")).unwrap();
     } else {
-        assert!(found == tables, "docs/verify.md: the tables of codes are not the verifier's; run `cargo xtask gen`");
+        assert!(
+            found == tables,
+            "docs/reference/verify.md: the tables of codes are not the verifier's; run `cargo xtask gen`"
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! Evidence of a version that this verifier does not know: it is warned of by name, nothing of it is affirmed, and
-//! nothing is contradicted that cannot be read. Two streams of one id are told apart by their records alone, which is a
-//! warning too.
+//! nothing is contradicted that cannot be read. Two streams of one id are distinguished by their records alone, which
+//! is a warning too.
 
 use portcullis_test_support::world;
 

@@ -140,7 +140,7 @@ fn refused() {
     assert!(matches!(with(StreamChoice::AllBut(ids(&["z"])), reason(&key)), WithholdError::Unknown(_)));
     let empty = WithholdReason { reason: "", ..reason(&key) };
     assert!(matches!(with(StreamChoice::Streams(ids(&["a"])), empty), WithholdError::WithholdReason));
-    // A bundle that was changed is refused: nobody can say what it was.
+    // A bundle that was changed is refused: no one can say what it was.
     fs::write(from.join(bundle::SPANS), "").unwrap();
     assert!(!with(StreamChoice::Streams(ids(&["a"])), reason(&key)).is_operational());
     assert!(!to.exists());

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct Candidate {
     /// The text.
     pub text: String,
-    /// Quantised log-probabilities of its tokens; absent when the engine gave none. What is no log-probability makes
+    /// Quantised log-probabilities of its tokens; absent when the engine gave none. What is not a log-probability makes
     /// stage 2 reject the candidate: it is never guessed.
     pub logprobs: Option<Result<LogProbs, LogProbsError>>,
     /// Why log-probabilities that were asked for cannot be used: the descriptor says then that the uncertainty is

@@ -129,7 +129,7 @@ pub enum Trigger {
     NoAdmissibleCandidate,
     /// The trust slope reached the policy's halt.
     DriftHalt,
-    /// The card refused an entry, or gave an answer that is none.
+    /// The card refused an entry, or gave a malformed answer.
     Fault,
     /// The pre-execution filter refused the task: no engine saw it.
     Prefilter,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use std::io::{BufRead, Read};
 
-/// A line that is no item.
+/// A line that is not an item.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name}:{line}: {problem}")]
 pub struct InputError {
@@ -81,7 +81,7 @@ fn candidate(raw: &RawValue) -> Result<Candidate, String> {
     let FullCandidate { text, logprobs, call } = serde_json::from_str(raw.get()).map_err(problem)?;
     let number = |raw: &&RawValue| raw.get().starts_with(|c: char| c == '-' || c.is_ascii_digit());
     if !logprobs.iter().flatten().all(number) {
-        return Err("`logprobs` holds what is no number".to_owned());
+        return Err("`logprobs` holds what is not a number".to_owned());
     }
     let texts: Option<Vec<_>> = logprobs.map(|list| list.iter().map(|raw| raw.get().to_owned()).collect());
     let logprobs = texts.map(|texts| LogProbs::parse(&texts));
@@ -131,7 +131,7 @@ impl<R: BufRead> Lines<R> {
                     self.number = 0;
                     let empty = self.items == 0;
                     return empty
-                        .then(|| Err(self.error("is empty; expected one JSON object a line, {\"id\", \"text\"}")));
+                        .then(|| Err(self.error("is empty; expected one JSON object per line, {\"id\", \"text\"}")));
                 }
                 Ok(n) if n as u64 == LINE_MAX && bytes.last() != Some(&b'\n') => {
                     self.done = true;

@@ -32,7 +32,7 @@ impl Rationale {
     }
 }
 
-/// Why a verdict is no admit; `None` for an admit. A refusal never lacks an id.
+/// Why a verdict is not an admit; `None` for an admit. A refusal never lacks an id.
 pub(crate) fn explain(
     governor: &Governor,
     mutation: &Mutation,

@@ -106,7 +106,7 @@ struct Again {
 /// An engine that answers as one did before.
 struct ReplayEngine {
     answers: std::vec::IntoIter<Result<Proposal, EngineError>>,
-    /// How many answers nobody asked for yet.
+    /// How many answers no one asked for yet.
     left: Arc<AtomicUsize>,
 }
 

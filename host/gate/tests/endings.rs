@@ -1,4 +1,4 @@
-//! What leaves at the end of a stream: END is judged by nobody, so that it commits to formatting alone.
+//! What leaves at the end of a stream: END is judged by no one, so that it commits to formatting alone.
 
 use crate::support;
 

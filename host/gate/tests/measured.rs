@@ -38,7 +38,8 @@ fn leaves(rows: &[Value]) -> Vec<String> {
     left
 }
 
-/// Rows that do not hold, with what leaves. Those of `known` are named in `docs/mapping.md`, and must still not hold.
+/// Rows that do not hold, with what leaves. Those of `known` are named in `docs/explanation/mapping.md`, and must still
+/// not hold.
 fn compare(file: &str, known: &[&str], holds: impl Fn(&Value, &str) -> bool) {
     let rows = rows(file);
     let failing: Vec<(&Value, String)> =

@@ -177,7 +177,7 @@ fn text_that_holds_a_call_is_judged_as_the_call() {
         assert!(left.starts_with("Here it is.") && left.ends_with("That was it."), "{left}");
         assert!(!left.contains("name") && !left.contains("noop"), "{call}: {left}");
     }
-    // Data that is no call, and a call that no rule forbids, are text as any other.
+    // Data that is not a call, and a call that no rule forbids, are text as any other.
     for text in [r#"{"name":"Ana","age":7}"#, r#"{"name":"noop","arguments":{}}"#, "A { set } of things."] {
         assert_eq!(leaves(vec![vec![of_text(text)]], Release::Span), (text.to_owned(), Vec::new()));
     }

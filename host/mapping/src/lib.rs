@@ -1,7 +1,7 @@
 //! Text to spans to mutations: vocabulary, category, novelty, uncertainty, quantities.
 //!
 //! The mapping is a pure function of (text, state, package): it uses no clock, no locale, no hash order and no
-//! floating point. `docs/mapping.md` describes each rule and its weak spots.
+//! floating point. `docs/explanation/mapping.md` describes each rule and its weak spots.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use std::str::FromStr as _;
 use zerocopy::little_endian::{I32, U16, U128};
 
-/// Why JSON is no context, or a descriptor cannot be shown as one.
+/// Why JSON is not a context, or a descriptor cannot be shown as one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ContextError {
     /// Not JSON.

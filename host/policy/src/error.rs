@@ -42,6 +42,26 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Every kind, in the order of the documentation.
+    pub const ALL: [Self; 16] = [
+        Self::File,
+        Self::Manifest,
+        Self::Pattern,
+        Self::Schema,
+        Self::Syntax,
+        Self::Validation,
+        Self::Annotation,
+        Self::Scope,
+        Self::Construct,
+        Self::Name,
+        Self::Capacity,
+        Self::NoPermit,
+        Self::Line,
+        Self::NeverMatches,
+        Self::Covered,
+        Self::Polarity,
+    ];
+
     /// The code that reports print.
     #[must_use]
     pub const fn code(self) -> &'static str {

@@ -146,7 +146,7 @@ impl Prefilter {
             let (sender, receiver) = mpsc::sync_channel(1);
             let (own, copy) = (Arc::clone(evaluator), bytes.into());
             let spawned = std::thread::Builder::new().spawn(move || {
-                // Nobody waits any more when it is late.
+                // No one waits any more when it is late.
                 let _ = sender.send(own.judge_caught(copy, budget));
             });
             (evaluator.name().to_owned(), spawned.is_ok().then_some(receiver))

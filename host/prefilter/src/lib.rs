@@ -4,8 +4,8 @@
 //! most severe verdict stands, and every refusal has an identifier.
 //!
 //! The filter judges bytes in the form in which they come. It does not decode, normalise, fold or translate them, and
-//! keeps nothing between two inputs. `docs/prefilter.md` defines what a structure is, and where each evaluator is
-//! weak.
+//! keeps nothing between two inputs. `docs/explanation/prefilter.md` defines what a structure is, and where each
+//! evaluator is weak.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {

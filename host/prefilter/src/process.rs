@@ -1,8 +1,8 @@
 //! An evaluator in a process of its own: no shared memory at all.
 //!
 //! The parent starts the program, writes the policy as one JSON line and then the input to its standard input, closes
-//! that, and reads one JSON object, a [`EvaluatorFinding`], from its standard output. Whatever else happens is no
-//! finding, and a fault.
+//! that, and reads one JSON object, a [`EvaluatorFinding`], from its standard output. Whatever else happens is a
+//! fault, not a finding.
 
 use crate::evaluator::{Budget, Evaluator, builtin};
 use crate::policy::FilterPolicy;

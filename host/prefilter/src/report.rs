@@ -116,10 +116,10 @@ impl FilterReport {
         length: usize,
         mut evaluators: Vec<EvaluatorVerdict>,
     ) -> Self {
-        // The order in which evaluators ran is no part of what they say.
+        // The order in which evaluators ran is not a part of what they say.
         evaluators.sort_by(|a, b| a.evaluator.cmp(&b.evaluator));
         let verdict = evaluators.iter().map(|e| e.tier).fold(Tier::Clear, Tier::escalate);
-        // Nobody judged: nothing speaks for the input.
+        // No one judged: nothing speaks for the input.
         let verdict = if evaluators.is_empty() { Tier::Critical } else { verdict };
         let executive = verdict <= threshold && verdict < Tier::Critical;
         // What a milder evaluator saw does not name the refusal of another one.

@@ -44,7 +44,7 @@ pub enum RecorderError {
     #[error(transparent)]
     WitnessKey(#[from] NoteError),
     /// A file that is not an approval.
-    #[error("`{}` is no approval", .0.display())]
+    #[error("`{}` is not an approval", .0.display())]
     NoApproval(PathBuf),
     /// The ticket permits certain profiles only, and that of the session, of this digest, is not among them.
     #[error(

@@ -315,7 +315,7 @@ impl LogReplay<'_> {
             Ok((stream, course)) => {
                 self.outcome.records += stream.records;
                 if !stream.consumed {
-                    let what = "nobody asked for a part of what it was given, and no record judges that";
+                    let what = "no one asked for a part of what it was given, and no record judges that";
                     self.outcome.add(ReplayCode::InputUnconsumed, of(&what));
                 }
                 match stream.fault {

@@ -71,7 +71,7 @@ impl Listener {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).map_err(errno)?;
         rustix::net::bind(&socket, &SocketAddrUnix::new(path).map_err(errno)?).map_err(errno)?;
-        // Nobody can connect before it listens, so the permissions are never wider.
+        // No one can connect before it listens, so the permissions are never wider.
         let mode = match access {
             Access::Owner => 0o600,
             Access::Everyone => 0o666,

@@ -223,7 +223,7 @@ fn receipts() {
     assert_code(&scene.run("check-receipt", &args), 1);
 }
 
-/// END is judged by nobody: its receipt is never 0, and none at all where the bytes are more than formatting.
+/// END is judged by no one: its receipt is never 0, and none at all where the bytes are more than formatting.
 #[test]
 fn the_receipt_of_an_end_is_not_an_admit() {
     let scene = Scene::new();
@@ -492,7 +492,7 @@ fn a_closed_pipe_does_not_change_the_exit_code() {
     }
 }
 
-/// The failure is named once, and a closed pipe is no failure.
+/// The failure is named once, and a closed pipe is not a failure.
 #[test]
 fn lost_output_is_reported_unless_nobody_reads() {
     let scene = Scene::new();

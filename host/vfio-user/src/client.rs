@@ -17,7 +17,7 @@ use crate::region::Region;
 /// A device that cannot be spoken to, or that refused.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// Nobody listens there.
+    /// No one listens there.
     #[error("cannot connect to `{path}`: {source}; is `portcullis card serve` running there?")]
     Connect {
         /// The socket.

@@ -44,7 +44,7 @@ pub trait Device {
     /// # Errors
     /// Why not.
     fn write(&mut self, region: u32, offset: u64, from: &[u8]) -> Result<(), Errno>;
-    /// Lets the device reach memory. Without a file it cannot, which is no error: an access there is.
+    /// Lets the device reach memory. Without a file it cannot, which is not an error: an access there is.
     ///
     /// # Errors
     /// Why not.

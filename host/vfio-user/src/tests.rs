@@ -15,7 +15,7 @@ use crate::{
 
 const DEADLINE: Duration = Duration::from_millis(200);
 
-/// A device of 32 bytes that remembers what it was told.
+/// A device of 32 bytes that remembers what it received.
 #[derive(Default)]
 struct Memory {
     bytes: [u8; 32],
@@ -220,7 +220,7 @@ fn nobody_is_answered_who_wants_no_reply() {
     assert_eq!(served.join().unwrap().0.resets, 2);
 }
 
-/// What a hostile driver sends, and what it is told to have done.
+/// What a hostile driver sends, and what the answer to it is.
 #[test]
 fn garbage_ends_the_connection_and_nothing_else() {
     let short = Header { command: 1.into(), size: 15.into(), ..Header::default() };

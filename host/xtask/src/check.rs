@@ -137,7 +137,7 @@ mod tests {
             affected(&packages, &files).into_iter().collect::<Vec<_>>().join(" ")
         };
         assert_eq!(of(&["host/core/src/lib.rs"]), "cli core gate");
-        assert_eq!(of(&["host/cli/tests/cli.rs", "docs/cli.md"]), "cli");
+        assert_eq!(of(&["host/cli/tests/cli.rs", "docs/reference/cli.md"]), "cli");
         assert_eq!(of(&["sim/verilated/build.rs"]), "portcullis-verilated");
         assert_eq!(of(&["rtl/gate/bank.sv"]), "portcullis-verilated");
         assert_eq!(of(&["README.md"]), "");

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 /// Where engineers look up which file holds what.
-const WHERE: &str = "docs/where-is-what.md";
+const WHERE: &str = "docs/reference/where-is-what.md";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,4 +1,4 @@
-//! docs/verification.md names the proofs of each module: exactly those whose design holds its logic.
+//! docs/explanation/verification.md names the proofs of each module: exactly those whose design holds its logic.
 
 use anyhow::{Context, Result, ensure};
 use portcullis_tools::proofs::{DOC, FOLDERS, modules_of};

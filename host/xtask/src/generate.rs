@@ -3,7 +3,7 @@
 //! Everything is made in a scratch folder first. `gen` then copies it into the tree, `gen --check` compares and says
 //! what differs.
 
-use crate::{layout, lexicon, manifest, registers};
+use crate::{layout, lexicon, manifest, registers, requirements, top};
 use anyhow::{Context, Result, bail, ensure};
 use base16ct::lower::encode_string;
 use portcullis_bitstream::{DESIGN_PACKAGE, LAYOUT, REGISTERS, Sources};
@@ -18,6 +18,11 @@ use std::process::Command;
 const DESIGN_SOURCES: &str = "rtl/portcullis.f";
 /// What each release writes into its bundles.
 const RELEASES: &str = "docs/reference/formats/releases.txt";
+/// What the system must do, and the page made of it.
+const CLAIMS: &str = "docs/claims.toml";
+const REQUIREMENTS: &str = "docs/explanation/requirements.md";
+/// Ports and parameters of the card.
+const TOP: &str = "docs/reference/top.md";
 /// Folders that hold nothing but generated files; a file that no source gives any more is removed from them.
 const WHOLLY_GENERATED: [&str; 4] = ["rtl/layout/gen", "rtl/pkg/gen", "rtl/csr/gen", "host/regs/src"];
 
@@ -86,8 +91,10 @@ fn make(scratch: &Path) -> Result<()> {
     };
     write("rtl/layout/gen/layout_pkg.sv", layout::systemverilog(&source))?;
     write("host/core/src/wire/layout.rs", layout::rust(&source))?;
-    write("docs/wire-formats.md", layout::markdown(&source))?;
+    write("docs/reference/wire-formats.md", layout::markdown(&source))?;
     write(RELEASES, releases(&source.map_digest)?)?;
+    write(REQUIREMENTS, requirements::page(&fs::read_to_string(CLAIMS).context(CLAIMS)?)?)?;
+    write(TOP, top::page(&fs::read_to_string(top::SOURCE).context(top::SOURCE)?)?)?;
 
     let peakrdl = |exporter: &str, out: &str, flags: &[&str]| -> Result<()> {
         let out = scratch.join(out);
@@ -104,8 +111,8 @@ fn make(scratch: &Path) -> Result<()> {
     address_from_the_port(&scratch.join("rtl/csr/gen/card.sv"))?;
     peakrdl("rust", "host/regs/src", &["--force"])?;
     crate_root(&scratch.join("host/regs/src"))?;
-    peakrdl("markdown", "docs/registers.md", &[])?;
-    let page = scratch.join("docs/registers.md");
+    peakrdl("markdown", "docs/reference/registers.md", &[])?;
+    let page = scratch.join("docs/reference/registers.md");
     fs::write(&page, registers::page(&fs::read_to_string(&page)?))?;
 
     // Generated sources count as they are made now.

@@ -1,7 +1,7 @@
 //! Style of both halves of the tree: the software (format, clippy, the build without the simulated card, licences) and
 //! the hardware (Verilator lint, the card's parameter guards, the shells' benches).
 
-use crate::{dialect, generate, guards, prose, shells};
+use crate::{dialect, generate, guards, links, prose, shells};
 use anyhow::{Context, Result, ensure};
 use portcullis_tools::tally::Tally;
 use portcullis_tools::tool::{self, capture, cargo, say};
@@ -44,8 +44,7 @@ pub(crate) fn hardware(tally: &mut Tally) {
 /// The checks by cargo, and of the generated files.
 pub(crate) fn software(tally: &mut Tally) {
     tally.check("generated files", generate::run(true));
-    say("form of pages and comments");
-    tally.check("form of pages and comments", prose::run());
+    pages(tally);
     say("rustfmt");
     tally.check("rustfmt", tool::run(cargo().args(["fmt", "--all", "--check"])));
     say("circles of modules");
@@ -62,6 +61,15 @@ pub(crate) fn software(tally: &mut Tally) {
     let bare = ["check", "--locked", "--workspace", "--no-default-features"];
     let without = ["portcullis-sim", "portcullis-verilated"].map(|name| format!("--exclude={name}"));
     tally.check("no-default-features", tool::run(cargo().args(bare).args(without)));
+}
+
+/// Form and links of pages.
+pub(crate) fn pages(tally: &mut Tally) {
+    say("form of pages and comments");
+    tally.check("form of pages and comments", prose::run());
+    say("links and commands of pages");
+    tally.check("links of pages", links::run());
+    tally.check("commands of pages", links::commands());
 }
 
 /// Lints the card, with one lane and with eight, the signer's bench top and both shells with assertions on; waivers

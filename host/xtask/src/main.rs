@@ -14,12 +14,15 @@ mod guards;
 mod independent;
 mod layout;
 mod lexicon;
+mod links;
 mod lint;
 mod look;
 mod manifest;
 mod prose;
 mod registers;
+mod requirements;
 mod shells;
+mod top;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -41,7 +44,7 @@ enum Task {
     /// Install the project-local tools into .venv and build the `portcullis` binary.
     Setup,
     /// Install a model server with a small model, and official clients, into target/clients: for
-    /// docs/tutorial-model-server.md and its tests, which do so by themselves.
+    /// docs/tutorials/your-model-server.md and its tests, which do so by themselves.
     Clients,
     /// Make the generated files from their sources.
     Gen {
@@ -49,8 +52,12 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
-    /// Format, clippy, Verilator lint, dialect of the RTL, licences of dependencies, policy packages.
-    Lint,
+    /// Format, clippy, Verilator lint, dialect of the RTL, licences of dependencies, policy packages, pages.
+    Lint {
+        /// Only the form of pages and comments, and links. Compiles nothing.
+        #[arg(long)]
+        pages: bool,
+    },
     /// Fail where files of a crate use each other in a circle. `lint` does so too.
     Modules(Words),
     /// The bench of each shell: a whole card behind the pins of F2 and Alveo. `lint` runs them too: two minutes to
@@ -69,13 +76,13 @@ enum Task {
     },
     /// Every test of the workspace.
     Test,
-    /// The runs that take too long for CI. Each writes its row of docs/long-runs.md.
+    /// The runs that take too long for CI. Each writes its row of docs/explanation/long-runs.md.
     Long(Words),
     /// Prove the properties under rtl/formal.
     Formal {
         /// Only the proofs whose name contains this.
         filter: Option<String>,
-        /// Prove nothing: only compare docs/verification.md with the designs that the last whole run left.
+        /// Prove nothing: only compare docs/explanation/verification.md with the designs that the last whole run left.
         #[arg(long, conflicts_with = "filter")]
         covered: bool,
         /// The proofs that take minutes for three clocks only, as CI does.
@@ -88,10 +95,10 @@ enum Task {
     Fuzz(Words),
     /// Measure, and print medians and ratios.
     Bench(Words),
-    /// Synthesise one lane with Yosys and write docs/area.md.
+    /// Synthesise one lane with Yosys and write docs/explanation/area.md.
     Area(Words),
-    /// Place and route parts of the card on an ECP5 and write docs/timing.md; fails where one is too slow. Takes two
-    /// hours on two cores; modules that did not change since are not routed again.
+    /// Place and route parts of the card on an ECP5 and write docs/explanation/timing.md; fails where one is too slow.
+    /// Takes two hours on two cores; modules that did not change since are not routed again.
     Timing(Words),
     /// Check docs/claims.toml against the code and the tests.
     Claims,
@@ -130,7 +137,8 @@ fn main() -> Result<()> {
             return Ok(());
         }
         Task::Gen { check } => return generate::run(check),
-        Task::Lint => lint::run(&mut tally)?,
+        Task::Lint { pages: true } => lint::pages(&mut tally),
+        Task::Lint { pages: false } => lint::run(&mut tally)?,
         Task::Modules(words) => return start("modules", "modules", words),
         Task::Shells { filter, seeds } => {
             setup::tools()?;

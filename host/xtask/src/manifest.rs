@@ -6,7 +6,7 @@ use base16ct::lower::encode_string;
 use portcullis_bitstream::{LAYOUT, REGISTERS, Sources};
 
 /// Targets, and the files beside the card's sources that a build of them takes. The key package is not among them: it
-/// is told apart by the kind of key.
+/// is distinguished by the kind of key.
 pub(crate) const TARGETS: [(&str, &[&str]); 4] = [
     (
         "aws_f2",

@@ -1,4 +1,5 @@
-//! docs/registers.md: what PeakRDL writes, with each array once and one row per field, so that a person can read it.
+//! docs/reference/registers.md: what PeakRDL writes, with each array once and one row per field, so that a person can
+//! read it.
 
 use std::fmt::Write as _;
 

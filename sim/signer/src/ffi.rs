@@ -25,7 +25,7 @@ pub(crate) mod bridge {
 
         type SignerBench;
 
-        /// The model with this many rounds a clock, after its reset; null when there is none.
+        /// The model with this many rounds per clock, after its reset; null when there is none.
         fn new_signer_bench(rounds: u32) -> UniquePtr<SignerBench>;
 
         /// Resets everything for one clock.

@@ -28,7 +28,7 @@ pub const INITIAL_HASH: [u8; 32] = [
 /// What can go wrong in a bench.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
-    /// No model was built with these rounds a clock.
+    /// No model was built with these rounds per clock.
     #[error("there is no model with {0} rounds a clock")]
     NoModel(u32),
     /// An input of another length than the model takes.
@@ -99,7 +99,7 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// The model with `rounds` rounds of SHA-256 a clock, after its reset.
+    /// The model with `rounds` rounds of SHA-256 per clock, after its reset.
     ///
     /// # Errors
     /// There is no such model.

@@ -3,7 +3,7 @@
 /// One Verilated `signer_tb`: parameters of the RTL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Model {
-    /// Rounds of SHA-256 a clock.
+    /// Rounds of SHA-256 per clock.
     pub rounds: u32,
     /// Bytes of a message to sign.
     pub message_bytes: usize,

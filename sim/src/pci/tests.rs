@@ -47,7 +47,7 @@ fn registers_answer_only_while_memory_is_enabled() {
     assert_eq!(register(&mut card, 0), u32::MAX);
     enable(&mut card, 2);
     assert_eq!(register(&mut card, 0), 0x4c55_4350);
-    // Two words at once, and what is no word.
+    // Two words at once, and what is not a word.
     let mut two = [0; 8];
     card.read(region::BAR0, 0, &mut two).unwrap();
     assert_eq!(two[..4], 0x4c55_4350_u32.to_le_bytes());

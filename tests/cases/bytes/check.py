@@ -184,7 +184,7 @@ for r in tools:
         for step in r["candidates"]:
             for alt in step:
                 if not (isinstance(alt, str) or set(alt) <= {"text", "logprobs"} or set(alt) == {"call"} and set(alt["call"]) == {"name", "arguments"}):
-                    fault("tool_calls.jsonl", f"{r['id']}: no candidate of docs/loop.md")
+                    fault("tool_calls.jsonl", f"{r['id']}: no candidate of docs/reference/loop.md")
 
 # ---- streaming
 stream = load("streaming.jsonl", ["id", "group", "text", "watch", "why"])

@@ -1,4 +1,5 @@
-//! The runs that take too long for CI, each with its row in docs/long-runs.md: commit, result and time of the last run.
+//! The runs that take too long for CI, each with its row in docs/explanation/long-runs.md: commit, result and time of
+//! the last run.
 
 use anyhow::{Context, Result, ensure};
 use portcullis_tools::tally::Tally;
@@ -9,7 +10,7 @@ use std::fs;
 use std::process::Command;
 use std::time::Instant;
 
-const DOC: &str = "docs/long-runs.md";
+const DOC: &str = "docs/explanation/long-runs.md";
 /// Environment variable that asks tests for their long random runs.
 const LONG: &str = "PORTCULLIS_LONG";
 

@@ -12,7 +12,7 @@ use portcullis_tools::tool;
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask", version, max_term_width = 100)]
 enum Task {
-    /// The runs that take too long for CI. Each writes its row of docs/long-runs.md.
+    /// The runs that take too long for CI. Each writes its row of docs/explanation/long-runs.md.
     Long {
         /// Only the runs whose name contains this.
         filter: Option<String>,

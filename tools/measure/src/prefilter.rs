@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Harmless prompts and policy prose of the project, one a line.
+/// Harmless prompts and policy prose of the project, one per line.
 const HARMLESS: &str = "host/prefilter/tests/data";
 /// Sets of attacks and of what is harmful without one: nothing harmless is joined from them.
 const HARMFUL: [&str; 5] = ["inthewild", "cyberseceval", "bipia_instructions", "harmbench", "finance_advice"];

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// Arguments of the demo, also shown in the README.
+/// Arguments of the demo. The README quotes a part of what it prints.
 pub const RUN: [&str; 7] =
     ["run", "--policy", "policies/pii", "--card", "sim", "--input", "tests/demo/sentences.jsonl"];
 

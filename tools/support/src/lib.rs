@@ -1,11 +1,12 @@
 //! Code that the workspace's tasks share: starting programs, the tally of results, the pinned tools, the demo, the
-//! list of proofs.
+//! list of proofs, pages in Markdown.
 
 #![allow(clippy::indexing_slicing, reason = "only serde_json values are indexed, and a missing key of theirs is null")]
 
 pub mod cargo_test;
 pub mod demo;
 mod environment;
+pub mod pages;
 pub mod parallel;
 mod preflight;
 pub mod proofs;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// Folders of rtl whose every module must stand in a proof.
 pub const FOLDERS: [&str; 6] = ["gate", "lane", "log", "hash", "attest", "ring"];
 /// The document that names the proofs of each module.
-pub const DOC: &str = "docs/verification.md";
+pub const DOC: &str = "docs/explanation/verification.md";
 const TABLE: &str = "rtl/formal/proofs.toml";
 const CARD: &str = "rtl/portcullis.f";
 const STANDIN: &str = "sha256_standin";

@@ -1,4 +1,4 @@
-//! Area of the card and of its parts: Yosys for UltraScale+, written to docs/area.md.
+//! Area of the card and of its parts: Yosys for UltraScale+, written to docs/explanation/area.md.
 
 use crate::yosys;
 use anyhow::{Context, Result, ensure};
@@ -76,7 +76,7 @@ pub(crate) fn run() -> Result<()> {
         );
     }
     print!("{page}");
-    fs::write("docs/area.md", page)?;
+    fs::write("docs/explanation/area.md", page)?;
     Ok(())
 }
 

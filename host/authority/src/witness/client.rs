@@ -18,7 +18,7 @@ const REASON_CHARS: usize = 200;
 /// Why there is no note.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// Nobody is there.
+    /// No one is there.
     #[error("no connection to the witness at {0}: {1}")]
     Connect(SocketAddr, io::Error),
     /// The exchange.

@@ -1,9 +1,9 @@
-//! The witness over HTTP/1.1, on the loopback interface: `POST /add-checkpoint`, one request a connection.
+//! The witness over HTTP/1.1, on the loopback interface: `POST /add-checkpoint`, one request per connection.
 //!
 //! | status | body |
 //! | --- | --- |
 //! | 200 | the note (`portcullis_evidence::note`) |
-//! | 400, 405, 408, 413 | why it is no request |
+//! | 400, 405, 408, 413 | why it is not a request |
 //! | 403 | a signature, the key or the ticket's validity |
 //! | 404 | another path; a ticket of no known issuer |
 //! | 409 | a contradiction; with another old size, type `text/x.tlog.size`, the size of the last checkpoint alone |
@@ -107,7 +107,7 @@ fn accept(listener: &TcpListener, witness: &Witness, limits: Limits, stop: &Atom
                 continue;
             };
             let busy = open.fetch_add(1, Ordering::AcqRel) >= limits.connections;
-            // What does not fit is told so by this thread, at once: the answer fits the socket's buffer.
+            // This thread answers what does not fit, at once: the answer fits the socket's buffer.
             if busy {
                 let answer = Answer::text(503, "the witness has too many connections");
                 let _ = answer.send(&mut DeadlineStream::new(stream, PAUSE));

@@ -159,7 +159,7 @@ fn only_the_cards_own_checkpoints_count() {
     assert_eq!(shown(&mut issuer, &good[..good.len() - 1], &card.public_key), cut);
     assert_eq!(shown(&mut issuer, b"", &card.public_key), cut);
 
-    // A ticket of nobody's; the wrong moment of a session.
+    // A ticket of no one's; the wrong moment of a session.
     let mut unknown = session.clone();
     unknown.wire.ticket_digest = [9; 32];
     let message = card.sign(&unknown.wire);

@@ -1,4 +1,4 @@
-//! The witness: one history a session, whoever posts, and nothing forgotten.
+//! The witness: one history per session, whoever posts, and nothing forgotten.
 
 use super::common::{Card, Session};
 use ed25519_dalek::SigningKey;

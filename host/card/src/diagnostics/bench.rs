@@ -25,7 +25,7 @@ pub struct BenchConfig {
 }
 
 impl Default for BenchConfig {
-    /// 20,000 verdicts over 64 streams a lane, without checkpoints.
+    /// 20,000 verdicts over 64 streams per lane, without checkpoints.
     fn default() -> Self {
         Self { verdicts: 20_000, streams: 64, attest: false }
     }
@@ -50,7 +50,7 @@ pub struct BenchReport {
     pub elapsed: Duration,
     /// Clocks of the card in that time, where the transport knows them.
     pub clocks: Option<u64>,
-    /// Rows of the larger bank: the clocks that a sweep takes at one row a clock.
+    /// Rows of the larger bank: the clocks that a sweep takes at one row per clock.
     pub rows: u16,
     /// From the submission of an entry to the moment at which the driver has its answer, in nanoseconds, to three
     /// digits.
@@ -105,7 +105,7 @@ impl BenchReport {
     }
 }
 
-/// Longest latency that is told from longer ones, in nanoseconds: every wait ends before.
+/// Longest latency that is counted apart from longer ones, in nanoseconds: every wait ends before.
 const LONGEST: u64 = 3_600_000_000_000;
 
 /// An image that fills the default tables, 256 and 64 rows.

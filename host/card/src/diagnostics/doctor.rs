@@ -29,7 +29,7 @@ pub struct DoctorFinding {
 #[derive(Debug)]
 pub struct Doctor {
     root: PathBuf,
-    /// Locked memory that this process may have, bytes; none is no limit.
+    /// Locked memory that this process may have, bytes; none means no limit.
     locked: Option<u64>,
 }
 

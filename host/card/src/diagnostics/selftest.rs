@@ -57,7 +57,7 @@ pub enum SelftestError {
     #[error(transparent)]
     Session(#[from] SessionError),
     /// This program's known image is none; a defect of the program.
-    #[error("the image of the self-test is no image")]
+    #[error("the image of the self-test is malformed")]
     Image(#[from] ImageError),
     /// The card closed without a CLOSE record.
     #[error("the card closed without a CLOSE record")]

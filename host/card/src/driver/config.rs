@@ -6,9 +6,9 @@ use super::sink::RecordSink;
 /// What a card may do without hearing from the outside: past either limit every entry is refused with the credit fault.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HeartbeatLimits {
-    /// Accepted entries; 0 is no limit.
+    /// Accepted entries; 0 means no limit.
     pub records: u32,
-    /// Time, in units of 2^16 clocks; 0 is no limit.
+    /// Time, in units of 2^16 clocks; 0 means no limit.
     pub ticks: u32,
 }
 
@@ -20,7 +20,7 @@ pub struct SessionConfig {
     pub log_log2: u8,
     /// Epoch; `None` takes one from the operating system. Fixed ones are for tests.
     pub epoch: Option<u32>,
-    /// Digest of the session's ticket, bound into the OPEN record; zero is no ticket.
+    /// Digest of the session's ticket, bound into the OPEN record; zero means no ticket.
     pub ticket_digest: [u8; 32],
     /// Heartbeat limits; latched at OPEN and recorded.
     pub heartbeat: HeartbeatLimits,

@@ -236,7 +236,7 @@ impl From<LossCause> for SessionError {
 mod tests {
     use super::{LossCause, SessionError};
 
-    /// A witness that answers 404, or a full disk, is no reason to look for a fault of the card.
+    /// A witness that answers 404, or a full disk, is not a reason to look for a fault of the card.
     #[test]
     fn evidence_that_cannot_be_kept_is_not_a_lost_card() {
         let why = "the witness answers 404: nothing here".to_owned();

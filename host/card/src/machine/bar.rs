@@ -26,7 +26,7 @@ impl Bar {
         self.len() == 0
     }
 
-    /// Reads a register of 32 bits. `None` outside, or at an address that is no multiple of 4.
+    /// Reads a register of 32 bits. `None` outside, or at an address that is not a multiple of 4.
     #[must_use]
     pub fn read32(&self, address: u32) -> Option<u32> {
         let value = u32::from_le(self.word(address)?.load(Ordering::Relaxed));

@@ -25,9 +25,9 @@ pub struct Bdf {
     function: u8,
 }
 
-/// A text that is no address.
+/// A text that is not an address.
 #[derive(Debug, thiserror::Error)]
-#[error("`{0}` is no PCI address; it looks like 0000:03:00.0, as `lspci -D` prints it")]
+#[error("`{0}` is not a PCI address; one looks like 0000:03:00.0, as `lspci -D` prints it")]
 pub struct BdfError(String);
 
 impl FromStr for Bdf {
@@ -389,7 +389,7 @@ mod tests {
         put(part.join("dev"), "259:1\n");
         put(dir.path().join("proc/self/mountinfo"), "22 1 0:21 / /proc rw - proc proc rw\n");
         put(dir.path().join("proc/swaps"), "Filename Type Size Used Priority\n");
-        // Down, not mounted: nobody loses anything.
+        // Down, not mounted: no one loses anything.
         assert_eq!(sysfs.obstacles(&sysfs.function("0000:00:04.0".parse().unwrap()).unwrap()), [""; 0]);
         put(interface.join("flags"), "0x1003\n");
         assert!(refusal(&sysfs).contains("its network interface eth0 is up"), "{}", refusal(&sysfs));

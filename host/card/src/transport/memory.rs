@@ -32,7 +32,7 @@ impl PageSize {
     }
 }
 
-/// Whole, zeroed pages in a file without a name, of a size that nobody can change.
+/// Whole, zeroed pages in a file without a name, of a size that no one can change.
 ///
 /// All access is through atomic words, so that the card may write at any time.
 #[derive(Debug)]
@@ -115,7 +115,7 @@ impl DmaMemory {
 
     fn words(&self) -> &[AtomicU64] {
         // SAFETY: the mapping is page aligned, of whole pages, initialised, and lives as long as `self`; the file
-        // cannot shrink under it. Nobody makes plain references to it: the card touches it from outside, and all access
+        // cannot shrink under it. No one makes plain references to it: the card touches it from outside, and all access
         // here is atomic.
         unsafe { std::slice::from_raw_parts(self.start().cast::<AtomicU64>(), self.len() / WORD) }
     }

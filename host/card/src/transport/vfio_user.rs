@@ -58,8 +58,8 @@ impl VfioUserCard {
     /// The card that is served at `path`, after a reset, as a bus master.
     ///
     /// # Errors
-    /// [`CardError::Transport`] when nobody serves there or breaks the protocol, [`CardError::Device`] when it is no
-    /// card.
+    /// [`CardError::Transport`] when no one serves there, or the peer breaks the protocol; [`CardError::Device`]
+    /// when it is not a card.
     pub fn connect(path: &Path) -> Result<Self, CardError> {
         Self::connect_within(path, DEADLINE)
     }

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 #[derive(clap::Args)]
 pub(super) struct Args {
     /// Files of rows; rows may have `output` in the place of `text`. A file whose name ends in .txt has one harmless
-    /// row a line.
+    /// row per line.
     #[arg(long, value_name = "FILE", num_args = 1.., required = true)]
     data: Vec<PathBuf>,
     /// Judge so many texts of 1 to 8 KiB for each set, joined from its benign rows, too, and with several sets so many

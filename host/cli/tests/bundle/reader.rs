@@ -114,7 +114,7 @@ fn approvals_and_rules_are_reported() {
     assert!(!scene.path("other").exists());
 
     assert!(scene.bundle("b", " --approval @pii.cose").status.success());
-    // Nobody that the verifier knows.
+    // No one that the verifier knows.
     let report = scene.verified("b");
     assert_eq!(report["properties"]["policy"]["status"], "contradicted");
     assert_eq!(report["session"]["approvals"], serde_json::json!([]));

@@ -102,7 +102,7 @@ fn check_verifies_and_replays() {
     let out = scene.run(&format!("{} --json", check("stray")));
     let json: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
     assert_eq!((out.status.code(), &json["exit_code"]), (Some(CONTRADICTED), &CONTRADICTED.into()));
-    assert!(json["error"].as_str().unwrap().contains("`else` is no file of a bundle"), "{json}");
+    assert!(json["error"].as_str().unwrap().contains("`else` is not a file of a bundle"), "{json}");
     for missing in [check("missing"), "replay @missing".to_owned()] {
         let out = scene.run(&missing);
         assert_eq!(out.status.code(), Some(1), "{missing}");
@@ -129,7 +129,7 @@ fn a_bundle_with_an_anchor_store_replays() {
     }
 }
 
-/// An archive of a bundle is checked as its folder is; one that hides something, or is cut short, is no bundle.
+/// An archive of a bundle is checked as its folder is; one that hides something, or is cut short, is not a bundle.
 #[test]
 fn check_reads_a_tar_archive() {
     let scene = Scene::new();
@@ -183,7 +183,7 @@ fn check_reads_a_tar_archive() {
         assert_eq!(code(&changed), Some(CONTRADICTED), "{what}");
         assert_eq!(scene.code("verify @changed.tar --trust @trust --allow-sim"), CONTRADICTED, "{what}");
     }
-    // The last one is no archive any more.
+    // The last one is not an archive any more.
     assert_eq!(scene.code("replay @changed.tar"), CONTRADICTED);
     assert_eq!(code(b"no archive"), Some(1));
     assert_eq!(scene.code("replay @changed.tar"), 1);
@@ -228,7 +228,7 @@ fn a_stream_that_did_not_end_is_a_named_warning() {
     assert_eq!(scene.code("check @verdicts --trust @trust --allow-sim"), CONTRADICTED);
 }
 
-/// What an engine is said to have answered, and nobody asked for, is judged by no record: it is no evidence of
+/// What an engine is said to have answered, and no one asked for, is judged by no record: it is not evidence of
 /// anything.
 #[test]
 fn a_proposal_that_nobody_asked_for_is_a_named_warning() {
@@ -256,7 +256,7 @@ fn a_proposal_that_nobody_asked_for_is_a_named_warning() {
     }
 }
 
-/// Whoever draws a sample without a seed gets one that nobody knew, and can draw it again.
+/// Whoever draws a sample without a seed gets one that no one knew, and can draw it again.
 #[test]
 fn a_sample_without_a_seed_draws_one_and_says_it() {
     let scene = Scene::new();
@@ -275,7 +275,7 @@ fn a_sample_without_a_seed_draws_one_and_says_it() {
     assert_eq!(scene.code("replay @b --seed s"), 2);
 }
 
-/// A log that is cut short, a record of no type, a line that is none: defects of the bundle, and no failure of the
+/// A log that is cut short, a record of no type, a malformed line: defects of the bundle, and no failure of the
 /// program.
 #[test]
 fn a_broken_file_is_a_finding() {
@@ -304,7 +304,7 @@ fn a_broken_file_is_a_finding() {
     }
 }
 
-/// Older mappings and other layouts are a named warning. A database in the place of an anchor store is no bundle's.
+/// Older mappings and other layouts are a named warning. A database in the place of an anchor store is not a bundle's.
 #[test]
 fn another_version_is_no_contradiction() {
     let scene = Scene::new();

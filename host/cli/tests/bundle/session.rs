@@ -159,7 +159,7 @@ fn tickets_heartbeats_and_a_witness() {
     let report = scene.verified("again");
     assert_eq!(report["properties"]["complete"]["status"], "warned", "{report}");
     assert_eq!(report["properties"]["complete"]["reasons"][0]["code"], "not-closed", "{report}");
-    // Heartbeats are asked for, and nobody is to give them.
+    // Heartbeats are asked for, and no one is to give them.
     assert_eq!(scene.bundle("alone", " --ticket @2.ticket").status.code(), Some(1));
     // A ticket is for one policy.
     let other =
@@ -168,7 +168,7 @@ fn tickets_heartbeats_and_a_witness() {
 }
 
 /// Nothing of the bundle is contradicted, it is one session from OPEN to CLOSE, and it replays as far as texts were
-/// told.
+/// disclosed.
 #[track_caller]
 fn whole(scene: &Scene, bundle: &str, replayable: &str) {
     let report = scene.verified(bundle);
@@ -195,7 +195,7 @@ fn a_run_that_fails_leaves_a_whole_bundle() {
     let mut child = scene.start("run --policy policies/pii --input @in.jsonl --json --bundle @pipe");
     let mut first = [0; 100];
     child.stdout.take().unwrap().read_exact(&mut first).unwrap();
-    // A closed pipe is no failure, and the evidence is not cut short by it.
+    // A closed pipe is not a failure, and the evidence is not cut short by it.
     assert_eq!(child.wait().unwrap().code(), Some(0));
     whole(&scene, "pipe", "affirmed");
     let records = std::fs::metadata(scene.path("pipe/records/lane-0.bin")).unwrap().len() / 192;

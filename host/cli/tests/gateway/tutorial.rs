@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 
 /// The tutorial.
 pub(crate) fn page() -> String {
-    std::fs::read_to_string(root().join("docs/tutorial-model-server.md")).unwrap()
+    std::fs::read_to_string(root().join("docs/tutorials/your-model-server.md")).unwrap()
 }
 
 /// The blocks of this kind in a part of the page.

@@ -29,7 +29,7 @@ impl SemanticState {
     /// A state from its dump.
     ///
     /// # Errors
-    /// The text is no dump of a state.
+    /// The text is not a dump of a state.
     pub fn read(dump: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(dump)
     }

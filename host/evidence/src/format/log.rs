@@ -20,7 +20,7 @@ pub const HEARTBEAT_CLOCKS: u64 = 1 << 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
     /// Layout version, record type, or a reserved byte.
-    #[error("it is no record of layout version {LAYOUT_VERSION}")]
+    #[error("it is not a record of layout version {LAYOUT_VERSION}")]
     Layout,
     /// The log index is not the next.
     #[error("its log index is {0}")]

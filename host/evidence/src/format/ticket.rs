@@ -130,7 +130,7 @@ pub enum TicketIssuer {
         /// Its public key.
         key: [u8; 32],
     },
-    /// The operator: nobody vouches for the ticket.
+    /// The operator: no one vouches for the ticket.
     SelfIssued,
 }
 
@@ -298,7 +298,7 @@ impl Ticket {
         } else if !self.issuer.bytes().all(|byte| byte.is_ascii_graphic()) {
             "issuer is not visible ASCII"
         } else if self.issuer == SELF_ISSUER && (self.heartbeat_records, self.heartbeat_ticks) != (0, 0) {
-            "heartbeats are on, but nobody issued it"
+            "heartbeats are on, but no one issued it"
         } else {
             return Ok(());
         };
@@ -307,7 +307,7 @@ impl Ticket {
 }
 
 impl SignedTicket<Ticket> {
-    /// Who stands behind the ticket: the one of `issuers` that signed it, or nobody.
+    /// Who stands behind the ticket: the one of `issuers` that signed it, or no one.
     ///
     /// # Errors
     /// A ticket that claims an issuer, but none of `issuers` signed it; one that a trusted issuer signed as `self`.

@@ -1,4 +1,4 @@
-//! The checks, one a file. A check returns what it found; one that reads a part of the bundle returns that part too,
+//! The checks, one per file. A check returns what it found; one that reads a part of the bundle returns that part too,
 //! and adds its findings.
 
 pub(super) mod approval;

@@ -1,5 +1,5 @@
-//! Reason codes: stable words of reports, for programs. `docs/verify.md` lists them; `cargo xtask gen` writes the
-//! tables from here.
+//! Reason codes: stable words of reports, for programs. `docs/reference/verify.md` lists them; `cargo xtask gen` writes
+//! the tables from here.
 
 use super::property::{Property, Status};
 use crate::format::log::Violation;

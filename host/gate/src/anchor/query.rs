@@ -1,4 +1,4 @@
-//! What the loop asks of the anchors, and what it is told.
+//! What the loop asks of the anchors, and what they answer.
 
 use portcullis_core::fixed::BasisPoints;
 use portcullis_core::mutation::StageFinding;

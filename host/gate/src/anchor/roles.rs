@@ -75,7 +75,7 @@ impl Arguments {
     fn conflicts(&self, fact: &Self) -> bool {
         let (said, known) = (self.subjects().next().is_some(), fact.subjects().next().is_some());
         let both = said && known;
-        // "The mill closed in 1987" is no other event than "they closed the mill".
+        // "The mill closed in 1987" is the same event as "they closed the mill".
         let moved = both
             && self.transitive
             && fact.transitive

@@ -29,7 +29,7 @@ pub enum StoreError {
         /// Why not.
         error: std::io::Error,
     },
-    /// A line that is no entity, fact or citation.
+    /// A line that is not an entity, fact or citation.
     #[error("the anchor store `{}`, line {line}: {problem}; expected {{\"entity\": …}}, {{\"fact\": …}} or {{\"citation\": …}}", path.display())]
     Line {
         /// The file.
@@ -45,8 +45,8 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// SQLite refuses the file, or it is no store.
-    #[error("the anchor store `{}` is no usable SQLite store: {error}; build it anew with `portcullis anchors build`", path.display())]
+    /// SQLite refuses the file, or it is not a store.
+    #[error("the anchor store `{}` is not a usable SQLite store: {error}; build it anew with `portcullis anchors build`", path.display())]
     Sqlite {
         /// The file.
         path: PathBuf,

@@ -73,15 +73,15 @@ pub enum LedgerError {
         /// Why not.
         error: std::io::Error,
     },
-    /// The file is no ledger.
-    #[error("`{}` is no ledger: {what}", path.display())]
+    /// The file is not a ledger.
+    #[error("`{}` is not a ledger: {what}", path.display())]
     NoLedger {
         /// The file.
         path: PathBuf,
         /// What is wrong.
         what: String,
     },
-    /// A frame in the middle is damaged: that is no torn tail, and is not mended.
+    /// A frame in the middle is damaged: that is not a torn tail, and is not mended.
     #[error("the ledger `{}` is damaged at byte {offset}: {what}; what stands before it can be read", path.display())]
     Damaged {
         /// The file.

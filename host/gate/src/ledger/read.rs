@@ -36,7 +36,7 @@ impl Reader {
     /// Opens a ledger and reads its header.
     ///
     /// # Errors
-    /// The file cannot be read, or is no ledger.
+    /// The file cannot be read, or is not a ledger.
     pub fn open(path: &Path) -> Result<Self, LedgerError> {
         let unreadable = |error| LedgerError::Read { path: path.to_owned(), error };
         let no_ledger = |what: &str| LedgerError::NoLedger { path: path.to_owned(), what: what.to_owned() };
@@ -144,7 +144,7 @@ impl Iterator for Reader {
 /// Cuts off a torn tail; says how many bytes it had.
 ///
 /// # Errors
-/// The file is no ledger, cannot be read or written, or is damaged before its end: that is not mended.
+/// The file is not a ledger, cannot be read or written, or is damaged before its end: that is not mended.
 pub fn recover(path: &Path) -> Result<u64, LedgerError> {
     let mut reader = Reader::open(path)?;
     for entry in reader.by_ref() {

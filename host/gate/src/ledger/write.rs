@@ -58,7 +58,7 @@ impl Ledger {
     /// Goes on with a ledger, after its torn tail, if any, was cut off; starts one when there is none.
     ///
     /// # Errors
-    /// The file is no ledger, is damaged, is of another policy, or cannot be written.
+    /// The file is not a ledger, is damaged, is of another policy, or cannot be written.
     pub fn append_to(path: &Path, header: &Header, fsync: Fsync) -> Result<Self, LedgerError> {
         if !path.exists() {
             return Self::create(path, header, fsync);

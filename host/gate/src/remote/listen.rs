@@ -32,7 +32,7 @@ pub struct ServiceTerms {
     pub clients: u16,
     /// Bound on every frame that a client is waited for, from its first byte to its last.
     pub deadline: Duration,
-    /// What a client is told first.
+    /// What a client receives first.
     pub welcome: ToClient,
 }
 

@@ -182,7 +182,7 @@ fn late() -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, "the other side took too long")
 }
 
-/// A socket's own time-out is told as [`late`].
+/// A socket's own time-out becomes [`late`].
 fn as_late(error: io::Error) -> io::Error {
     if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) { late() } else { error }
 }

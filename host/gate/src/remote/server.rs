@@ -107,7 +107,7 @@ impl Connection<'_> {
     }
 
     /// Has an item governed. A client that goes away ends its own stream: a whole text is judged to its end, and what
-    /// happens is kept and sent to nobody.
+    /// happens is kept and sent to no one.
     fn govern(&self, number: u64, item: Item) -> Result<(), Failure> {
         let stream = self.session.open(self.governor.request(item)).map_err(|closed| Failure::Gate(closed.0))?;
         let mut moves = Vec::new();

@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Bounds of a session's inbox. Whoever reaches one waits, and nobody else does.
+/// Bounds of a session's inbox. Whoever reaches one waits, and no one else does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
     /// Streams that wait for a slot of the card.
@@ -67,7 +67,7 @@ pub enum StreamMessage {
         /// Candidates asked for at this place before.
         attempt: u32,
     },
-    /// The engine is told what came of its candidates.
+    /// The engine learns what came of its candidates.
     Move(Move),
 }
 
@@ -266,7 +266,7 @@ impl Inbox {
         state.credit = Credit { slots, waiting: state.arrivals.len(), entries };
     }
 
-    /// The session is over: whoever waits is told why.
+    /// The session is over: whoever waits gets the reason.
     pub(super) fn close(&self, why: &str) {
         let mut state = self.state();
         state.over.get_or_insert_with(|| why.to_owned());
@@ -290,7 +290,7 @@ struct Mail {
     idle: bool,
     /// Why no proposal comes any more.
     gone: Option<String>,
-    /// Nobody reads messages any more.
+    /// No one reads messages any more.
     unread: bool,
     messages: VecDeque<StreamMessage>,
     /// The loop waits for room among the messages.
@@ -379,7 +379,7 @@ impl Mailbox {
         self.inbox.mark(self.number);
     }
 
-    /// Nobody reads messages any more, nor proposes.
+    /// No one reads messages any more, nor proposes.
     pub(super) fn leave(&self, why: &str) {
         let mut mail = self.mail();
         mail.unread = true;

@@ -143,7 +143,7 @@ struct Turns<'l, C: Card, K> {
     settling: Settling,
 }
 
-/// Longest step of a wait for a checkpoint: for so long nobody looks whether something came.
+/// Longest step of a wait for a checkpoint: for so long no one looks whether something came.
 const STEP: Duration = Duration::from_millis(2);
 /// Time between two looks for a checkpoint while streams are judged.
 const LOOK: Duration = Duration::from_millis(20);
@@ -320,7 +320,7 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
 
 impl<C: Card, K> Drop for Turns<'_, C, K> {
     fn drop(&mut self) {
-        // However the loop ended: nobody waits for it for ever.
+        // However the loop ended: no one waits for it for ever.
         self.close("the session's loop has ended");
     }
 }
@@ -368,7 +368,7 @@ impl OpenStream {
         let gone = |why: &str| Some(Err(EngineError::Gone(why.to_owned())));
         match (&mut self.parts, &self.mailbox) {
             (Some(parts), _) => parts.next().or_else(|| gone("no further part is there")),
-            (None, None) => gone("nobody gives the text"),
+            (None, None) => gone("no one gives the text"),
             (None, Some((mailbox, _))) => cut_off.map_or_else(|| mailbox.take_part(), gone),
         }
     }
@@ -381,7 +381,7 @@ impl OpenStream {
             let (view, attempt) = self.machine.request()?;
             return Some(engine.propose(&view, attempt));
         }
-        let Some((mailbox, _)) = &self.mailbox else { return gone("nobody proposes") };
+        let Some((mailbox, _)) = &self.mailbox else { return gone("no one proposes") };
         if let Some(why) = cut_off {
             return gone(why);
         }

@@ -158,7 +158,7 @@ impl StreamMachine {
         self.proposer.as_ref().and_then(|proposer| proposer.request(&self.state))
     }
 
-    /// What the engine is told before it is asked.
+    /// What the engine receives before it is asked.
     pub(crate) fn take_moves(&mut self) -> Vec<Move> {
         self.proposer.as_mut().map(Proposer::take_moves).unwrap_or_default()
     }

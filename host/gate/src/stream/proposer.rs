@@ -1,6 +1,6 @@
 //! Where the candidates of a driven stream come from: what the engine is asked next, and what it takes to go back.
 //!
-//! Nothing here waits. The proposer says what is asked ([`Proposer::request`]) and what the engine is told before
+//! Nothing here waits. The proposer says what is asked ([`Proposer::request`]) and what the engine receives before
 //! ([`Proposer::take_moves`]); whoever runs the engine brings the answer.
 //!
 //! The end of a candidate that more text could make a part of a hit is not judged at once: it stays pending, the engine
@@ -88,7 +88,7 @@ pub(super) struct Proposer {
     /// Proposals asked for.
     proposals: u32,
     request: Option<Request>,
-    /// What the engine is told before the next request.
+    /// What the engine receives before the next request.
     moves: Vec<Move>,
     /// Rollbacks made.
     rollbacks: u8,
@@ -134,7 +134,7 @@ impl Proposer {
         Some((View { intent: &state.intent.text, facts: &state.intent.facts, admitted: shown }, *attempt))
     }
 
-    /// What the engine is told before the request, in order.
+    /// What the engine receives before the request, in order.
     pub(super) fn take_moves(&mut self) -> Vec<Move> {
         std::mem::take(&mut self.moves)
     }

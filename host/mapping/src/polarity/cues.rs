@@ -8,7 +8,7 @@ use serde::Deserialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// What a word does, one bit each; `docs/mapping.md` says what each list is for.
+/// What a word does, one bit each; `docs/explanation/mapping.md` says what each list is for.
 pub(crate) mod cue {
     pub(crate) const DENIAL: u64 = 1 << 0;
     pub(crate) const NOR: u64 = 1 << 1;

@@ -1,7 +1,7 @@
 //! The matching view: the text as a reader of the page sees it, with the way back to the bytes.
 //!
 //! Classes and quantities are matched on the text and on its view; a hit in either stands. What the view leaves out or
-//! joins is said in `docs/mapping.md`. A line of ASCII without markup has no view: it is its own.
+//! joins is said in `docs/explanation/mapping.md`. A line of ASCII without markup has no view: it is its own.
 
 mod build;
 mod entity;

@@ -1,4 +1,4 @@
-//! `policy eval`: one Cedar context a line, with `"category"` beside its fields.
+//! `policy eval`: one Cedar context per line, with `"category"` beside its fields.
 
 use crate::context::{ContextError, Contexts, Missing};
 use crate::error::json_problem;
@@ -9,7 +9,7 @@ use serde_json::Value;
 /// as passed.
 ///
 /// # Errors
-/// A line that is no JSON, or no context of this policy.
+/// A line that is not JSON, or no context of this policy.
 pub fn eval_line(contexts: Contexts<'_>, line: &str) -> Result<Descriptor, ContextError> {
     let mut value: Value = serde_json::from_str(line).map_err(|error| ContextError::Json(json_problem(&error)))?;
     let object = value.as_object_mut().ok_or(ContextError::NotAnObject)?;

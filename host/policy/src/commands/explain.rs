@@ -32,7 +32,7 @@ pub struct BankExplanation {
     pub answer: BankDecision,
     /// Rows that match, by row; no rule for the permit-all.
     pub matched: Vec<(u16, Option<String>)>,
-    /// Rows that do not match and miss by the fewest columns, one a rule; the prelude's come last.
+    /// Rows that do not match and miss by the fewest columns, one per rule; the prelude's come last.
     pub nearest: Vec<NearMiss>,
 }
 
@@ -82,7 +82,7 @@ pub fn explain(compiled: &Compiled, vocabulary: &Vocabulary, descriptor: &Descri
     Explanation { decision, banks }
 }
 
-/// One column of a row that is no wildcard, beside what a descriptor holds there.
+/// One column of a row that is not a wildcard, beside what a descriptor holds there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Condition {
     /// The field by its Cedar name.
@@ -101,7 +101,7 @@ impl std::fmt::Display for Condition {
     }
 }
 
-/// Every column of `row` that is no wildcard; empty for a row that matches everything, or can never match.
+/// Every column of `row` that is not a wildcard; empty for a row that matches everything, or can never match.
 #[must_use]
 pub fn conditions(compiled: &Compiled, vocabulary: &Vocabulary, row: &Row, descriptor: &Descriptor) -> Vec<Condition> {
     of_row(row, &compiled.universe)
@@ -169,7 +169,7 @@ fn columns(universe: &Universe, vocabulary: &Vocabulary, cube: &Cube, d: &Descri
                 format!("{}.{:04}", value / one, value % one)
             }),
             None => {
-                // An absent quantity has been reported as absent, and its zero is no value.
+                // An absent quantity has been reported as absent, and its zero is not a value.
                 let slot = column - RANGES.len();
                 if bits >> presence_bit(slot) & 1 == 0 {
                     continue;

@@ -284,7 +284,7 @@ impl Lowering<'_> {
             let field = crate::vocabulary::ENUMERATIONS.get(column).copied().unwrap_or_default();
             let known = self.vocabulary.enumeration(column).iter().map(String::as_str);
             let help = suggestion(name, known);
-            self.unknown(written, format!("`{name}` is no value of `{field}`"), help);
+            self.unknown(written, format!("`{name}` is not a value of `{field}`"), help);
         }
         position.map(|at| bit(at) as u32)
     }

@@ -20,7 +20,7 @@ pub(crate) const SET_COLUMNS: usize = 3;
 pub(crate) struct SetCondition {
     /// Every one of these.
     pub(crate) all: u128,
-    /// At least one of these; 0 is no condition.
+    /// At least one of these; 0 means no condition.
     pub(crate) any: u128,
     /// None of these.
     pub(crate) none: u128,

@@ -67,7 +67,7 @@ pub(super) fn check(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> V
     checks.names("quantity", manifest.quantities.iter().map(|quantity| quantity.name.as_str()));
     for quantity in &manifest.quantities {
         checks.require(is_identifier(&quantity.name), &quantity.name, || {
-            format!("quantity `{}` is no name that Cedar can write after a dot", quantity.name)
+            format!("quantity `{}` is not a name that Cedar can write after a dot", quantity.name)
         });
         checks.require(quantity.min <= quantity.max, &quantity.name, || {
             format!("quantity `{}` has its min over its max", quantity.name)

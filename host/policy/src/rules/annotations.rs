@@ -122,7 +122,7 @@ impl Reader<'_> {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
         if id.is_empty() || id.len() > ID_BYTES || !id.chars().all(plain) {
             let help = format!("an id is 1 to {ID_BYTES} ASCII letters, digits, `_`, `-` and `.`");
-            self.problem(Some("id"), format!("`@id(\"{}\")` is no id", id.escape_debug()), help);
+            self.problem(Some("id"), format!("`@id(\"{}\")` is not an id", id.escape_debug()), help);
         }
         let generic = [generic::DEFAULT_DENY, generic::DEPTH_LIMIT, generic::INVALID_UTF8, generic::FAULT];
         if generic.contains(&id.as_str()) || ValidationReason::ALL.iter().any(|reason| reason.id() == id) {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// Parts of a whole are told in millionths.
+/// Parts of a whole are given in millionths.
 const MILLION: u128 = 1_000_000;
 /// z² for 95 %, 1.959964², in millionths.
 const Z2: u128 = 3_841_459;

@@ -11,7 +11,7 @@ use crate::rules::{RuleError, RuleHit, RuleSet};
 use crate::tier::Tier;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// The bytes of an input, owned: nobody else sees them.
+/// The bytes of an input, owned: no one else sees them.
 pub type Input = Box<[u8]>;
 
 /// Judges an input by rules, within a budget.

@@ -121,7 +121,7 @@ pub(crate) enum Measure {
     PercentRun,
     /// Percent escapes of letters and digits in one token.
     PercentNeedless,
-    /// Percent escapes of one token that is no link and no path.
+    /// Percent escapes of one token that is neither a link nor a path.
     PercentWords,
     /// Pairs of letters that no language has, in words that stand close together.
     OddPairs,

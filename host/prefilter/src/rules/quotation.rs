@@ -1,6 +1,6 @@
 //! Quotations: what stands between quotation marks within a passage, in a block quotation, in code. Whoever quotes an
 //! order does not give it; the profile `document` holds it for less. It is never judged away: what is quoted and what
-//! is not are told apart by marks alone, and a structure that reaches out of its quotation counts in full.
+//! is not are distinguished by marks alone, and a structure that reaches out of its quotation counts in full.
 
 use super::passage::{is_blank, is_fence};
 
@@ -25,7 +25,7 @@ impl Quotations {
             let fence = is_fence(text);
             if fence || fenced || block || coded || is_blank(text) {
                 all.inline(bytes, prose.take(), start);
-                // A fence that nobody closes quotes nothing: what follows it would be all there is.
+                // A fence that no one closes quotes nothing: what follows it would be all there is.
                 if (fenced && !fence) || block || (coded && !is_blank(text)) {
                     all.push(start, end);
                 }

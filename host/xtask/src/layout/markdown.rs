@@ -3,12 +3,12 @@
 use super::{Layout, Type};
 use std::fmt::Write as _;
 
-/// The text of `docs/wire-formats.md`.
+/// The text of `docs/reference/wire-formats.md`.
 pub(crate) fn markdown(layout: &Layout) -> String {
     let mut out = String::from(
         "<!-- Generated from rtl/layout/layout.toml by `cargo xtask gen`. Do not edit. -->\n# Wire formats\n\n\
          Integers are little-endian. Reserved bytes are zero, and the card checks that they are. Which values and combinations are legal is\n\
-         said in [reference/formats](reference/formats/README.md).\n\n\
+         said in [formats](formats/README.md).\n\n\
          `map_digest`, the SHA-256 over the layout source and the register source, is ",
     );
     out.push('`');

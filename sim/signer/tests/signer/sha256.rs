@@ -1,4 +1,4 @@
-//! The hash core at every number of rounds a clock.
+//! The hash core at every number of rounds per clock.
 
 use crate::support::{Random, hex, skipped, vectors};
 use portcullis_signer_bench::{BLOCK_BYTES, Bench, INITIAL_HASH, MODELS};

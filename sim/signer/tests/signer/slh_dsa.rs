@@ -37,7 +37,7 @@ fn acvp_keys() {
     assert_eq!(seen, 10);
 }
 
-/// Two messages a key, on one bench without a reset: nothing of a signature reaches the next.
+/// Two messages per key, on one bench without a reset: nothing of a signature reaches the next.
 #[test]
 fn signatures_are_those_of_rustcrypto_under_any_stall() {
     let keys = if std::env::var_os("PORTCULLIS_LONG").is_some() { 300 } else { 42 };
@@ -64,7 +64,7 @@ fn signatures_are_those_of_rustcrypto_under_any_stall() {
     }
 }
 
-/// Every model: other rounds a clock, other lengths of message.
+/// Every model: other rounds per clock, other lengths of message.
 #[test]
 fn every_model_signs() {
     let mut random = Random::new(21);

@@ -80,7 +80,7 @@ T('admit-whole',[[c('act','{"a":"4012 8888"}')],[c('act','{"b":"8888 1881"}')]],
 T('next-alternative',[[{"text":"Write to x@example.org.","logprobs":[-0.1]},NO]],'text with log-probabilities, then a call',None)
 # lines that are no item
 for cand,w in [([[5]],'a number as a candidate'),([[None]],'null as a candidate'),([[{}]],'an empty object'),([[{"call":{"arguments":"{}"}}]],'a call without a name'),([[{"call":{"name":"noop"}}]],'a call without arguments'),([[{"call":{"name":7,"arguments":"{}"}}]],'a name that is a number'),([[{"call":"noop"}]],'a call that is a string'),([[{"text":"a","call":{"name":"noop","arguments":"{}"}}]],'text and call in one candidate'),([[{"call":{"name":"noop","arguments":"{}","extra":1}}]],'an unknown member'),(['a','b'],'strings in place of lists'),({"a":1},'an object in place of a list')]:
-    T('refuse-input',cand,'no item by docs/loop.md: '+w+'; exit code 1, nothing leaves',[])
+    T('refuse-input',cand,'no item by docs/reference/loop.md: '+w+'; exit code 1, nothing leaves',[])
 if __name__=='__main__':
     with open('../tool_calls.jsonl','w',encoding='utf-8') as f:
         for r in rows: f.write(json.dumps(r,ensure_ascii=False)+'\n')

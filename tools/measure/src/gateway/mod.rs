@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Between two pieces of a stream: 50 tokens a second.
+/// Between two pieces of a stream: 50 tokens per second.
 const PACE: Duration = Duration::from_millis(20);
 /// Pieces of a sentence.
 const TOKENS: usize = 10;

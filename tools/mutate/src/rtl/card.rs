@@ -3,7 +3,7 @@
 //!
 //! The netlist is the elaborated card of `rtl/portcullis.f` with the parameters of the simulation, damaged by `mutate
 //! -ctrl`. It is the card of one lane in the tests of a copy of the tree. A mutant is tried on the tests that
-//! docs/verification.md names for its module.
+//! docs/explanation/verification.md names for its module.
 
 use super::design::{Cells, option};
 use super::{FOLDER, Kept, Mutant, Outcome, copy_flat, prove};
@@ -28,7 +28,7 @@ mod params;
 const ALIVE: &str = "PORTCULLIS_RTL_MUTANT";
 /// Seconds of processor time for one program of tests. The longest takes less than a tenth on the undamaged card.
 const LIMIT_SECONDS: u32 = 600;
-/// SHA-256 rounds a clock, of the netlist and of what the tests expect.
+/// SHA-256 rounds per clock, of the netlist and of what the tests expect.
 const ROUNDS: &str = "16";
 const NETLIST: &str = "card.v";
 

@@ -9,7 +9,7 @@ use portcullis_tools::tool::{capture, python_tool};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-/// Modules of assertions alone: a mutant of theirs is no fault of the card.
+/// Modules of assertions alone: a mutant of theirs is not a fault of the card.
 const CHECKERS: [&str; 1] = ["ring/ring_axi_rules"];
 
 /// The same number of mutants for each module, taken in turn from the proofs that hold it; the modules alternate.

@@ -1,4 +1,4 @@
-//! What the run found, as the table of docs/verification.md.
+//! What the run found, as the table of docs/explanation/verification.md.
 
 use super::{Mutant, Outcome};
 use anyhow::Result;

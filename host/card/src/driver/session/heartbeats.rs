@@ -72,7 +72,7 @@ impl<C: Card> Session<C> {
         let index = record.answer.log_index.get();
         let lane = self.lanes.get_mut(at).ok_or(SessionError::NotOpen)?;
         let nonce = self.presented.filter(|_| lane.heartbeat.awaited);
-        let nonce = nonce.ok_or(lane.lost(index, "a heartbeat that nobody presented"))?;
+        let nonce = nonce.ok_or(lane.lost(index, "a heartbeat that no one presented"))?;
         let (entries, tick) = (lane.pending.len() as u64, record.answer.tick.get());
         lane.heartbeat = HeartbeatState { nonce, awaited: false, entries, tick };
         self.session_record(at, record, RecordType::Heartbeat)?;

@@ -16,7 +16,7 @@ pub(super) const RING_LOG2_MAX: u8 = 15;
 pub(super) const LOG_LOG2_MAX: u8 = 20;
 /// Reads that the RTL has in flight; the model has none.
 pub(super) const READS: u32 = 32;
-/// The model's evidence is nobody's: its key flags say so like the simulated card's.
+/// The model's evidence must never look genuine: its key flags are those of the simulated card.
 pub(super) const KEY_FLAGS: u8 = (key_flags::SIM | key_flags::NO_TRNG) as u8;
 /// Bytes of the register window.
 pub(super) const REGISTER_WINDOW: u32 = 1 << 20;

@@ -309,7 +309,7 @@ impl LaneModel {
                     Determination::Decompose => add(&mut counters.decomposes),
                     Determination::Reject | Determination::None => add(&mut counters.rejects),
                 }
-                // Both banks sweep together, a row a clock.
+                // Both banks sweep together, a row per clock.
                 counters.busy_clocks += u64::from(header.policy_rows.get().max(header.entropy_rows.get()));
             }
             _ => {}

@@ -273,7 +273,7 @@ impl PciDevice {
 
 impl Drop for PciDevice {
     fn drop(&mut self) {
-        // Without bus mastering the device reaches no memory, mapped or not. A device that cannot be told may still
+        // Without bus mastering the device reaches no memory, mapped or not. A device that cannot be reached may still
         // write.
         let stopped = self.enable(false).is_ok();
         // A mapped register block would keep the device open.

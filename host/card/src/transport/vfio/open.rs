@@ -131,7 +131,7 @@ fn without_iommu(bdf: Bdf, group: u32) -> Result<DeviceHandle, VfioError> {
     if fd < 0 {
         return Err(failed(&format!("open {bdf}"), "is another process using it?"));
     }
-    // SAFETY: the descriptor is new and nobody else's.
+    // SAFETY: the descriptor is new and no one else's.
     let device = unsafe { File::from_raw_fd(fd) };
     Ok(DeviceHandle::NoIommu { device, _group: group, _container: container })
 }

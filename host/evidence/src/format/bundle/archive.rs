@@ -25,7 +25,7 @@ impl Archive {
     /// The files in the archive at `path`.
     ///
     /// # Errors
-    /// [`BundleError`]: `Nothing` for what is no archive, `Content`, `Kind`, `Litter`, `Io`.
+    /// [`BundleError`]: `Nothing` for what is not an archive, `Content`, `Kind`, `Litter`, `Io`.
     pub fn open(path: &Path) -> Result<Self, BundleError> {
         let shown = path.to_string_lossy();
         let mut from = BufReader::new(File::open(path).map_err(BundleError::io(&shown))?);
@@ -119,9 +119,9 @@ impl Header {
         let field = |range: std::ops::Range<usize>| {
             let bytes = block.get(range).unwrap_or_default();
             let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-            std::str::from_utf8(bytes.get(..end).unwrap_or_default()).map_err(|_| wrong("a header that is no text"))
+            std::str::from_utf8(bytes.get(..end).unwrap_or_default()).map_err(|_| wrong("a header that is not text"))
         };
-        let octal = |range| u64::from_str_radix(field(range)?.trim(), 8).map_err(|_| wrong("a number that is none"));
+        let octal = |range| u64::from_str_radix(field(range)?.trim(), 8).map_err(|_| wrong("a malformed number"));
         let blanked = block.iter().enumerate().map(|(i, byte)| if (148..156).contains(&i) { b' ' } else { *byte });
         if !is_header || octal(148..156)? != blanked.map(u64::from).sum::<u64>() {
             return Err(wrong("no header with its checksum"));

@@ -22,10 +22,10 @@ pub enum BundleError {
         what: String,
     },
     /// A file that the system of somebody who looked at the bundle left there.
-    #[error("`{0}` was left there by a file manager and is no part of the bundle: remove it, and check again")]
+    #[error("`{0}` was left there by a file manager and is not a part of the bundle: remove it, and check again")]
     Litter(String),
     /// A name that no bundle has.
-    #[error("`{0}` is no file of a bundle")]
+    #[error("`{0}` is not a file of a bundle")]
     Name(String),
     /// A symbolic link, a device, or anything else that is neither file nor folder.
     #[error("`{0}` is neither a file nor a folder")]

@@ -391,7 +391,7 @@ impl Logs {
         };
         for (lane, size) in (0..).zip(&self.sizes) {
             let name = name::in_lane(name::RECORDS, lane);
-            cut(plan, &name, size.saturating_mul(Record::BYTES as u64), "ends with what is no record");
+            cut(plan, &name, size.saturating_mul(Record::BYTES as u64), "ends with what is not a record");
         }
         let heads = self.checkpoints.saturating_mul((self.sizes.len() * LaneHead::BYTES) as u64);
         cut(plan, name::HEADS, heads, "has heads of a checkpoint that is not there");

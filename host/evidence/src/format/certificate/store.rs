@@ -7,7 +7,7 @@ use portcullis_core::hex;
 use super::profile::{CLASS, CertificateError, SIMULATED, Which};
 use super::x509::{X509Certificate, parse_one};
 
-/// Anchors and revocations. Empty, it trusts nobody.
+/// Anchors and revocations. Empty, it trusts no one.
 #[derive(Clone, Debug, Default)]
 pub struct TrustStore {
     roots: Vec<Root>,
@@ -60,11 +60,11 @@ impl TrustStore {
         self.revoked_designs.insert(id);
     }
 
-    /// Takes in a revocation list: a line each, `key <64 hex digits>` or `design <32 hex digits>` in lower case; empty
-    /// lines and lines that begin with `#` say nothing.
+    /// Takes in a revocation list: one line per entry, `key <64 hex digits>` or `design <32 hex digits>` in lower case;
+    /// empty lines and lines that begin with `#` say nothing.
     ///
     /// # Errors
-    /// [`CertificateError::Revocation`] with the number of the first line that is none of these; the lines before it
+    /// [`CertificateError::Revocation`] with the number of the first malformed line; the lines before it
     /// count.
     pub fn revoke_list(&mut self, text: &str) -> Result<(), CertificateError> {
         for (number, line) in (1..).zip(text.lines()) {

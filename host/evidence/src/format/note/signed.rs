@@ -107,7 +107,7 @@ impl<'a> Note<'a> {
         Ok(Self { text, signatures })
     }
 
-    /// The earliest Unix second that a signature claims. Nobody checked it.
+    /// The earliest Unix second that a signature claims. No one checked it.
     #[must_use]
     pub fn claimed_time(&self) -> Option<u64> {
         let time = |line: &SignatureLine<'_>| line.signature.first_chunk().map(|time| u64::from_be_bytes(*time));
@@ -136,7 +136,7 @@ impl<'a> Note<'a> {
 /// The line by which a witness cosigns `text` at the Unix second `time`, with its newline.
 ///
 /// # Errors
-/// A name that is no key name; a text that no note has; a time beyond 2^63 - 1.
+/// A name that is not a key name; a text that no note has; a time beyond 2^63 - 1.
 pub fn cosign(text: &str, name: &str, key: &SigningKey, time: u64) -> Result<String, NoteError> {
     let witness = WitnessKey::new(name, key.verifying_key())?;
     if !text.ends_with('\n') || time > MAX_TIME {

@@ -243,7 +243,7 @@ fn signatures_beside_the_witness() {
     };
     assert_eq!(at((1 << 63) - 1).unwrap().time, (1 << 63) - 1);
     assert!(matches!(at(1 << 63), Err(NoteError::Signature(_))));
-    // Sixteen signatures are accepted, more are not; none is no note.
+    // Sixteen signatures are accepted, more are not; no signature is not a note.
     assert!(check(&ours.repeat(16)).is_ok());
     assert_eq!(check(&ours.repeat(17)), Err(NoteError::Oversize));
     assert!(check("").is_err());

@@ -221,7 +221,7 @@ fn fields_out_of_range_are_neither_signed_nor_read() {
         ("issuer is empty or too long", |t| t.issuer = "x".repeat(MAX_ISSUER + 1)),
         ("issuer is not visible ASCII", |t| t.issuer = "a b".to_owned()),
         ("issuer is not visible ASCII", |t| t.issuer = "\u{e9}".to_owned()),
-        ("heartbeats are on, but nobody issued it", |t| t.issuer = SELF_ISSUER.to_owned()),
+        ("heartbeats are on, but no one issued it", |t| t.issuer = SELF_ISSUER.to_owned()),
         ("contexts are too many", |t| t.contexts = digests(MAX_CONTEXTS + 1)),
         ("profiles are too many", |t| t.profiles = digests(MAX_PROFILES + 1)),
     ];
@@ -268,7 +268,7 @@ fn a_ticket_of_ones_own_has_nobody_behind_it() {
     (own.heartbeat_records, own.heartbeat_ticks, own.issuer) = (0, 0, SELF_ISSUER.to_owned());
     let signed = Ticket::parse(&own.sign(&key(9)).unwrap()).unwrap();
     assert_eq!(signed.verify(&[key(1).verifying_key()]), Ok(TicketIssuer::SelfIssued));
-    // An issuer that signs as `self` is no issuer.
+    // An issuer that signs as `self` is not an issuer.
     assert_eq!(signed.verify(&[key(9).verifying_key()]), Err(TicketError::Signature));
 }
 

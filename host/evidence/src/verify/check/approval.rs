@@ -19,7 +19,7 @@ pub(crate) fn read(
         return Ok(());
     }
     let Some(approval) = Approval::parse(&bundle.read(bundle::APPROVAL)?) else {
-        findings.add(Code::ApprovalMalformed, "`policy/approval.cose` is no approval");
+        findings.add(Code::ApprovalMalformed, "`policy/approval.cose` is not an approval");
         return Ok(());
     };
     let same = summary.policy_digest == Some(Hex(approval.policy));

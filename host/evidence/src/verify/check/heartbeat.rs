@@ -9,7 +9,7 @@ use std::ops::Range;
 /// Nonces as the witness gave them.
 #[derive(Debug, Default)]
 pub(crate) struct Nonces {
-    // With the serials of their notes, and the serials: a log may hold very many heartbeats that are nobody's.
+    // With the serials of their notes, and the serials: a log may hold very many heartbeats that are no one's.
     nonces: BTreeSet<(u64, u64)>,
     serials: Vec<u64>,
 }

@@ -60,7 +60,7 @@ fn annotated(source: &str) -> BTreeMap<String, Option<String>> {
     rules
 }
 
-/// The string whose opening quote was read. An escape that is none stands for itself.
+/// The string whose opening quote was read. An unknown escape stands for itself.
 fn string(chars: &mut Peekable<Chars<'_>>) -> String {
     let mut text = String::new();
     while let Some(c) = chars.next() {

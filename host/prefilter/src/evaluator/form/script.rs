@@ -1,5 +1,5 @@
-//! Forms of characters beyond ASCII, told by their bytes: invisible ones, overrides of direction, look-alikes, styled
-//! alphabets.
+//! Forms of characters beyond ASCII, recognised by their bytes: invisible ones, overrides of direction, look-alikes,
+//! styled alphabets.
 
 use super::Token;
 use crate::rules::{Measure, Measurements};

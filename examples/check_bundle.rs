@@ -1,0 +1,29 @@
+//! Checks a bundle with the library: verifies it, and replays it from its texts.
+//!
+//! `cargo run --package portcullis-recorder --example check_bundle first.bundle trust`
+//!
+//! The exit code is that of `portcullis check`. Simulated evidence is checked like any other and gives 10.
+
+use portcullis_evidence::bundle;
+use portcullis_evidence::verify::{Options, Trust};
+use portcullis_recorder::check;
+use std::error::Error;
+use std::path::Path;
+use std::process::ExitCode;
+
+fn main() -> Result<ExitCode, Box<dyn Error>> {
+    let mut words = std::env::args().skip(1);
+    let (folder, trust) = words.next().zip(words.next()).ok_or("expected a bundle and a trust folder")?;
+    let options = Options { allow_sim: true, at: None };
+    // Whom you trust comes from your own folder, never from the bundle.
+    let trust = Trust::load(Path::new(&trust), options.allow_sim)?;
+    let checked = check(&*bundle::at(Path::new(&folder))?, &trust, options, &mut |_records| {}, &mut || {})?;
+    if let Some(error) = &checked.error {
+        println!("not a bundle: {error}");
+    }
+    if let Some(report) = &checked.verify {
+        println!("{}", serde_json::to_string_pretty(&report.properties)?);
+    }
+    println!("{}", checked.status);
+    Ok(ExitCode::from(checked.exit_code))
+}

@@ -1,0 +1,46 @@
+//! Governs a text with the library: policy, card, session, determinations, released text.
+//!
+//! `cargo run --package portcullis-gate --example govern policies/pii 'Write to ana@example.org. Thank you.'`
+//!
+//! The card is the one in Rust. A real or simulated card is another [`CardChoice`]; the rest stays the same.
+
+use portcullis_card::{CardChoice, Session, SessionConfig, SessionError};
+use portcullis_core::state::Task;
+use portcullis_gate::{EventKind, Governor, Item, Policy, SaltKey, Settings};
+use portcullis_policy::Package;
+use std::error::Error;
+use std::path::Path;
+use std::sync::Arc;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut words = std::env::args().skip(1);
+    let (folder, text) = words.next().zip(words.next()).ok_or("expected the folder of a policy, and a text")?;
+
+    // The package compiles to the tables that the card holds from OPEN to CLOSE.
+    let package = Package::load(Path::new(&folder))?;
+    let compiled = package.compile()?;
+    let policy = Arc::new(Policy::new(package, compiled)?);
+    let card = CardChoice::Model.open()?;
+    let mut session = Session::open(card, &policy.compiled.image, SessionConfig::default())?;
+
+    // Salts hide texts in the log; a new key for each session.
+    let governor = Arc::new(Governor::new(policy, Settings::new(SaltKey::random()?))?);
+    let item = Item::Text { id: "example".to_owned(), text, task: Task::default() };
+    governor.govern(&mut session, [item], |event| -> Result<(), SessionError> {
+        match event.what {
+            EventKind::Determined(judged) => {
+                let rule = judged.determination.rule.unwrap_or_default();
+                println!("{:?} {:?} {rule}", judged.determination.determination, judged.text);
+            }
+            // Only these bytes may leave.
+            EventKind::Released { text, .. } => println!("released {text:?}"),
+            EventKind::Ended { summary, .. } => {
+                println!("{} admitted, {} rejected", summary.admitted, summary.rejected)
+            }
+            _ => {}
+        }
+        Ok(())
+    })?;
+    session.close()?;
+    Ok(())
+}

@@ -1,0 +1,107 @@
+//! Pages in Markdown: their fenced blocks, which of them a shell runs, and the output that they quote.
+//!
+//! A block of a page is run unless its fence says otherwise: ` ```sh norun: REASON`. A block ` ```text output` quotes
+//! what the block of commands before it prints: each of its lines is found there, in this order, with other lines
+//! between them.
+
+use anyhow::{Result, bail};
+
+/// A fenced block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// Line of the opening fence, counted from 1.
+    pub line: usize,
+    /// What follows the fence on its line.
+    pub info: String,
+    /// Its lines, without the fences.
+    pub text: String,
+}
+
+/// What is done with a block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// A shell runs it.
+    Run,
+    /// A shell would run it, but for this reason.
+    NoRun(String),
+    /// Output of the commands before it.
+    Output,
+    /// Anything else.
+    Other,
+}
+
+impl Block {
+    /// # Errors
+    /// A block of commands that is marked in an unknown way, or without a reason.
+    pub fn usage(&self) -> Result<Use> {
+        let (language, mark) = self.info.split_once(' ').unwrap_or((&self.info, ""));
+        Ok(match (language, mark.trim()) {
+            ("sh", "") => Use::Run,
+            ("sh", mark) => match mark.strip_prefix("norun:").map(str::trim) {
+                Some(reason) if !reason.is_empty() => Use::NoRun(reason.to_owned()),
+                _ => bail!("line {}: `{}` is neither `sh` nor `sh norun: REASON`", self.line, self.info),
+            },
+            ("bash" | "shell" | "console", _) => {
+                bail!("line {}: commands stand in blocks `sh`, and their output in `text output`", self.line)
+            }
+            ("text", "output") => Use::Output,
+            _ => Use::Other,
+        })
+    }
+}
+
+/// The fenced blocks of a page, in order.
+#[must_use]
+pub fn blocks(page: &str) -> Vec<Block> {
+    let mut found: Vec<Block> = Vec::new();
+    let mut open: Option<Block> = None;
+    for (at, line) in page.lines().enumerate() {
+        match (line.trim_start().strip_prefix("```"), open.take()) {
+            (Some(_), Some(block)) => found.push(block),
+            (Some(info), None) => {
+                open = Some(Block { line: at + 1, info: info.trim().to_owned(), text: String::new() });
+            }
+            (None, Some(mut block)) => {
+                block.text.push_str(line);
+                block.text.push('\n');
+                open = Some(block);
+            }
+            (None, None) => {}
+        }
+    }
+    found
+}
+
+/// The first line of a quotation that does not follow the ones before it in what was printed. White space at both ends
+/// of a line does not count, and a quoted line may be a part of a printed one.
+#[must_use]
+pub fn missing<'a>(quoted: &'a str, printed: &str) -> Option<&'a str> {
+    let mut rest = printed.lines();
+    quoted.lines().filter(|line| !line.trim().is_empty()).find(|line| !rest.any(|said| said.contains(line.trim())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_and_their_use() {
+        let page = "a\n```sh\nls\n```\n```sh norun: needs an FPGA\nx\n```\n```text output\ny\n```\n```rust\n```\n";
+        let found = blocks(page);
+        let uses: Vec<Use> = found.iter().map(|block| block.usage().unwrap()).collect();
+        assert_eq!(uses, [Use::Run, Use::NoRun("needs an FPGA".into()), Use::Output, Use::Other]);
+        assert_eq!((found[0].line, found[0].text.as_str()), (2, "ls\n"));
+        for bad in ["sh norun", "sh norun:", "sh skip", "bash", "console"] {
+            assert!(Block { line: 1, info: bad.into(), text: String::new() }.usage().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn quotations_are_found_in_order() {
+        let printed = "one\n  two of three\nfour\n";
+        assert_eq!(missing("one\n\ntwo\nfour\n", printed), None);
+        assert_eq!(missing("four\none\n", printed), Some("one"));
+        assert_eq!(missing("one\none\n", printed), Some("one"));
+        assert_eq!(missing("five", printed), Some("five"));
+    }
+}
