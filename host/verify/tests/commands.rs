@@ -153,7 +153,7 @@ fn a_terminal_gets_colours_and_lines_that_fit() {
     assert!(!json.contains('\u{1b}'), "{json}");
     // Errors go to a terminal of their own.
     let (code, shown) = on_a_terminal(&scene, "verify /nowhere/at/all/that/anybody/could/have/put/a/bundle", &[]);
-    assert!(code == 1 && shown.starts_with(&format!("{RED}error:\u{1b}[0m ")), "{code} {shown:?}");
+    assert!(code == 1 && shown.starts_with(&format!("{RED}error:\u{1b}[0m")), "{code} {shown:?}");
 }
 
 /// Whoever reads a report sees first what came out, then what each part claims, and what to do.
