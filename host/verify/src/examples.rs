@@ -43,7 +43,7 @@ fn add_to(command: Command, path: &[&str], text: &str) -> Command {
         None => command.after_help(text.to_owned()),
         // A command that another build has, such as one of the simulated card, is left out.
         Some((name, _)) if command.find_subcommand(name).is_none() => command,
-        Some((name, rest)) => command.mut_subcommand((*name).to_owned(), |sub| add_to(sub, rest, text)),
+        Some((name, rest)) => command.mut_subcommand(*name, |sub| add_to(sub, rest, text)),
     }
 }
 

@@ -99,11 +99,11 @@ impl Browser {
         Ok(())
     }
 
-    /// Prints the page as PDF and returns the text in it.
+    /// Prints the page as PDF and returns the text in it, in the order in which it was drawn: cell after cell.
     pub(crate) fn print(&self, page: &Path, pdf: &Path) -> Result<String> {
         let print = format!("--print-to-pdf={}", absolute(pdf)?.display());
         capture(self.headless().args(["--no-pdf-header-footer", &print]).arg(url(page)?))?;
-        capture(self.command(&self.pdftotext).arg("-layout").arg(pdf).arg("-"))
+        capture(self.command(&self.pdftotext).arg("-raw").arg(pdf).arg("-"))
     }
 
     fn headless(&self) -> Command {

@@ -22,7 +22,12 @@ frame.onload = () => {
     }
     return [255, 255, 255];
   };
-  const folded = Array.from(page.querySelectorAll("details"), (part) => part.textContent).join(" ");
+  const texts = [];
+  for (const part of page.querySelectorAll("details")) {
+    const walk = page.createTreeWalker(part, 4);
+    while (walk.nextNode()) texts.push(walk.currentNode.data);
+  }
+  const folded = texts.join(" ");
   let faint = [];
   for (const element of page.body.querySelectorAll("*")) {
     const own = Array.from(element.childNodes).some((node) => node.nodeType === 3 && node.data.trim());
