@@ -98,11 +98,10 @@ fn debian(programs: &Path, stage: &Path, package: &Path, version: &str) -> Resul
     ensure!(unit.contains("/usr/local/bin/portcullis "), "the unit starts another program");
     let unit = unit.replace("/usr/local/bin/portcullis ", "/usr/bin/portcullis ");
     write(&stage.join("usr/lib/systemd/system/portcullis.service"), &unit)?;
-    let copyright = format!(
-        "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n\nFiles: *\nCopyright: the authors \
-         of Portcullis\nLicense: Apache-2.0\n On Debian systems the text stands in /usr/share/common-licenses/Apache-2.0.\n"
-    );
-    write(&made.join("doc/portcullis/copyright"), &copyright)?;
+    let copyright = "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n\nFiles: *\n\
+                     Copyright: the authors of Portcullis\nLicense: Apache-2.0\n \
+                     On Debian systems the text stands in /usr/share/common-licenses/Apache-2.0.\n";
+    write(&made.join("doc/portcullis/copyright"), copyright)?;
     let size = capture(Command::new("du").args(["-sk", "--apparent-size"]).arg(stage))?;
     let size = size.split_whitespace().next().context("du gives a size")?.to_owned();
     // The libraries of this machine are those that the programs were built against, and older ones may lack something.
@@ -180,8 +179,9 @@ fn parts(out: &Path, version: &str) -> Result<Vec<PathBuf>> {
         }
         let text = fs::read_to_string(&to)?;
         let list: serde_json::Value = serde_json::from_str(&text)?;
-        let count = list["components"].as_array().map_or(0, Vec::len);
-        ensure!(list["bomFormat"] == "CycloneDX" && count > 50, "{}: {count} components", to.display());
+        let count = list.get("components").and_then(|all| all.as_array()).map_or(0, Vec::len);
+        let format = list.get("bomFormat").and_then(|format| format.as_str());
+        ensure!(format == Some("CycloneDX") && count > 50, "{}: {count} components", to.display());
         lists.push(to);
     }
     Ok(lists)
