@@ -81,8 +81,8 @@ fn probe(program: &str, args: &[&str]) -> Option<String> {
     capture(command.args(args)).ok()
 }
 
-/// Programs that some tasks need, what those tasks are, and the Debian package. Where one is missing, those tasks count a
-/// skip.
+/// Programs that some tasks need, what those tasks are, and the Debian package. Where one is missing, those tasks count
+/// a skip.
 const OPTIONAL: [(&str, &[&str], &str, &str); 4] = [
     ("apt-get", &["apt-get", "--version"], "the virtual machine and the browser of the tests", "apt"),
     ("dpkg-deb", &["dpkg-deb", "--version"], "the same, and the Debian package", "dpkg"),
