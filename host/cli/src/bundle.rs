@@ -5,7 +5,7 @@ use portcullis_evidence::bundle::{
     FinishReport, StreamChoice, WithholdReason, WithholdReport, finish, withhold, withhold_in_place,
 };
 use portcullis_report::escape::printable;
-use portcullis_verify::CONTRADICTED;
+use portcullis_verify::{CONTRADICTED, console};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -25,10 +25,7 @@ pub(crate) enum Command {
 ///
 /// Exit codes: 0 the bundle is complete; 1 an error, or a session still writes there; 2 usage; 3 the folder holds
 /// nothing that a card signed, or was changed after it was finished.
-///
-/// Example: portcullis bundle finish evidence/session-7
 #[derive(clap::Args)]
-#[command(verbatim_doc_comment)]
 pub(crate) struct FinishArgs {
     /// Folder of the bundle.
     #[arg(value_name = "DIR")]
@@ -51,12 +48,6 @@ pub(crate) struct FinishArgs {
 /// reached: ledgers, receipts that readers have, backups.
 ///
 /// Exit codes: 0 done; 1 an error, or no stream is meant; 2 usage; 3 the folder is not a finished bundle.
-///
-/// Examples:
-///   portcullis bundle withhold b --stream visit-17 --reason "erased on request" --name clerk --key clerk.pem --output
-///   b-public portcullis bundle withhold b --all-but visit-17 --reason "disclosure in case 4" --name clerk --key
-///   clerk.pem --output b-court portcullis bundle withhold b --before 1790000000 --reason "kept for two years" --name
-///   clerk --key clerk.pem --in-place
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 #[command(group = clap::ArgGroup::new("choice").required(true).args(["stream", "all_but", "before", "all"]))]
@@ -125,7 +116,7 @@ fn withheld(args: &WithholdArgs) -> Result<u8, Failure> {
         Ok(done) => done,
         Err(error) if error.is_operational() => return Err(anyhow::anyhow!("{}", printable(&error.to_string())).into()),
         Err(error) => {
-            errln!("error: {}", printable(&error.to_string()));
+            console::error(printable(&error.to_string()));
             return Ok(CONTRADICTED);
         }
     };
@@ -144,7 +135,7 @@ fn finished(args: &FinishArgs) -> Result<u8, Failure> {
         Ok(done) => done,
         Err(error) if error.is_operational() => return Err(anyhow::Error::from(error).into()),
         Err(error) => {
-            errln!("error: {error}");
+            console::error(error);
             return Ok(CONTRADICTED);
         }
     };

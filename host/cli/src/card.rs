@@ -9,6 +9,8 @@ use portcullis_card::machine::pci::Bdf;
 use portcullis_card::{CardInfo, await_public_key};
 use portcullis_core::hex;
 use portcullis_policy::Policies;
+use portcullis_report::terminal::Tone;
+use portcullis_verify::console::stdout_terminal;
 use std::path::PathBuf;
 
 #[derive(clap::Subcommand)]
@@ -80,7 +82,6 @@ pub(crate) enum Command {
     },
     /// Saturate a card and print how fast it judges: verdicts per second, clocks per second, clocks per verdict, use of
     /// the bus, latency. For the simulated card also how fast one of its tables alone is swept, in the same run.
-    #[command(after_help = "Example:\n  portcullis card bench --verdicts 4000 --json")]
     Bench {
         #[command(flatten)]
         card: CardArgs,
@@ -271,7 +272,8 @@ fn self_test(args: &CardArgs, json: bool) -> Result<u8, Failure> {
             outln!("{}", serde_json::json!({ "check": check.name, "lane": check.lane, "passed": check.passed() }));
         } else {
             let place = if lanes > 1 { format!("lane {}: ", check.lane) } else { String::new() };
-            outln!("{} {place}{}", if check.passed() { "ok    " } else { "FAILED" }, check.name);
+            let (tone, mark) = if check.passed() { (Tone::Good, "ok    ") } else { (Tone::Bad, "FAILED") };
+            outln!("{} {place}{}", stdout_terminal().paint(tone, mark), check.name);
         }
     }
     if !json {

@@ -7,9 +7,9 @@ use portcullis_evidence::verify::{Options, Trust};
 use portcullis_recorder::replay::Error;
 use portcullis_recorder::{CheckReport, check};
 use portcullis_report::escape::printable;
-use portcullis_report::evidence::ReportText;
+use portcullis_report::evidence::{ReportText, VerdictText};
 use portcullis_verify::TrustArgs;
-use portcullis_verify::console::json_pretty;
+use portcullis_verify::console::{json_pretty, stdout_terminal};
 use std::path::{Path, PathBuf};
 
 /// Checks a bundle whole: `verify` and `replay` over one snapshot of its files.
@@ -55,16 +55,19 @@ fn look(path: &Path, trust: &Trust, options: Options) -> Result<CheckReport, Err
     checked
 }
 
-/// The verdict stands last, and once.
+/// The verdict stands first, and once.
 fn show(checked: &CheckReport) {
-    if let Some(report) = &checked.verify {
-        outln!("{}", ReportText::without_verdict(report));
+    let terminal = stdout_terminal();
+    match &checked.verify {
+        Some(report) => outln!("{}", ReportText::new(report).on(terminal).concluding(checked.status)),
+        None => outln!("{}", VerdictText { status: checked.status, terminal }),
     }
     if let Some(outcome) = &checked.replay {
-        outln!("replay       {outcome}");
+        for line in format!("replay       {outcome}").lines() {
+            outln!("{}", terminal.wrap(13, line));
+        }
     }
     if let Some(error) = &checked.error {
-        outln!("no bundle: {}", printable(error));
+        outln!("{}", terminal.wrap(2, &format!("no bundle: {}", printable(error))));
     }
-    outln!("verdict      {}", checked.status);
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 /// Which engine items that are tasks (`{"id", "intent", "facts"}`) are driven with.
 #[derive(clap::Args, Clone)]
+#[command(next_help_heading = "Engine options")]
 pub(crate) struct EngineArgs {
     /// Engine for tasks: `ngram:FILE` (n-grams of a text), `openai:http://HOST:PORT` (`/v1/completions`) or
     /// `llama:http://HOST:PORT` (llama.cpp's `/completion`); both also with `https://`.

@@ -1,7 +1,7 @@
 //! Exit codes, and how a failure is shown.
 
 use portcullis_policy::PolicyError;
-use portcullis_verify::console::{describe, warn};
+use portcullis_verify::console::{self, describe, stderr_terminal, warn};
 
 /// Everything was done.
 pub(crate) const SUCCESS: u8 = 0;
@@ -28,10 +28,13 @@ impl Failure {
     /// Shows the failure on stderr and gives its exit code.
     pub(crate) fn report(self) -> u8 {
         match self {
-            Self::Policy(error) => warn(error.render()),
-            Self::Other(error) => warn(format_args!("error: {}", describe(&error))),
+            Self::Policy(error) => {
+                let terminal = stderr_terminal();
+                warn(error.render_in(terminal.colour, terminal.columns));
+            }
+            Self::Other(error) => console::error(describe(&error)),
             Self::Card(error) => {
-                warn(format_args!("fault: {}\nnothing further was released", describe(&error)));
+                console::problem("fault", format_args!("{}\nnothing further was released", describe(&error)));
                 return FAULT;
             }
         }

@@ -4,6 +4,8 @@ use crate::failure::{ERROR, Failure, SUCCESS};
 use portcullis_card::CardKind;
 use portcullis_card::diagnostics::doctor::Doctor;
 use portcullis_card::machine::pci::{Bdf, Function, Sysfs, VFIO_PCI};
+use portcullis_report::terminal::Tone;
+use portcullis_verify::console::stdout_terminal;
 
 /// A function with the ids of a card, or one that somebody gave to VFIO: a card can be built with other ids.
 fn may_be_card(function: &Function) -> bool {
@@ -56,15 +58,17 @@ pub(crate) fn unbind(bdf: Bdf) -> Result<u8, Failure> {
 /// Says what is missing. Exit code 1 when something is.
 pub(crate) fn doctor(bdf: Bdf, json: bool) -> Result<u8, Failure> {
     let findings = Doctor::default().examine(bdf);
+    let terminal = stdout_terminal();
     for finding in &findings {
         if json {
             outln!("{}", serde_json::json!({ "what": finding.what, "found": finding.found, "remedy": finding.remedy }));
             continue;
         }
-        let mark = if finding.remedy.is_some() { "MISSING" } else { "ok     " };
-        outln!("{mark} {}: {}", finding.what, finding.found);
+        let (tone, mark) = if finding.remedy.is_some() { (Tone::Bad, "MISSING") } else { (Tone::Good, "ok     ") };
+        let line = format!("{} {}: {}", terminal.paint(tone, mark), finding.what, finding.found);
+        outln!("{}", terminal.wrap(8, &line));
         if let Some(remedy) = &finding.remedy {
-            outln!("        {remedy}");
+            outln!("{}", terminal.wrap(8, &format!("        {remedy}")));
         }
     }
     Ok(if findings.iter().any(|f| f.remedy.is_some()) { ERROR } else { SUCCESS })

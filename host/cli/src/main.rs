@@ -19,6 +19,7 @@ mod check;
 mod choices;
 mod compose;
 mod engine;
+mod examples;
 mod explain;
 mod failure;
 mod gated;
@@ -26,6 +27,7 @@ mod intake;
 mod journal;
 mod lineage;
 mod machine;
+mod manual;
 mod open;
 mod output;
 mod policy;
@@ -37,15 +39,19 @@ mod run;
 mod serve;
 mod trial;
 
-use clap::{CommandFactory, Parser, Subcommand};
-use portcullis_verify::console::{Stdout, exit};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use portcullis_verify::console::{ColourArg, Stdout, exit};
+use portcullis_verify::examples as evidence;
 use std::io::Write as _;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// A gate for language-model output that the model's operator cannot change.
 #[derive(Parser)]
 #[command(name = "portcullis", version, max_term_width = 100)]
 struct Args {
+    #[command(flatten)]
+    colour: ColourArg,
     #[command(subcommand)]
     command: Command,
 }
@@ -102,10 +108,18 @@ enum Command {
         /// The shell.
         shell: clap_complete::Shell,
     },
+    /// Write manual pages, and completions for bash, zsh and fish, of `portcullis` and `portcullis-verify`.
+    Manual {
+        /// Folder for the files; it is made where it is missing.
+        #[arg(long, value_name = "DIR")]
+        output: PathBuf,
+    },
 }
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let matches = command().get_matches();
+    let args = Args::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    args.colour.set();
     let result = match args.command {
         Command::Run(args) => run::run(&args),
         Command::Explain(args) => explain::run(&args),
@@ -126,13 +140,27 @@ fn main() -> ExitCode {
         Command::Card(command) => card::run(&command),
         Command::Bitstream(command) => bitstream::run(&command),
         Command::Completions { shell } => completions(shell),
+        Command::Manual { output } => manual::write(&output),
     };
     exit(result.unwrap_or_else(failure::Failure::report))
 }
 
+/// The program's commands with their examples.
+fn command() -> clap::Command {
+    evidence::add(Args::command(), &[evidence::EVIDENCE, examples::EXAMPLES].concat())
+}
+
 fn completions(shell: clap_complete::Shell) -> Result<u8, failure::Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Args::command(), "portcullis", &mut script);
+    clap_complete::generate(shell, &mut command(), "portcullis", &mut script);
     Stdout.write_all(&script)?;
     Ok(failure::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_command_has_examples_that_parse() {
+        assert_eq!(portcullis_verify::examples::problems(&super::command()), [""; 0]);
+    }
 }

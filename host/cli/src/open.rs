@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 /// Which card.
 #[derive(clap::Args, Clone)]
+#[command(next_help_heading = "Card options")]
 pub(crate) struct CardArgs {
     /// Card: `sim` (the Verilated RTL, in process), `model` (the card in Rust), `vfio-user:PATH` (a PCI device behind
     /// the socket of `portcullis card serve`), `vfio:BDF` (a PCI card behind an IOMMU) or `vfio-noiommu:BDF` (one
@@ -34,6 +35,7 @@ pub(crate) struct CardArgs {
 
 /// How the simulated card behaves.
 #[derive(clap::Args, Clone)]
+#[command(next_help_heading = "Card options")]
 #[cfg(feature = "sim")]
 pub(crate) struct SimArgs {
     /// Simulated card: clocks from a read request to its data, 0 to 1000.

@@ -2,9 +2,11 @@
 
 use crate::failure::Failure;
 use portcullis_core::hex;
+use portcullis_core::wire::Determination as Verdict;
 use portcullis_gate::{DecidingField, Determination, Event, EventKind, Judgement, Summary};
 use portcullis_report::escape::printable;
-use portcullis_verify::console::{Stdout, json_line};
+use portcullis_report::terminal::{Terminal, Tone};
+use portcullis_verify::console::{Stdout, json_line, stdout_terminal};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -25,6 +27,7 @@ pub(crate) enum Shape {
 /// Writes the results of one run: to stdout in the order of the input, to the file as the shape allows.
 pub(crate) struct Output {
     stdout: BufWriter<Stdout>,
+    terminal: Terminal,
     json: bool,
     admitted: Option<(BufWriter<File>, Shape)>,
     /// Streams that are not printed yet, by number.
@@ -115,7 +118,7 @@ impl Output {
     pub(crate) fn new(json: bool, file: Option<&Path>, shape: Shape) -> Result<Self, Failure> {
         let admitted = file.map(File::create).transpose()?.map(|f| (BufWriter::new(f), shape));
         let stdout = BufWriter::new(Stdout);
-        Ok(Self { stdout, json, admitted, streams: BTreeMap::new(), next: 0 })
+        Ok(Self { stdout, terminal: stdout_terminal(), json, admitted, streams: BTreeMap::new(), next: 0 })
     }
 
     /// Takes one event. Released bytes of a plain text go out at once; everything else when its stream's turn comes.
@@ -169,38 +172,35 @@ impl Output {
     }
 
     fn text(&mut self, stream: &Stream, summary: &Summary) -> Result<(), Failure> {
-        writeln!(
-            self.stdout,
-            "{} ({}): {} admitted, {} rejected, {} decomposed",
-            printable(&stream.id),
-            summary.mode.name(),
-            summary.admitted,
-            summary.rejected,
-            summary.decomposed
-        )?;
+        let terminal = self.terminal;
+        let Summary { mode, admitted, rejected, decomposed, .. } = summary;
+        let (id, mode) = (terminal.paint(Tone::Strong, printable(&stream.id)), mode.name());
+        let counts = format!("{id} ({mode}): {admitted} admitted, {rejected} rejected, {decomposed} decomposed");
+        writeln!(self.stdout, "{}", terminal.wrap(2, &counts))?;
         for Judgement { determination: d, text: span, .. } in &stream.judgements {
             let what = d.determination.map_or("fault", |d| d.name());
+            let what = terminal.paint(tone(d.determination), format_args!("{what:<9}"));
             let call = if d.kind.is_text() { "" } else { "call " };
             let indent = "  ".repeat(usize::from(d.parent.is_some()));
-            write!(self.stdout, "  {indent}{what:<9} {call}{span:?}")?;
-            match (d.stage.filter(|_| d.rule.is_some()), &d.rule, &d.reason) {
+            let why = match (d.stage.filter(|_| d.rule.is_some()), &d.rule, &d.reason) {
                 (Some(stage), Some(rule), Some(reason)) => {
-                    writeln!(self.stdout, "  [{} {}: {}]", stage.name(), printable(rule), printable(reason))?
+                    format!("  [{} {}: {}]", stage.name(), printable(rule), printable(reason))
                 }
-                (None, Some(rule), Some(reason)) => {
-                    writeln!(self.stdout, "  [{}: {}]", printable(rule), printable(reason))?
-                }
-                _ => writeln!(self.stdout)?,
-            }
+                (None, Some(rule), Some(reason)) => format!("  [{}: {}]", printable(rule), printable(reason)),
+                _ => String::new(),
+            };
+            let line = format!("  {indent}{what} {call}{span:?}{why}");
+            writeln!(self.stdout, "{}", terminal.wrap(12 + indent.len(), &line))?;
         }
         if let Some(why) = &summary.stopped {
-            writeln!(self.stdout, "  stopped: {}", printable(why))?;
+            writeln!(self.stdout, "{}", terminal.wrap(4, &format!("  stopped: {}", printable(why))))?;
         }
         for released in &stream.released {
-            match released {
-                Released::Text(text) => writeln!(self.stdout, "  => {text:?}")?,
-                Released::Call(call) => writeln!(self.stdout, "  => call {}", printable(call))?,
-            }
+            let line = match released {
+                Released::Text(text) => format!("  => {text:?}"),
+                Released::Call(call) => format!("  => call {}", printable(call)),
+            };
+            writeln!(self.stdout, "{}", terminal.wrap(5, &line))?;
         }
         if stream.released.is_empty() {
             writeln!(self.stdout, "  => \"\"")?;
@@ -210,7 +210,7 @@ impl Output {
 
     /// Writes a line of its own to stdout.
     pub(crate) fn line(&mut self, text: &impl std::fmt::Display) -> Result<(), Failure> {
-        Ok(writeln!(self.stdout, "{text}")?)
+        Ok(writeln!(self.stdout, "{}", self.terminal.wrap(2, &text.to_string()))?)
     }
 
     /// Flushes everything.
@@ -220,6 +220,15 @@ impl Output {
             file.flush()?;
         }
         Ok(())
+    }
+}
+
+/// The colour of a verdict; without one there was a fault.
+const fn tone(verdict: Option<Verdict>) -> Tone {
+    match verdict {
+        Some(Verdict::Admit) => Tone::Good,
+        Some(Verdict::Decompose) => Tone::Warning,
+        Some(Verdict::Reject | Verdict::None) | None => Tone::Bad,
     }
 }
 

@@ -15,7 +15,8 @@ use portcullis_policy::context::Contexts;
 use portcullis_policy::decision::Decision;
 use portcullis_policy::evaluate::Evaluator;
 use portcullis_policy::{Capacity, Composition, Package, Policies, is_composition};
-use portcullis_verify::console::{Stdout, json_line, json_pretty};
+use portcullis_report::terminal::Tone;
+use portcullis_verify::console::{Stdout, json_line, json_pretty, stderr_terminal, stdout_terminal};
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -240,7 +241,8 @@ fn check(package: &Package, strict: bool) -> Result<u8, Failure> {
         }
     }
     for warning in &report.warnings {
-        errln!("{}", warning.render());
+        let terminal = stderr_terminal();
+        errln!("{}", warning.render_in(terminal.colour, terminal.columns));
     }
     Ok(if strict && !report.warnings.is_empty() { ERROR } else { SUCCESS })
 }
@@ -280,11 +282,13 @@ fn test(policy: &Arc<Policy>, card: &CardArgs) -> Result<u8, Failure> {
         judge_text(&governor, &mut session, &test.name, text, task).map_err(|e| format!("{:#}", anyhow::Error::from(e)))
     })?;
     session.close()?;
+    let terminal = stdout_terminal();
     let mut failed = 0;
     for result in &results {
         if let Some(failure) = &result.failure {
             failed += 1;
-            outln!("FAILED line {}, `{}`: {failure}", result.line, result.name);
+            let mark = terminal.paint(Tone::Bad, "FAILED");
+            outln!("{}", terminal.wrap(7, &format!("{mark} line {}, `{}`: {failure}", result.line, result.name)));
         }
     }
     outln!("{}: {} passed, {failed} failed", policy.package.manifest().package.name, results.len() - failed);

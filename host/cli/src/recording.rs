@@ -10,6 +10,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 #[derive(clap::Args, Clone)]
+#[command(next_help_heading = "Evidence options")]
 pub(crate) struct BundleArgs {
     /// Write a bundle into this new folder: records, signed checkpoints, policy, texts; what `portcullis-verify`
     /// checks.
@@ -26,6 +27,7 @@ pub(crate) struct BundleArgs {
 
 /// What a bundle is written with, beside its folder: the argument `bundle` of the command.
 #[derive(clap::Args, Clone)]
+#[command(next_help_heading = "Evidence options")]
 pub(crate) struct RecordingArgs {
     /// Approval of the policy, from `portcullis policy approve`.
     #[arg(long, value_name = "FILE", requires = "bundle")]

@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use portcullis_core::hex::Hex;
 use portcullis_evidence::bundle::{self, Snapshot};
 use portcullis_recorder::replay::{Error, ReplayReport, Sample, replay};
-use portcullis_verify::console::json_line;
+use portcullis_verify::console::{json_line, stdout_terminal};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
@@ -47,7 +47,9 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     if args.json {
         outln!("{}", json_line(&outcome)?);
     } else {
-        outln!("{outcome}");
+        for line in outcome.to_string().lines() {
+            outln!("{}", stdout_terminal().wrap(2, line));
+        }
     }
     Ok(outcome.status.exit_code(false))
 }

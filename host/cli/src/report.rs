@@ -3,8 +3,10 @@
 use crate::failure::{Failure, SUCCESS};
 use crate::lineage;
 use anyhow::Context;
+use portcullis_report::Origin;
 use portcullis_report::ledger::{LedgerModel, page};
 use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The page has the text with admitted, rejected and split spans marked, the reasons, the trust slope with its
 /// thresholds, and counts by stage and rule.
@@ -25,7 +27,10 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     }
     lineage::tail(&reader, &args.ledger);
     model.torn = reader.tail() != portcullis_gate::ledger::Tail::Whole;
-    std::fs::write(&args.output, page(&model)).with_context(|| format!("cannot write `{}`", args.output.display()))?;
+    let made = SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|time| time.as_secs());
+    let origin = Origin { program: format!("portcullis {}", env!("CARGO_PKG_VERSION")), made };
+    std::fs::write(&args.output, page(&model, &origin))
+        .with_context(|| format!("cannot write `{}`", args.output.display()))?;
     outln!("{}: {} streams", args.output.display(), model.streams.len());
     Ok(SUCCESS)
 }

@@ -19,6 +19,7 @@ use portcullis_gate::ledger::Header;
 use portcullis_gate::remote::{Client, ToClient};
 use portcullis_gate::{Event, EventKind, Governor, Item, SaltKey, Settings, Summary, Trigger};
 use portcullis_report::escape::printable;
+use portcullis_verify::console;
 use std::cell::RefCell;
 use std::fmt;
 use std::fs::File;
@@ -144,16 +145,19 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     shown?;
     let problems = problems.take();
     for problem in &problems {
-        errln!("error: {}", printable(&problem.to_string()));
+        console::error(printable(&problem.to_string()));
     }
     let stopped = stop.is_some_and(|stop| stop.is_asked());
     if stopped {
         let texts = sink.totals.texts;
-        errln!("error: a signal ended the intake after {texts} texts; the rest of the input was not governed");
+        console::error(format_args!(
+            "a signal ended the intake after {texts} texts; the rest of the input was not governed"
+        ));
     }
     let totals = &sink.totals;
     if totals.engine_failures > 0 {
-        errln!("error: {} of {} texts ended because no engine gave them", totals.engine_failures, totals.texts);
+        let (failures, texts) = (totals.engine_failures, totals.texts);
+        console::error(format_args!("{failures} of {texts} texts ended because no engine gave them"));
     }
     Ok(if totals.faults > 0 {
         FAULT

@@ -13,7 +13,8 @@ use portcullis_evidence::hex;
 use portcullis_evidence::receipt::prove;
 use portcullis_evidence::verify::series;
 use portcullis_evidence::verify::{Assurance, Options, Property, Report, Status, verify};
-use portcullis_report::evidence::{ReportText, SeriesText, page};
+use portcullis_report::evidence::{Making, ReportText, SeriesText, page};
+use portcullis_report::terminal::Terminal;
 use world::{
     Card, END, Parts, START, World, assert_affirmed, assert_contradicted, certificate, codes, nonce, remanifest, set,
     sha,
@@ -431,9 +432,9 @@ fn approvals() {
     let series = series::join(vec![("a".to_owned(), good.clone())]);
     for shown in [
         ReportText::new(&good).to_string(),
-        page(&good, "b"),
+        page(&good, &Making::default()),
         json,
-        SeriesText(&series).to_string(),
+        SeriesText { series: &series, terminal: Terminal::default() }.to_string(),
         serde_json::to_string(&series).unwrap(),
     ] {
         for part in ["the board", &key, "approvers/board.pub"] {

@@ -8,7 +8,7 @@ use portcullis_core::state::Profile;
 use portcullis_core::wire::Determination;
 use portcullis_evidence::bundle;
 use portcullis_evidence::verify::{Modes, Status};
-use portcullis_report::evidence::{ReportText, page};
+use portcullis_report::evidence::{Making, ReportText, page};
 use serde_json::json;
 use std::collections::BTreeSet;
 use world::{Parts, World, assert_contradicted, codes, document, remanifest};
@@ -79,7 +79,7 @@ fn reports_show_profiles_with_their_streams() {
     let text = ReportText::new(&report).to_string();
     assert!(text.contains(&format!("{digest}: 2 streams, audience counsel")), "{text}");
     assert!(text.contains("the operator chose"), "{text}");
-    let page = page(&report, "b");
+    let page = page(&report, &Making::default());
     assert!(page.contains(&digest.to_string()) && page.contains("audience counsel"), "{page}");
     let json = serde_json::to_value(&report).unwrap();
     assert_eq!(json["session"]["profiles"][digest.to_string()]["streams"], 2);

@@ -12,19 +12,25 @@ const BEGIN: &str = "<!-- begin: codes, made by `cargo xtask gen` -->\n";
 const END: &str = "<!-- end: codes -->\n";
 
 fn tables() -> String {
-    let weight = |status| if status == Status::Warned { "w: " } else { "" };
-    let mut text = "\n| code | property | what was found |\n| --- | --- | --- |\n".to_owned();
+    let columns = |status, meaning: &str, remedy: &str| {
+        // A cell that is wider than a line is hard to read.
+        assert!(remedy.len() <= 120, "{remedy}");
+        assert!(!remedy.ends_with('.') && remedy.starts_with(char::is_lowercase), "{remedy}");
+        format!("{}{meaning} | {remedy}", if status == Status::Warned { "w: " } else { "" })
+    };
+    let mut text = "\n| code | property | what was found | what to do |\n| --- | --- | --- | --- |\n".to_owned();
     for code in Code::ALL {
         let property = code.property().map_or("any", Property::name);
-        writeln!(text, "| `{code}` | {property} | {}{} |", weight(code.status()), code.meaning()).unwrap();
+        writeln!(text, "| `{code}` | {property} | {} |", columns(code.status(), code.meaning(), code.remedy()))
+            .unwrap();
     }
-    text.push_str("\nOf a series:\n\n| code | what was found |\n| --- | --- |\n");
+    text.push_str("\nOf a series:\n\n| code | what was found | what to do |\n| --- | --- | --- |\n");
     for code in SeriesCode::ALL {
-        writeln!(text, "| `{code}` | {}{} |", weight(code.status()), code.meaning()).unwrap();
+        writeln!(text, "| `{code}` | {} |", columns(code.status(), code.meaning(), code.remedy())).unwrap();
     }
-    text.push_str("\nOf a replay, by `replay` and `check`:\n\n| code | what the replay found |\n| --- | --- |\n");
+    text.push_str("\nOf a replay, by `replay` and `check`:\n\n| code | what the replay found | what to do |\n| --- | --- | --- |\n");
     for code in ReplayCode::ALL {
-        writeln!(text, "| `{code}` | {}{} |", weight(code.status()), code.meaning()).unwrap();
+        writeln!(text, "| `{code}` | {} |", columns(code.status(), code.meaning(), code.remedy())).unwrap();
     }
     text.push('\n');
     text

@@ -220,6 +220,12 @@ impl Problem {
     pub fn render(&self) -> String {
         render(self)
     }
+
+    /// The same, for a terminal: in colour where it shows colours, and no wider than it is.
+    #[must_use]
+    pub fn render_in(&self, colour: bool, columns: Option<usize>) -> String {
+        render_in(self, colour, columns)
+    }
 }
 
 impl fmt::Display for Problem {
@@ -273,7 +279,14 @@ impl PolicyError {
     /// The problems as annotated source excerpts, without colour.
     #[must_use]
     pub fn render(&self) -> String {
-        self.problems.iter().map(Problem::render).collect::<Vec<_>>().join("\n")
+        self.render_in(false, None)
+    }
+
+    /// The same, for a terminal: in colour where it shows colours, and no wider than it is.
+    #[must_use]
+    pub fn render_in(&self, colour: bool, columns: Option<usize>) -> String {
+        let problems = self.problems.iter().map(|problem| problem.render_in(colour, columns));
+        problems.collect::<Vec<_>>().join("\n")
     }
 
     /// The same problems of a package that lies below this folder.
@@ -338,11 +351,21 @@ impl PolicyError {
     }
 }
 
+/// Fewest and most columns of a diagnostic: below the first, its drawing takes all the room.
+const WIDTHS: (usize, usize) = (40, 100);
+
 /// A diagnostic as text: Unicode drawing, no colour, 100 columns.
 #[must_use]
 pub fn render(diagnostic: &dyn Diagnostic) -> String {
+    render_in(diagnostic, false, None)
+}
+
+fn render_in(diagnostic: &dyn Diagnostic, colour: bool, columns: Option<usize>) -> String {
     let mut text = String::new();
-    let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor()).with_width(100);
+    let theme = if colour { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
+    let width = columns.map_or(WIDTHS.1, |columns| columns.clamp(WIDTHS.0, WIDTHS.1));
+    // Colours, but not the links of the graphical form.
+    let handler = GraphicalReportHandler::new_themed(theme).with_links(false).with_width(width);
     match handler.render_report(&mut text, diagnostic) {
         Ok(()) => text,
         Err(fmt::Error) => diagnostic.to_string(),

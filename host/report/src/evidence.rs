@@ -2,6 +2,7 @@
 
 mod page;
 mod text;
+mod words;
 
-pub use page::page;
-pub use text::{ReportText, SeriesText};
+pub use page::{Making, page};
+pub use text::{ReportText, SeriesText, VerdictText};

@@ -6,6 +6,6 @@ mod plot;
 mod stream;
 mod text;
 
-pub use model::{LedgerModel, StreamModel};
+pub use model::{LedgerModel, RuleCounts, StreamModel};
 pub use page::page;
 pub use text::{CSV_HEAD, csv_record, line};

@@ -1,4 +1,4 @@
-//! Reports for people: text for a terminal, and self-contained HTML pages without scripts.
+//! Reports for people: text for a terminal, and self-contained HTML pages.
 //!
 //! Names and texts in a report can come from a hostile bundle or model. [`escape`] has the one rule for invisible
 //! characters.
@@ -8,3 +8,7 @@ pub mod evidence;
 #[cfg(feature = "ledger")]
 pub mod ledger;
 mod page;
+pub mod terminal;
+pub mod time;
+
+pub use page::Origin;

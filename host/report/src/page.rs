@@ -1,25 +1,91 @@
-//! What every page has: its head, and the one stylesheet.
+//! What every page has: its head, the one stylesheet and the one script.
 
 use crate::escape::Line;
+use crate::time::utc;
+use base64ct::{Base64, Encoding};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use sha2::{Digest, Sha256};
 
 const STYLE: &str = include_str!("style.css");
+/// Opens what is folded before the page is printed, and hides streams. Without it the page can be read all the same.
+const SCRIPT: &str = include_str!("script.js");
 
-/// A whole page around the content of its `main`.
+/// What made a page, and when.
+#[derive(Clone, Debug, Default)]
+pub struct Origin {
+    /// Name and version of the program.
+    pub program: String,
+    /// Unix second by the clock of the machine. Nothing vouches for it.
+    pub made: Option<u64>,
+}
+
+impl Origin {
+    /// The time in words.
+    pub(crate) fn time(&self) -> Option<String> {
+        self.made.map(|second| format!("{}, by the clock of the machine that made this page", utc(second)))
+    }
+}
+
+/// A whole page around the content of its `main`. The browser runs this script and uses this stylesheet only, and loads
+/// nothing.
 pub(crate) fn page(title: &str, content: &Markup) -> String {
+    let policy = format!(
+        "default-src 'none'; style-src {}; script-src {}; base-uri 'none'; form-action 'none'",
+        source(STYLE),
+        source(SCRIPT)
+    );
     let page = html! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
+                meta http-equiv="Content-Security-Policy" content=(policy);
                 title { (Line(title)) }
                 style { (PreEscaped(STYLE)) }
             }
-            body { main { (content) } }
+            body { main { (content) } script { (PreEscaped(SCRIPT)) } }
         }
     };
     let mut page = page.into_string();
     page.push('\n');
     page
+}
+
+/// The source expression of an inline element (Content Security Policy Level 3, section 2.3.1).
+fn source(content: &str) -> String {
+    format!("'sha256-{}'", Base64::encode_string(&Sha256::digest(content)))
+}
+
+/// A two-column table of what is known.
+pub(crate) fn table(caption: &str, rows: &[(&str, Option<String>)]) -> Markup {
+    html! {
+        table {
+            caption { (caption) }
+            tbody {
+                @for (name, value) in rows {
+                    tr {
+                        th scope="row" { (name) }
+                        td { @if let Some(value) = value { (Line(value)) } @else { em { "not known" } } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The one script of a page is the one whose digest the page permits, so that a name in a report can add none.
+    #[test]
+    fn a_page_runs_its_own_script_only() {
+        let page = page("<script>", &html! { p { (Line("<script>alert(1)</script>")) } });
+        assert_eq!(page.matches("<script").count(), 1);
+        let script = page.split("<script>").nth(1).and_then(|rest| rest.split("</script>").next()).unwrap();
+        let style = page.split("<style>").nth(1).and_then(|rest| rest.split("</style>").next()).unwrap();
+        assert!(page.contains(&source(script)) && page.contains(&source(style)), "{page}");
+        assert!(!SCRIPT.contains('<') && !STYLE.contains('<'), "nothing in them ends their element");
+    }
 }

@@ -5,6 +5,7 @@
 //! [`console`] describes the exit code when the output cannot be written.
 
 pub mod console;
+pub mod examples;
 mod exit_code;
 mod extract;
 mod inspect;
@@ -19,8 +20,36 @@ mod verify;
 pub use exit_code::{CONTRADICTED, SIMULATED, WARNED};
 pub use trust::TrustArgs;
 
-use clap::Subcommand;
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
+
+/// Check the evidence of a Portcullis card, offline
+///
+/// Exit codes: 0 affirmed, 5 warned (something is missing or could not be checked), 10 simulated, 3 contradicted or not
+/// a bundle, 1 an operational error, 2 usage.
+#[derive(Debug, Parser)]
+#[command(name = "portcullis-verify", version)]
+struct Cli {
+    #[command(flatten)]
+    colour: console::ColourArg,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// The program's commands, with their examples.
+#[must_use]
+pub fn command() -> clap::Command {
+    examples::add(Cli::command(), &[examples::EVIDENCE, examples::VERIFIER].concat())
+}
+
+/// The program: reads its arguments and runs the command that they name.
+#[must_use]
+pub fn main() -> ExitCode {
+    let matches = command().get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    cli.colour.set();
+    run(&cli.command)
+}
 
 /// A command of this program.
 #[derive(Debug, Subcommand)]
@@ -51,9 +80,8 @@ pub enum Evidence {
     Extract(extract::Args),
 }
 
-/// Runs a command. What went wrong is said on stderr.
-#[must_use]
-pub fn run(command: &Command) -> ExitCode {
+/// Runs a command. An error goes to stderr.
+fn run(command: &Command) -> ExitCode {
     match command {
         Command::Evidence(command) => run_evidence(command),
         Command::Report(args) => exit(report::run(args)),
@@ -76,7 +104,15 @@ pub fn run_evidence(command: &Evidence) -> ExitCode {
 
 fn exit(done: anyhow::Result<u8>) -> ExitCode {
     console::exit(done.unwrap_or_else(|error| {
-        console::warn(format_args!("error: {}", console::describe(&error)));
+        console::error(console::describe(&error));
         output::code_of(&error)
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_command_has_examples_that_parse() {
+        assert_eq!(super::examples::problems(&super::command()), [""; 0]);
+    }
 }

@@ -4,8 +4,10 @@ use crate::console::say;
 use crate::output::write_new;
 use crate::trust::TrustArgs;
 use crate::verify::check;
-use portcullis_report::evidence::page;
+use portcullis_report::Origin;
+use portcullis_report::evidence::{Making, page};
 use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
@@ -23,8 +25,17 @@ pub struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let (trust, options) = args.trust.load()?;
     let report = check(&args.bundle, &trust, options)?;
-    let name = args.bundle.file_name().unwrap_or_default().to_string_lossy();
-    write_new(&args.output, page(&report, &name).as_bytes())?;
+    // The clock of this machine dates the page. Nothing is decided by it.
+    let made = SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|time| time.as_secs());
+    let making = Making {
+        name: args.bundle.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        origin: Origin { program: format!("portcullis-verify {}", env!("CARGO_PKG_VERSION")), made },
+        trust: args.trust.folder().display().to_string(),
+        trusted: trust.files.clone(),
+        at: options.at,
+        allow_sim: options.allow_sim,
+    };
+    write_new(&args.output, page(&report, &making).as_bytes())?;
     say(format_args!("{}: {}", args.output.display(), report.status));
     Ok(report.exit_code)
 }

@@ -1,6 +1,6 @@
 //! `verify-series`.
 
-use crate::console::{json_pretty, say};
+use crate::console::{json_pretty, say, stdout_terminal};
 use crate::trust::TrustArgs;
 use crate::verify::check;
 use anyhow::Context;
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     if args.json {
         say(json_pretty(&series)?);
     } else {
-        say(SeriesText(&series));
+        say(SeriesText { series: &series, terminal: stdout_terminal() });
     }
     Ok(series.exit_code)
 }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use portcullis_evidence::verify::{Options, Trust};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Whom to believe.
 #[derive(Debug, Args)]
@@ -20,6 +20,11 @@ pub struct TrustArgs {
 }
 
 impl TrustArgs {
+    /// The folder.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.trust
+    }
+
     /// The trust folder and the options.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! `verify`.
 
-use crate::console::{json_pretty, say};
+use crate::console::{json_pretty, say, stdout_terminal};
 use crate::exit_code::CONTRADICTED;
 use crate::output::bar;
 use crate::trust::TrustArgs;
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     if args.json {
         say(json_pretty(&report)?);
     } else {
-        say(ReportText::new(&report));
+        say(ReportText::new(&report).on(stdout_terminal()));
     }
     Ok(report.exit_code)
 }

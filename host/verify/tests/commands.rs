@@ -4,9 +4,11 @@
 use portcullis_test_support::world;
 
 use portcullis_authority::keys::public_pem;
+use portcullis_core::hex;
 use portcullis_core::wire::Determination;
 use portcullis_evidence::bundle::{self, MemoryFiles};
 use portcullis_evidence::note::WitnessKey;
+use portcullis_evidence::verify::Code;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -109,6 +111,74 @@ fn verify_says_what_holds() {
     assert_code(&scene.run("verify", &[]), 2);
 }
 
+/// The same command on a terminal of 60 columns, by `script` of util-linux.
+fn on_a_terminal(scene: &Scene, words: &str, environment: &[(&str, &str)]) -> (i32, String) {
+    let program = env!("CARGO_BIN_EXE_portcullis-verify");
+    let trust = scene.path("trust");
+    let command = format!("stty cols 60 rows 40; {program} {words} --trust {}", trust.display());
+    let mut run = Command::new("script");
+    run.args(["--quiet", "--return", "--command", &command, "/dev/null"]).stdin(Stdio::null());
+    run.env("TERM", "xterm").env_remove("NO_COLOR").envs(environment.iter().copied());
+    let output = run.output().unwrap();
+    let shown = String::from_utf8(output.stdout).unwrap().replace("\r\n", "\n");
+    // The bar of progress goes to the same terminal, and clears its line.
+    (output.status.code().unwrap(), shown.rsplit("\u{1b}[2K").next().unwrap().to_owned())
+}
+
+#[test]
+fn a_terminal_gets_colours_and_lines_that_fit() {
+    const RED: &str = "\u{1b}[1;31m";
+    let scene = Scene::new();
+    let mut parts = scene.world.honest();
+    parts.log.lanes[0][4].answer.determination = Determination::Admit.into();
+    let forged = scene.bundle("forged", &parts.files());
+    let words = format!("verify {}", text(&forged));
+    let (code, shown) = on_a_terminal(&scene, &words, &[]);
+    assert!(code == 3 && shown.starts_with(&format!("verdict      {RED}contradicted\u{1b}[0m\n")), "{code} {shown:?}");
+    let plain = shown.replace(RED, "").replace("\u{1b}[32m", "").replace("\u{1b}[33m", "").replace("\u{1b}[0m", "");
+    assert!(!plain.contains('\u{1b}'), "{plain:?}");
+    let wide = |line: &&str| line.chars().count() > 60 && line.trim().contains(' ');
+    assert_eq!(plain.lines().find(wide), None, "a line of words is wider than the terminal");
+    // The words are those of a pipe, whose lines are not broken.
+    let piped = assert_code(&scene.run("verify", &[text(&forged)]), 3);
+    assert!(!piped.contains('\u{1b}') && piped.lines().any(|line| line.len() > 80), "{piped}");
+    assert!(plain.split_whitespace().eq(piped.split_whitespace()), "{plain}\n{piped}");
+    for (option, environment) in [("", &[("NO_COLOR", "1")][..]), ("", &[("TERM", "dumb")]), ("--color never", &[])] {
+        let (code, shown) = on_a_terminal(&scene, &format!("{words} {option}"), environment);
+        assert!(code == 3 && !shown.contains('\u{1b}') && shown.contains("contradicted"), "{option} {environment:?}");
+    }
+    let coloured = assert_code(&scene.run("verify", &[text(&forged), "--color", "always"]), 3);
+    assert!(coloured.contains(RED), "{coloured}");
+    let json = assert_code(&scene.run("verify", &[text(&forged), "--json", "--color", "always"]), 3);
+    assert!(!json.contains('\u{1b}'), "{json}");
+    // Errors go to a terminal of their own.
+    let (code, shown) = on_a_terminal(&scene, "verify /nowhere/at/all/that/anybody/could/have/put/a/bundle", &[]);
+    assert!(code == 1 && shown.starts_with(&format!("{RED}error:\u{1b}[0m")), "{code} {shown:?}");
+}
+
+/// Whoever reads a report sees first what came out, then what each part claims, and what to do.
+#[test]
+fn a_report_begins_with_its_verdict_and_says_what_to_do() {
+    let scene = Scene::new();
+    let simulated = scene.bundle("simulated", &scene.world.session(&Card::simulated(), 1, [0; 32]).files());
+    let said = assert_code(&scene.run("verify", &[text(&simulated), "--allow-sim"]), 10);
+    assert!(said.starts_with("verdict      warned\n             What was checked holds."), "{said}");
+    assert_eq!(said.matches("claim: ").count(), 5, "{said}");
+    // Every mark of a simulated card stands in one line.
+    let line = said.lines().find(|line| line.contains("sim-design")).unwrap();
+    assert!(["sim-flag", "sim-key", "sim-root"].iter().all(|code| line.contains(code)), "{line}");
+    assert_eq!(said.matches("sim-").count(), 4, "{said}");
+    for code in Code::ALL.iter().filter(|code| said.contains(&format!("- {code}: "))) {
+        assert!(said.contains(&format!("  to do: {}\n", code.remedy())), "{code}: {said}");
+    }
+    let honest = scene.bundle("honest", &scene.world.honest().files());
+    let said = assert_code(&scene.run("verify", &[text(&honest)]), 0);
+    let line = said.lines().find(|line| line.starts_with("witnessed")).unwrap();
+    let times: Vec<&str> = line.split_whitespace().skip(1).filter(|word| *word != "to").collect();
+    assert!(times.len() == 2 && times.iter().all(|time| time.len() == 20 && time.ends_with('Z')), "{line}");
+    assert!(!said.contains("1970"), "{said}");
+}
+
 #[test]
 fn simulated_evidence_is_never_zero() {
     let scene = Scene::new();
@@ -116,7 +186,10 @@ fn simulated_evidence_is_never_zero() {
     let simulated = scene.bundle("simulated", &files);
     assert_code(&scene.run("verify", &[text(&simulated)]), 3);
     let said = assert_code(&scene.run("verify", &[text(&simulated), "--allow-sim"]), 10);
-    assert!(said.starts_with("SIMULATED") && said.contains("assurance    L0"), "{said}");
+    assert!(
+        said.contains("\nSIMULATED    the key of this card is public") && said.contains("assurance    L0"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -153,7 +226,7 @@ fn series() {
     scene.bundle("series/a", &second.files());
     let series = scene.path("series");
     let said = assert_code(&scene.run("verify-series", &[text(&series)]), 0);
-    assert!(said.find("  b").unwrap() < said.find("  a").unwrap(), "in order of serials: {said}");
+    assert!(said.find("1  b\n").unwrap() < said.find("2  a\n").unwrap(), "in order of serials: {said}");
     fs::remove_dir_all(series.join("b")).unwrap();
     assert!(assert_code(&scene.run("verify-series", &[text(&series)]), 3).contains("serial-missing"));
     fs::create_dir(series.join("c")).unwrap();
@@ -317,7 +390,25 @@ fn report_is_one_page() {
     ] {
         assert!(html.contains(section), "{section}");
     }
-    assert!(!html.contains("<script") && !html.contains("http") && !html.contains("src="), "nothing from elsewhere");
+    for outside in ["http://", "https://", "src=", "href=", "url(", "@import"] {
+        assert!(!html.contains(outside), "nothing from elsewhere: {outside}");
+    }
+    assert_eq!(html.matches("<script").count(), 1, "the page's own, by its digest");
+    // What another reader needs to check the same again.
+    let roots = sha(&fs::read(scene.path("trust/roots/test.pem")).unwrap());
+    for known in [
+        hex::encode(&roots),
+        hex::encode(&sha(&fs::read(honest.join(bundle::MANIFEST)).unwrap())),
+        format!("portcullis-verify {}", env!("CARGO_PKG_VERSION")),
+        "by the clock of the machine that made this page".to_owned(),
+        "5: warned".to_owned(),
+        "roots/test.pem".to_owned(),
+        Code::NoWitness.meaning().to_owned(),
+        format!("<dd>{}.</dd>", Code::NoWitness.remedy()),
+    ] {
+        assert!(html.contains(&known), "{known}");
+    }
+    assert!(!html.contains("sim-roots/"), "a root that is not believed is not listed");
     // Well-formed: every element that is opened is closed, in order.
     let mut open = Vec::new();
     for tag in html.split('<').skip(1).map(|rest| rest.split('>').next().unwrap()) {

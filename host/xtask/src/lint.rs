@@ -6,23 +6,35 @@ use anyhow::{Context, Result, ensure};
 use portcullis_tools::tally::Tally;
 use portcullis_tools::tool::{self, capture, cargo, say};
 use portcullis_tools::{setup, task};
+use serde::Deserialize;
+use std::collections::BTreeSet;
+use std::fs;
 
-/// Licences that a dependency may carry. Each crate must offer at least one expression made of these alone.
-const LICENCES: [&str; 13] = [
-    "MIT",
-    "Apache-2.0",
-    "Apache-2.0 WITH LLVM-exception",
-    "BSD-2-Clause",
-    "BSD-3-Clause",
-    "BSL-1.0",
-    "CC0-1.0",
-    "CDLA-Permissive-2.0",
-    "ISC",
-    "MIT-0",
-    "Unicode-3.0",
-    "Unlicense",
-    "Zlib",
-];
+/// Which licences dependencies may carry, and which crates are not used.
+const DENY: &str = "deny.toml";
+
+/// The parts of [`DENY`] that are checked here: the rest takes cargo-deny.
+#[derive(Deserialize)]
+struct Deny {
+    licenses: Licences,
+    bans: Bans,
+}
+
+#[derive(Deserialize)]
+struct Licences {
+    allow: BTreeSet<String>,
+}
+
+#[derive(Deserialize)]
+struct Bans {
+    deny: Vec<Ban>,
+}
+
+#[derive(Deserialize)]
+struct Ban {
+    name: String,
+    reason: String,
+}
 
 pub(crate) fn run(tally: &mut Tally) -> Result<()> {
     setup::tools()?;
@@ -94,42 +106,49 @@ fn rtl() -> Result<()> {
     Ok(())
 }
 
-/// Checks the licence of every crate in the lock file.
+/// Checks the licence and the name of every crate in the lock file.
 fn licences() -> Result<()> {
+    let Deny { licenses, bans } = toml::from_str(&fs::read_to_string(DENY).context(DENY)?).context(DENY)?;
     let metadata = capture(cargo().args(["metadata", "--locked", "--format-version", "1"]))?;
     let metadata: serde_json::Value = serde_json::from_str(&metadata)?;
     let packages = metadata["packages"].as_array().context("cargo metadata lists packages")?;
     let mut bad = Vec::new();
     for package in packages {
         let licence = package["license"].as_str().unwrap_or("none stated");
-        if !permitted(licence) {
+        if !permitted(licence, &licenses.allow) {
             bad.push(format!("{} {}: {licence}", package["name"], package["version"]));
         }
+        if let Some(ban) = bans.deny.iter().find(|ban| package["name"] == ban.name.as_str()) {
+            bad.push(format!("{}: {}", ban.name, ban.reason));
+        }
     }
-    ensure!(bad.is_empty(), "not permissive:\n  {}", bad.join("\n  "));
+    ensure!(bad.is_empty(), "not permitted by {DENY}:\n  {}", bad.join("\n  "));
     eprintln!("    {} crates", packages.len());
     Ok(())
 }
 
 /// Evaluates an SPDX expression: `OR` needs one side, `AND` both; `/` is the old spelling of `OR`.
-fn permitted(expression: &str) -> bool {
+fn permitted(expression: &str, licences: &BTreeSet<String>) -> bool {
     let expression = expression.replace('/', " OR ");
     let flat: String = expression.chars().filter(|c| !"()".contains(*c)).collect();
     if expression.contains('(') {
         // `(A OR B) AND C`: with parentheses every alternative must be permitted, which is stricter than SPDX and
         // enough here.
         let names = flat.split(" AND ").flat_map(|p| p.split(" OR "));
-        return names.map(str::trim).all(|l| LICENCES.contains(&l) || l == "LGPL-2.1-or-later") && flat.contains("MIT");
+        return names.map(str::trim).all(|l| licences.contains(l) || l == "LGPL-2.1-or-later") && flat.contains("MIT");
     }
-    flat.split(" OR ").any(|side| side.split(" AND ").all(|l| LICENCES.contains(&l.trim())))
+    flat.split(" OR ").any(|side| side.split(" AND ").all(|l| licences.contains(l.trim())))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::permitted;
+    use super::{DENY, Deny, permitted};
 
     #[test]
     fn licence_expressions() {
+        let list = portcullis_tools::tool::root().unwrap().join(DENY);
+        let deny: Deny = toml::from_str(&std::fs::read_to_string(list).unwrap()).unwrap();
+        let permitted = |expression| permitted(expression, &deny.licenses.allow);
         for good in
             ["MIT", "MIT OR Apache-2.0", "GPL-3.0 OR MIT", "Unlicense/MIT", "(MIT OR Apache-2.0) AND Unicode-3.0"]
         {

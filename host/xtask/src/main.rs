@@ -2,6 +2,7 @@
 
 #![allow(clippy::indexing_slicing, reason = "only serde_json values are indexed, and a missing key of theirs is null")]
 
+mod browser;
 mod check;
 mod ci;
 mod claims;
@@ -27,7 +28,7 @@ mod top;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use portcullis_tools::tally::Tally;
-use portcullis_tools::{cargo_test, demo, setup, task, tool};
+use portcullis_tools::{cargo_test, demo, pins, preflight, setup, task, tool};
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;
 
@@ -46,6 +47,10 @@ enum Task {
     /// Install a model server with a small model, and official clients, into target/clients: for
     /// docs/tutorials/your-model-server.md and its tests, which do so by themselves.
     Clients,
+    /// What this machine lacks, with the package that has it, and what set-up and a first build take.
+    Doctor,
+    /// Make the hashes of the pinned Python packages anew, from the package index.
+    Pins,
     /// Make the generated files from their sources.
     Gen {
         /// Change nothing; fail where a checked-in file differs from what its source gives.
@@ -104,7 +109,7 @@ enum Task {
     Claims,
     /// Measure a policy on labelled data, with the program itself on the simulated card.
     Measure(Words),
-    /// Take screenshots of a report in a real browser, where there is one.
+    /// Judge the reports in a real browser, light and dark, at three widths and printed; pictures in target/report.
     Look,
     /// Test the driver in a virtual machine: a real kernel's VFIO and IOMMU.
     Vm(Words),
@@ -136,6 +141,8 @@ fn main() -> Result<()> {
             println!("{}", setup::clients()?.display());
             return Ok(());
         }
+        Task::Doctor => return preflight::doctor(),
+        Task::Pins => return pins::run(),
         Task::Gen { check } => return generate::run(check),
         Task::Lint { pages: true } => lint::pages(&mut tally),
         Task::Lint { pages: false } => lint::run(&mut tally)?,

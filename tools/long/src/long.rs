@@ -1,10 +1,11 @@
 //! The runs that take too long for CI, each with its row in docs/explanation/long-runs.md: commit, result and time of
 //! the last run.
 
+use crate::package;
 use anyhow::{Context, Result, ensure};
 use portcullis_tools::tally::Tally;
 use portcullis_tools::task;
-use portcullis_tools::tool::{capture, cargo, say};
+use portcullis_tools::tool::{self, capture, cargo, say};
 use portcullis_tools::{cargo_test, setup};
 use std::fs;
 use std::process::Command;
@@ -24,6 +25,10 @@ enum Task {
     WithoutIommu,
     /// Every proof of the RTL, the long ones too.
     Proofs,
+    /// The packages of a release.
+    Package,
+    /// Known faults of dependencies.
+    Advisories,
 }
 
 struct Run {
@@ -37,7 +42,7 @@ const fn tests(name: &'static str, what: &'static str, arguments: &'static [&'st
 }
 
 /// In the order in which they are run.
-const RUNS: [Run; 14] = [
+const RUNS: [Run; 16] = [
     tests("bundles", "1,000,000 changed bundles: `verify` and `check` affirm none", &["--test", "campaign"]),
     tests("chaos", "100,000 entries over vfio-user with bus faults and resets", &["--test", "card", "card_chaos::"]),
     tests("kills", "100 kills of card and driver", &["--test", "card", "may_die"]),
@@ -64,6 +69,12 @@ const RUNS: [Run; 14] = [
     Run { name: "proofs", what: "every proof of the RTL to its end", task: Task::Proofs },
     Run { name: "faults", what: "every seeded fault turns its test red", task: Task::SeededFaults },
     Run { name: "without-iommu", what: "the card in a machine without an IOMMU", task: Task::WithoutIommu },
+    Run {
+        name: "package",
+        what: "Debian package, static verifier, lists of parts and checksums, in target/package",
+        task: Task::Package,
+    },
+    Run { name: "advisories", what: "no dependency has a published security advisory", task: Task::Advisories },
 ];
 
 /// Runs what `filter` names, or everything, and writes down how it went.
@@ -111,7 +122,40 @@ fn start(tally: &mut Tally, task: &Task) -> Result<()> {
             ensure!(closed, "the proofs ended and counted nothing");
             Ok(())
         }
+        Task::Package => package::run(tally),
+        Task::Advisories => {
+            advisories(tally);
+            Ok(())
+        }
         Task::WithoutIommu => task::counted(tally, "vm", &["vm", "--without-iommu"]),
+    }
+}
+
+/// The version of cargo-deny that is installed where there is none.
+const DENY: &str = "0.20.2";
+
+/// Asks the RustSec database about every crate of the lock file. It is fetched from GitHub; where it cannot be reached,
+/// nothing was checked, and that is a skip.
+fn advisories(tally: &mut Tally) {
+    const NAME: &str = "advisories";
+    let checked = || -> Result<Option<String>> {
+        let tools = tool::root()?.join("target/deny");
+        if !tools.join("bin/cargo-deny").is_file() {
+            say(&format!("cargo install cargo-deny {DENY}"));
+            let install = ["install", "cargo-deny", "--version", DENY, "--locked", "--root"];
+            tool::run(cargo().args(install).arg(&tools))?;
+        }
+        let mut deny = Command::new(tools.join("bin/cargo-deny"));
+        if let Err(error) = capture(deny.args(["--locked", "fetch", "db"])) {
+            return Ok(Some(format!("the database of advisories cannot be fetched: {error:#}")));
+        }
+        capture(Command::new(tools.join("bin/cargo-deny")).args(["--locked", "check", "advisories"]))?;
+        Ok(None)
+    };
+    match checked() {
+        Ok(Some(why)) => tally.skip(NAME, why.lines().next().unwrap_or_default()),
+        Ok(None) => tally.check(NAME, Ok(())),
+        Err(error) => tally.check(NAME, Err(error)),
     }
 }
 

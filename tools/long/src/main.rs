@@ -2,6 +2,7 @@
 
 mod fuzz;
 mod long;
+mod package;
 
 use anyhow::Result;
 use clap::Parser;

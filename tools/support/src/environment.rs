@@ -15,9 +15,18 @@ pub(crate) struct Environment<'a> {
     stamp: PathBuf,
 }
 
-/// The packages of a requirements file, one on each line.
+/// The packages of a requirements file, each with the hashes on the lines that continue its own.
 pub(crate) fn packages(requirements: &str) -> impl Iterator<Item = &str> {
-    requirements.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty())
+    let mut rest = requirements;
+    let lines = std::iter::from_fn(move || {
+        let is_end = |at: &usize| rest.get(..*at).is_some_and(|line| !line.ends_with('\\'));
+        let end = rest.match_indices('\n').map(|(at, _)| at).find(is_end).unwrap_or(rest.len());
+        let (line, behind) = rest.split_at_checked(end)?;
+        let is_last = rest.is_empty();
+        rest = behind.strip_prefix('\n').unwrap_or_default();
+        (!is_last).then_some(line)
+    });
+    lines.filter(|line| !line.starts_with('#') && !line.trim().is_empty())
 }
 
 impl<'a> Environment<'a> {
@@ -42,8 +51,12 @@ impl<'a> Environment<'a> {
         }
         let (count, folder) = (self.packages.len(), self.folder.display());
         say(&format!("installing {count} pinned packages into {folder} ({what})"));
+        // Wheels only: building from source would run a package's code, and fetch what builds it without a hash.
+        let list = self.folder.join("requirements.txt");
+        fs::write(&list, self.packages.join("\n"))?;
         let mut pip = Command::new(self.python());
-        pip.args(["-m", "pip", "install", "--disable-pip-version-check", "--no-deps"]).args(&self.packages);
+        pip.args(["-m", "pip", "install", "--disable-pip-version-check", "--no-deps", "--require-hashes"]);
+        pip.args(["--only-binary", ":all:", "--requirement"]).arg(&list);
         tool::run_to_stderr(&mut pip).context(
             "pip could not install the pinned packages: its message stands above; is the package index reachable?",
         )
@@ -118,6 +131,33 @@ mod tests {
         assert!(Environment::new(&link, []).make().is_err() && link.is_symlink());
     }
 
+    /// A package whose content is another one than its hash says is not installed, nor one without a hash.
+    #[test]
+    fn nothing_is_installed_whose_hash_is_another() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("venv");
+        let other = format!("six==1.17.0 --hash=sha256:{}", "0".repeat(64));
+        for line in [other.as_str(), "six==1.17.0"] {
+            let environment = Environment::new(&folder, [line]);
+            assert!(environment.install("a test").is_err(), "{line}");
+            let import = capture(Command::new(environment.python()).args(["-c", "import six"]));
+            assert!(import.is_err(), "{line}");
+        }
+    }
+
+    /// Every pinned package has a hash.
+    #[test]
+    fn every_pinned_package_has_its_hashes() {
+        for file in [crate::setup::REQUIREMENTS, crate::setup::CLIENTS, crate::setup::PEERS] {
+            let mut count = 0;
+            for package in packages(file) {
+                count += 1;
+                assert!(package.contains("==") && package.contains(" \\\n    --hash=sha256:"), "{package}");
+            }
+            assert!(count > 15, "{count}");
+        }
+    }
+
     /// It is ready when it was finished with the same packages and the same further parts.
     #[test]
     fn an_environment_is_ready_for_what_it_was_finished_with() {
@@ -126,6 +166,11 @@ mod tests {
         let listed = |text: &'static str| Environment::new(&folder, packages(text));
         let first = listed("# A comment.\na==1\n\nb==2\n");
         assert_eq!(first.packages, ["a==1", "b==2"]);
+        let hashed = listed("a==1 \\\n    --hash=sha256:1 \\\n    --hash=sha256:2\n\nb==2 \\\n    --hash=sha256:3");
+        assert_eq!(
+            hashed.packages,
+            ["a==1 \\\n    --hash=sha256:1 \\\n    --hash=sha256:2", "b==2 \\\n    --hash=sha256:3"]
+        );
         first.make().unwrap();
         assert!(!first.is_ready(""));
         first.finish("").unwrap();

@@ -4,11 +4,13 @@
 #![allow(clippy::indexing_slicing, reason = "only serde_json values are indexed, and a missing key of theirs is null")]
 
 pub mod cargo_test;
+pub mod debian;
 pub mod demo;
 mod environment;
 pub mod pages;
 pub mod parallel;
-mod preflight;
+pub mod pins;
+pub mod preflight;
 pub mod proofs;
 pub mod setup;
 pub mod tally;

@@ -81,20 +81,77 @@ fn probe(program: &str, args: &[&str]) -> Option<String> {
     capture(command.args(args)).ok()
 }
 
+/// Programs that some tasks need, what those tasks are, and the Debian package. Where one is missing, those tasks count
+/// a skip.
+const OPTIONAL: [(&str, &[&str], &str, &str); 4] = [
+    ("apt-get", &["apt-get", "--version"], "the virtual machine and the browser of the tests", "apt"),
+    ("dpkg-deb", &["dpkg-deb", "--version"], "the same, and the Debian package", "dpkg"),
+    ("script", &["script", "--version"], "the tests of output on a terminal", "bsdutils"),
+    ("systemd-analyze", &["systemd-analyze", "--version"], "the test of the service's unit", "systemd"),
+];
+
+/// Says what is there, what is missing and how to get it, and what set-up and a first build take.
+///
+/// # Errors
+/// Something that set-up needs is missing.
+pub fn doctor() -> Result<()> {
+    let mut lacks = false;
+    for need in &NEEDS {
+        match met(need, &probe) {
+            Ok(version) => {
+                println!("ok       {}{}", need.what, if version.is_empty() { version } else { format!(" {version}") })
+            }
+            Err(line) => {
+                lacks = true;
+                println!("MISSING  {line}");
+            }
+        }
+    }
+    for (what, command, tasks, package) in OPTIONAL {
+        let found = command.split_first().and_then(|(program, args)| probe(program, args));
+        match found {
+            Some(_) => println!("ok       {what}"),
+            None => println!("missing  {what}: needed for {tasks}, which are skipped. Debian: apt install {package}"),
+        }
+    }
+    let free = free_mib();
+    let known = free.map_or_else(|| "unknown".to_owned(), |free| format!("{free} MiB"));
+    let line = format!(
+        "disk: {known} free here; the tools take {TOOLS_MIB} MiB (.venv), a first build {BUILD_MIB} MiB (target)"
+    );
+    match space(needed_mib(), free) {
+        None => println!("ok       {line}; {} MiB of it are still to be written", needed_mib()),
+        Some(problem) => {
+            lacks = true;
+            println!("MISSING  {problem}\n         {line}");
+        }
+    }
+    if lacks {
+        bail!("install what is missing, then run `cargo xtask setup`");
+    }
+    println!("this machine has what `cargo xtask setup` needs");
+    Ok(())
+}
+
+/// The version that is there, as far as one was asked for; else a line with the Debian package that meets the need.
+fn met(need: &Need, probe: Probe<'_>) -> Result<String, String> {
+    let remedy = need.remedy;
+    let output = need.command.split_first().and_then(|(program, args)| probe(program, args));
+    let Some(output) = output else {
+        return Err(format!("{}: not found. Debian: apt install {remedy}", need.what));
+    };
+    let found = output.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+    match (need.version, found) {
+        (Some(oldest), Some(found)) if version(found) < version(oldest) => {
+            Err(format!("{}: {found} is older than {oldest}. Debian: apt install {remedy}", need.what))
+        }
+        (_, found) => Ok(found.unwrap_or_default().to_owned()),
+    }
+}
+
 /// A line for each need that is not met, with the Debian package that meets it.
 fn missing(probe: Probe<'_>) -> Vec<String> {
-    let unmet = |need: &Need| {
-        let remedy = need.remedy;
-        let (program, args) = need.command.split_first()?;
-        let Some(output) = probe(program, args) else {
-            return Some(format!("{}: not found. Debian: apt install {remedy}", need.what));
-        };
-        let oldest = need.version?;
-        let found = output.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
-        let old = version(found) < version(oldest);
-        old.then(|| format!("{}: {found} is older than {oldest}. Debian: apt install {remedy}", need.what))
-    };
-    let mut lines: Vec<String> = NEEDS.iter().filter_map(unmet).collect();
+    let mut lines: Vec<String> = NEEDS.iter().filter_map(|need| met(need, probe).err()).collect();
     // Without Python its modules are not the news.
     if lines.iter().any(|line| line.starts_with("python3: not found")) {
         lines.retain(|line| !line.starts_with(MODULE));

@@ -9,9 +9,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const REQUIREMENTS: &str = include_str!("../requirements.txt");
-const CLIENTS: &str = include_str!("../clients.txt");
-const PEERS: &str = include_str!("../peers.txt");
+pub(crate) const REQUIREMENTS: &str = include_str!("../requirements.txt");
+pub(crate) const CLIENTS: &str = include_str!("../clients.txt");
+pub(crate) const PEERS: &str = include_str!("../peers.txt");
 /// A package of npm without dependencies.
 const NODE_CLIENT: &str = "openai@7.57.0";
 const BITWUZLA: &str = include_str!("../bitwuzla.py");

@@ -1,13 +1,13 @@
 //! QEMU and a kernel as Debian packages, unpacked into `target/vm`: nothing is installed, and no root is needed.
 
 use anyhow::{Context, Result, bail, ensure};
+use portcullis_tools::debian::{View, archive};
 use portcullis_tools::tool::{capture, say};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const FOLDER: &str = "target/vm";
-const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 /// The release whose QEMU has `vfio-user-pci`, and its kernel.
 const WANTED: &[&str] = &["trixie", "trixie-backports"];
 
@@ -69,66 +69,28 @@ impl Packages {
     }
 
     fn fetch_from(&self, archive: &str, suites: &[&str], content: Content) -> Result<()> {
-        let apt = Path::new(FOLDER).join("apt");
-        for folder in [&apt, &self.root] {
-            if folder.exists() {
-                fs::remove_dir_all(folder)?;
-            }
+        if self.root.exists() {
+            fs::remove_dir_all(&self.root)?;
         }
-        for folder in ["state/lists/partial", "cache/archives/partial", "parts"] {
-            fs::create_dir_all(apt.join(folder))?;
-        }
-        fs::create_dir_all(&self.root)?;
-        // Nothing is installed in this view, so that every library comes along.
-        fs::write(apt.join("status"), "")?;
-        let signed = if Path::new(KEYRING).exists() { format!("Signed-By: {KEYRING}\n") } else { String::new() };
-        let sources = format!(
-            "Types: deb\nURIs: {archive}\nSuites: {}\nComponents: main\nArchitectures: amd64\n{signed}",
-            suites.join(" ")
-        );
-        fs::write(apt.join("packages.sources"), sources)?;
-        let apt = apt.canonicalize()?;
-        let get = |args: &[&str]| {
-            let mut command = Command::new("apt-get");
-            for (option, place) in [
-                ("Dir::State", "state"),
-                ("Dir::Cache", "cache"),
-                ("Dir::State::status", "status"),
-                ("Dir::Etc::sourcelist", "packages.sources"),
-                ("Dir::Etc::sourceparts", "parts"),
-            ] {
-                command.arg("-o").arg(format!("{option}={}", apt.join(place).display()));
-            }
-            command.args(["-qq", "-y", "-o", "APT::Sandbox::User=root", "-o", "Debug::NoLocking=1"]);
-            capture(
-                command.args(["-o", "APT::Install-Recommends=0"]).args(args).current_dir(apt.join("cache/archives")),
-            )
-        };
-        get(&["update"])?;
+        let view = View::new(&Path::new(FOLDER).join("apt"), archive, suites)?;
         let last = suites.last().context("a release")?;
         if content == Content::Machine {
-            get(&["--download-only", "-t", last, "install", "qemu-system-x86"])?;
+            view.get(&["--download-only", "-t", last, "install", "qemu-system-x86"])?;
         }
-        let kernel = get(&["-s", "install", "linux-image-cloud-amd64"])?;
+        let kernel = view.get(&["-s", "install", "linux-image-cloud-amd64"])?;
         let kernel = kernel
             .lines()
             .filter_map(|line| line.strip_prefix("Inst ")?.split(' ').next())
             .find(|name| name.starts_with("linux-image-") && *name != "linux-image-cloud-amd64")
             .context("the release has no cloud kernel")?
             .to_owned();
-        get(&["download", &kernel, "busybox-static"])?;
+        view.get(&["download", &kernel, "busybox-static"])?;
         if content == Content::Source {
             let headers = kernel.replace("linux-image-", "linux-headers-");
-            get(&["--download-only", "install", &headers])?;
-            get(&["--download-only", "install", "linux-source"])?;
+            view.get(&["--download-only", "install", &headers])?;
+            view.get(&["--download-only", "install", "linux-source"])?;
         }
-        for entry in fs::read_dir(apt.join("cache/archives"))? {
-            let path = entry?.path();
-            if path.extension().is_some_and(|e| e == "deb") {
-                capture(Command::new("dpkg-deb").arg("-x").arg(&path).arg(&self.root))?;
-            }
-        }
-        fs::remove_dir_all(&apt)?;
+        view.unpack(&self.root, &[])?;
         self.kernel()?;
         fs::write(self.root.join("complete"), suites.join(" "))?;
         Ok(())
@@ -200,28 +162,4 @@ fn find_module(folder: &Path, name: &str) -> Result<Option<PathBuf>> {
         }
     }
     Ok(None)
-}
-
-/// Debian's archive as this system's apt reaches it, and the release that the system is.
-fn archive() -> Result<(String, String)> {
-    ensure!(
-        ["apt-get", "dpkg-deb"].iter().all(|tool| Command::new(tool).arg("--version").output().is_ok()),
-        "QEMU and a kernel are taken from Debian's packages, and apt-get or dpkg-deb is not here"
-    );
-    let targets = capture(Command::new("apt-get").args([
-        "indextargets",
-        "--format",
-        "$(REPO_URI) $(RELEASE) $(COMPONENT)",
-        "Created-By: Packages",
-    ]))?;
-    targets
-        .lines()
-        .filter_map(|line| {
-            let mut fields = line.split(' ');
-            let (uri, release) = (fields.next()?, fields.next()?);
-            let plain = !release.contains(['-', '/']);
-            (plain && uri.trim_end_matches('/').ends_with("/debian")).then(|| (uri.to_owned(), release.to_owned()))
-        })
-        .next()
-        .context("this system's apt knows no archive of Debian")
 }

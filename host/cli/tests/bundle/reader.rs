@@ -137,7 +137,7 @@ fn approvals_and_rules_are_reported() {
     let trust = Trust::load(&scene.path("trust"), true).unwrap();
     let options = Options { allow_sim: true, at: None };
     let found = verify(&Directory::new(scene.path("b")), &trust, options, &mut |_| {}).unwrap();
-    let shown = portcullis_report::evidence::page(&found, "b");
+    let shown = portcullis_report::evidence::page(&found, &portcullis_report::evidence::Making::default());
     for text in ["<td>PII-EMAIL</td><td>an e-mail address</td>", "<td>PII-PHONE</td>", "which calls itself `Board`"] {
         assert!(shown.contains(text), "{text}");
     }

@@ -29,6 +29,17 @@ pub struct Trust {
     pub withholders: Vec<TrustedKey>,
     /// Witnesses.
     pub witnesses: Vec<WitnessKey>,
+    /// The files that all this was read from, for reports.
+    pub files: Vec<TrustFile>,
+}
+
+/// A file of the trust folder that is believed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrustFile {
+    /// Its path below the folder.
+    pub name: String,
+    /// SHA-256 of its content.
+    pub digest: Hex<32>,
 }
 
 /// A key of the trust folder.
@@ -137,11 +148,15 @@ impl Trust {
                 })?,
                 "revoked.txt" => {
                     let text = read(&path)?;
+                    trust.files.push(TrustFile::new(name, &text));
                     let revoked = trust.roots.revoke_list(&text);
                     revoked.map_err(|source| TrustError::Certificate { path, source })?;
                 }
                 _ => return Err(TrustError::Name(path)),
             }
+        }
+        if !allow_sim {
+            trust.files.retain(|file| !file.name.starts_with("sim-roots/"));
         }
         Ok(trust)
     }
@@ -156,9 +171,19 @@ impl Trust {
             if path.extension().is_none_or(|found| found != extension) {
                 return Err(TrustError::Name(path));
             }
-            add(self, &read(&path)?, path)?;
+            let text = read(&path)?;
+            let folder = folder.file_name().unwrap_or_default().to_string_lossy();
+            let name = format!("{folder}/{}", path.file_name().unwrap_or_default().to_string_lossy());
+            add(self, &text, path)?;
+            self.files.push(TrustFile::new(&name, &text));
         }
         Ok(())
+    }
+}
+
+impl TrustFile {
+    fn new(name: &str, text: &str) -> Self {
+        Self { name: name.to_owned(), digest: Hex(Sha256::digest(text).into()) }
     }
 }
 

@@ -51,6 +51,7 @@ impl fmt::Display for ReplayReport {
         for Reason { code, status, detail, count } in &self.reasons {
             let times = if *count > 1 { format!(" ({count} times)") } else { String::new() };
             write!(f, "\n- {status}: {code}: {}{times}", printable(detail))?;
+            write!(f, "\n  to do: {}", code.remedy())?;
         }
         Ok(())
     }

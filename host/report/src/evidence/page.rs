@@ -1,20 +1,39 @@
 //! The verifier's report as one HTML page, for whoever files it.
 
+use super::words::{assurance, meaning};
 use crate::escape::Line;
-use der::DateTime;
+use crate::page::{Origin, table};
+use crate::time::utc;
 use maud::{Markup, html};
 use portcullis_core::hex::Hex;
-use portcullis_evidence::verify::{Assurance, Property, Report, Status, Summary};
-use std::time::Duration;
+use portcullis_evidence::verify::{Code, Property, Reason, Report, Status, Summary, TrustFile};
 
-/// The page. `name` is what the bundle is called.
+/// What was checked, with what, and by whose trust.
+#[derive(Clone, Debug, Default)]
+pub struct Making {
+    /// What the bundle is called.
+    pub name: String,
+    /// What made the page.
+    pub origin: Origin,
+    /// The trust folder.
+    pub trust: String,
+    /// Its files.
+    pub trusted: Vec<TrustFile>,
+    /// Unix second for the validity of certificates, where one was given.
+    pub at: Option<u64>,
+    /// Whether simulated evidence was checked like any other.
+    pub allow_sim: bool,
+}
+
+/// The page.
 #[must_use]
-pub fn page(report: &Report, name: &str) -> String {
+pub fn page(report: &Report, making: &Making) -> String {
     let session = &report.session;
     let content = html! {
         h1 { "Evidence report" }
-        p.name { (Line(name)) }
+        p.name { (Line(&making.name)) }
         (banner(report))
+        (about(report, making))
         (properties(report))
         (period(session))
         (policy(session))
@@ -22,8 +41,45 @@ pub fn page(report: &Report, name: &str) -> String {
         (counts(session))
         (device(report))
         (not_shown(report))
+        (replay())
+        p.signature { "Checked by: ______________________________ Date: ______________ Signature: ______________________________" }
     };
-    crate::page::page(&format!("Evidence report: {name}"), &content)
+    crate::page::page(&format!("Evidence report: {}", making.name), &content)
+}
+
+/// How this page came about: what another reader needs to check the same again.
+fn about(report: &Report, making: &Making) -> Markup {
+    let code = match report.exit_code {
+        0 => "0: affirmed",
+        3 => "3: contradicted",
+        5 => "5: warned",
+        10 => "10: simulated",
+        _ => "1: an error",
+    };
+    let simulated = if making.allow_sim { "checked like any other, and marked" } else { "not believed" };
+    let rows = [
+        ("Bundle", Some(making.name.clone())),
+        ("Bundle digest (SHA-256 of its manifest)", hex(report.session.bundle_digest)),
+        ("Policy package digest", hex(report.session.package_digest)),
+        ("Exit code of verify", Some(code.to_owned())),
+        ("Page made", making.origin.time()),
+        ("Program", Some(making.origin.program.clone())),
+        ("Trust folder", Some(making.trust.clone())),
+        ("Simulated evidence", Some(simulated.to_owned())),
+        ("Time given for certificates", Some(making.at.map_or_else(|| "none".to_owned(), utc))),
+    ];
+    html! {
+        h2 { "About this check" }
+        (table("What was checked, when and with what", &rows))
+        table {
+            caption { "Files of the trust folder: whose signatures were accepted" }
+            thead { tr { th scope="col" { "File" } th scope="col" { "SHA-256" } } }
+            tbody {
+                @for file in &making.trusted { tr { td { (Line(&file.name)) } td { code { (file.digest.to_string()) } } } }
+                @if making.trusted.is_empty() { tr { td colspan="2" { "none" } } }
+            }
+        }
+    }
 }
 
 const fn mark(status: Status) -> &'static str {
@@ -35,11 +91,7 @@ const fn mark(status: Status) -> &'static str {
 }
 
 fn banner(report: &Report) -> Markup {
-    let words = match report.status {
-        Status::Affirmed => "Everything that was checked holds.",
-        Status::Warned => "What was checked holds. Something is missing or could not be checked.",
-        Status::Contradicted => "Something in this evidence is false, or it is not believed.",
-    };
+    let words = meaning(report.status);
     let class = report.status.name();
     html! {
         @if report.simulated {
@@ -54,39 +106,42 @@ fn banner(report: &Report) -> Markup {
 
 fn properties(report: &Report) -> Markup {
     html! {
-        h2 { "What is affirmed" }
+        h2 { "The five properties" }
         @for property in Property::ALL {
             @let conclusion = report.properties.of(property);
             @let class = conclusion.status.name();
-            section class={ "property " (class) } {
-                h3 { span.mark { (mark(conclusion.status)) } " " (property.name().replace('_', " ")) ": " (class) }
+            section class={ "property " (class) } aria-label={ (property.name().replace('_', " ")) ": " (class) } {
+                h3 {
+                    span.mark aria-hidden="true" { (mark(conclusion.status)) } " " (property.name().replace('_', " "))
+                    ": " (class)
+                }
                 p { "Claim: " (property.claim()) "." }
                 @if !conclusion.reasons.is_empty() {
-                    ul {
-                        @for reason in &conclusion.reasons {
-                            li {
-                                code { (reason.code.id()) } " (" (reason.status.name())
-                                @if reason.count > 1 { ", " (reason.count) " times" }
-                                "): " (Line(&reason.detail))
-                            }
-                        }
-                    }
+                    ul { @for found in &conclusion.reasons { li { (reason(found)) } } }
                 }
             }
         }
     }
 }
 
-/// A two-column table of what is known.
-fn table(rows: &[(&str, Option<String>)]) -> Markup {
+/// Words of this program in which backticks stand around code.
+fn marked(text: &str) -> Markup {
     html! {
-        table {
-            @for (name, value) in rows {
-                tr {
-                    th scope="row" { (name) }
-                    td { @if let Some(value) = value { (Line(value)) } @else { em { "not known" } } }
-                }
-            }
+        @for (at, part) in text.split('`').enumerate() {
+            @if at % 2 == 1 { code { (part) } } @else { (part) }
+        }
+    }
+}
+
+/// A reason: what was found here, what its code means in general, and what to ask for.
+fn reason(reason: &Reason<Code>) -> Markup {
+    html! {
+        code { (reason.code.id()) } " (" (reason.status.name())
+        @if reason.count > 1 { ", " (reason.count) " times" }
+        "): " (Line(&reason.detail))
+        dl.code {
+            dt { "Meaning" } dd { (marked(reason.code.meaning())) "." }
+            dt { "What to do" } dd { (marked(reason.code.remedy())) "." }
         }
     }
 }
@@ -96,23 +151,21 @@ fn hex<const N: usize>(digest: Option<Hex<N>>) -> Option<String> {
 }
 
 fn period(session: &Summary) -> Markup {
-    let times = session
-        .witnessed
-        .map(|(from, to)| format!("between second {from} and second {to} since 1970 ({}, {})", utc(from), utc(to)));
-    let ticks = session.ticks.map(|(from, to)| format!("{from} to {to}, {} clocks", to.saturating_sub(from)));
+    let times = session.witnessed.map(|(from, to)| format!("between {} and {}", utc(from), utc(to)));
+    let ticks = session.ticks.map(|(from, to)| format!("{from} to {to}: {} ticks", to.saturating_sub(from)));
     let rows = [
         ("Session", session.ticket_serial.map(|serial| serial.to_string())),
         ("Seat: which of several cards with this key", session.seat.map(|seat| seat.to_string())),
         ("Ticket issued by", session.issuer.as_ref().map(ToString::to_string)),
         ("First and last checkpoint seen by a witness", times),
-        ("Clocks of the card at the first and last record", ticks),
+        ("Ticks of the card's counter at the first and last record", ticks),
         ("Checkpoints", Some(session.checkpoints.to_string())),
     ];
     html! {
         h2 { "Period of use" }
-        (table(&rows))
+        (table("The session", &rows))
         p {
-            "The card has no clock of its own. A record was made between the times at which the witness saw the checkpoints around it; "
+            "The card counts ticks and does not know the time. A record was made between the times at which the witness saw the checkpoints around it; "
             "times of the host are not used."
         }
     }
@@ -126,7 +179,7 @@ fn policy(session: &Summary) -> Markup {
     ];
     html! {
         h2 { "Policy in force" }
-        (table(&rows))
+        (table("Policy in force", &rows))
         h3 { "Approvals" }
         ul {
             @for approval in &session.approvals { li { (Line(&approval.to_string())) } }
@@ -159,12 +212,14 @@ fn profiles(session: &Summary) -> Markup {
             "chose it, unless the ticket permits certain profiles only. A value that is not given is the first that the policy declares."
         }
         table {
-            tr { th scope="col" { "Profile (SHA-256)" } th scope="col" { "Streams" } th scope="col" { "Says" } }
-            @for (digest, profile) in &session.profiles {
-                tr { td { (digest.to_string()) } td { (profile.streams) } td { (Line(&profile.to_string())) } }
-            }
-            @if session.profile_unknown > 0 {
-                tr { td { em { "not known" } } td { (session.profile_unknown) } td {} }
+            thead { tr { @for head in ["Profile (SHA-256)", "Streams", "Content"] { th scope="col" { (head) } } } }
+            tbody {
+                @for (digest, profile) in &session.profiles {
+                    tr { td { (digest.to_string()) } td { (profile.streams) } td { (Line(&profile.to_string())) } }
+                }
+                @if session.profile_unknown > 0 {
+                    tr { td { em { "not known" } } td { (session.profile_unknown) } td {} }
+                }
             }
         }
         p { (pinned) }
@@ -197,38 +252,45 @@ fn counts(session: &Summary) -> Markup {
     html! {
         h2 { "Counts" }
         p { "As the card recorded them, refused candidates included." }
-        (table(&rows))
+        (table("Counts", &rows))
         @if !session.refusals.is_empty() { (refusals(session)) }
         @if !counts.refused.is_empty() {
             h3 { "Entries that the card refused, by fault" }
             table {
-                @for (refused, count) in &counts.refused {
-                    tr { th scope="row" { (refused.fault) } td { (count) } }
+                thead { tr { th scope="col" { "Fault" } th scope="col" { "Entries" } } }
+                tbody {
+                    @for (refused, count) in &counts.refused {
+                        tr { th scope="row" { (refused.fault) } td { (count) } }
+                    }
                 }
             }
         }
     }
 }
 
+/// Rejects and splits apart: of a split nothing is refused until its parts are judged.
 fn refusals(session: &Summary) -> Markup {
     let number = |n: Option<u16>| n.map_or_else(|| "none".to_owned(), |n| n.to_string());
     html! {
         h3 { "Rejected and decomposed, by what decided" }
         p {
             "Rules and their reasons are those of the package in the bundle; without it, their numbers in the order of their ids. No row: "
-            "nothing permitted the span, or a check of the host decided."
+            "nothing permitted the span, or a check of the host decided. The records do not say of a row whether it rejected or "
+            "decomposed; the counts above do."
         }
-        table {
-            tr {
-                @for head in ["Stage", "Rule", "Reason", "Row", "Count"] { th scope="col" { (head) } }
-            }
-            @for refusal in &session.refusals {
-                tr {
-                    td { (refusal.stage.name()) }
-                    td { (Line(&refusal.id.clone().unwrap_or_else(|| number(refusal.rule)))) }
-                    td { (Line(refusal.reason.as_deref().unwrap_or_default())) }
-                    td { (number(refusal.row)) }
-                    td { (refusal.count) }
+        div.wide role="region" aria-label="Rejected and decomposed, by what decided" tabindex="0" {
+            table {
+                thead { tr { @for head in ["Stage", "Rule", "Reason", "Row", "Count"] { th scope="col" { (head) } } } }
+                tbody {
+                    @for refusal in &session.refusals {
+                        tr {
+                            td { (refusal.stage.name()) }
+                            td { (Line(&refusal.id.clone().unwrap_or_else(|| number(refusal.rule)))) }
+                            td { (Line(refusal.reason.as_deref().unwrap_or_default())) }
+                            td { (number(refusal.row)) }
+                            td { (refusal.count) }
+                        }
+                    }
                 }
             }
         }
@@ -236,21 +298,16 @@ fn refusals(session: &Summary) -> Markup {
 }
 
 fn device(report: &Report) -> Markup {
-    let level = report.assurance.map(|level| match level {
-        Assurance::L0 => "L0: simulated; the key is public",
-        Assurance::L1 => "L1: one key for every card of the design; whoever made the bitstream could sign too",
-        Assurance::L2 => "L2: the key of one card",
-        Assurance::L3 => "L3: the key of one card, placed under supervision",
-    });
+    let level = report.assurance.map(|level| format!("{level:?}: {}", assurance(level)));
     let rows = [
         ("Subject of the certificate", report.session.device.clone()),
         ("Key (SHA-256)", hex(report.session.key_id)),
         ("Design", hex(report.session.design_id)),
-        ("Assurance", level.map(str::to_owned)),
+        ("Assurance", level),
     ];
     html! {
         h2 { "Card and assurance" }
-        (table(&rows))
+        (table("The card and whose key it has", &rows))
     }
 }
 
@@ -273,31 +330,13 @@ fn not_shown(report: &Report) -> Markup {
     }
 }
 
-/// A Unix second as a date and time in UTC.
-fn utc(second: u64) -> String {
-    let Ok(time) = DateTime::from_unix_duration(Duration::from_secs(second)) else {
-        return "after the year 9999".to_owned();
-    };
-    let (year, month, day) = (time.year(), time.month(), time.day());
-    format!("{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02} UTC", time.hour(), time.minutes(), time.seconds())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn dates() {
-        for (second, date) in [
-            (0, "1970-01-01 00:00:00 UTC"),
-            (951_782_400, "2000-02-29 00:00:00 UTC"),
-            (951_868_800, "2000-03-01 00:00:00 UTC"),
-            (1_735_689_599, "2024-12-31 23:59:59 UTC"),
-            (4_107_542_400, "2100-03-01 00:00:00 UTC"),
-        ] {
-            assert_eq!(utc(second), date);
+fn replay() -> Markup {
+    html! {
+        h2 { "How to replay" }
+        p {
+            "A replay makes every descriptor and verdict again from the texts in the bundle, and so finds a host that lied about a text. "
+            code { "portcullis check BUNDLE --trust TRUST" } " verifies and replays in one. It needs the operator's program "
+            code { "portcullis" } ", which is built from the same sources as this verifier."
         }
-        // Whatever a note says.
-        assert_eq!(utc(u64::MAX / 2), "after the year 9999");
     }
 }

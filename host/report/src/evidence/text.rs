@@ -1,59 +1,136 @@
 //! Reports of the verifier as text.
 
+use super::words::{assurance, meaning};
 use crate::escape::printable;
+use crate::terminal::{Terminal, Tone};
+use crate::time::utc;
 use portcullis_core::hex::{Hex, encode};
 use portcullis_evidence::verify::series::{ApprovalCount, Series};
-use portcullis_evidence::verify::{ProfileUse, Property, Report, Summary, WithholdingUse};
+use portcullis_evidence::verify::{Code, Conclusion, ProfileUse, Property, Report, Status, Summary, WithholdingUse};
 use std::collections::BTreeMap;
-use std::fmt;
+use std::fmt::{self, Write as _};
 
-/// A report as text.
+/// A report as text, its verdict first.
 #[derive(Clone, Copy, Debug)]
 pub struct ReportText<'a> {
     report: &'a Report,
-    verdict: bool,
+    verdict: Status,
+    terminal: Terminal,
 }
 
 impl<'a> ReportText<'a> {
-    /// The whole report.
+    /// The whole report, for a file or a pipe.
     #[must_use]
-    pub const fn new(report: &'a Report) -> Self {
-        Self { report, verdict: true }
+    pub fn new(report: &'a Report) -> Self {
+        Self { report, verdict: report.status, terminal: Terminal::default() }
     }
 
-    /// The report up to its verdict, for a program that finds more than it says.
+    /// The report, set for this stream.
     #[must_use]
-    pub const fn without_verdict(report: &'a Report) -> Self {
-        Self { report, verdict: false }
+    pub const fn on(mut self, terminal: Terminal) -> Self {
+        self.terminal = terminal;
+        self
+    }
+
+    /// The report of a program that finds more than it says, with the verdict of that program.
+    #[must_use]
+    pub const fn concluding(mut self, verdict: Status) -> Self {
+        self.verdict = verdict;
+        self
     }
 }
 
+/// Columns of the names on the left.
+const INDENT: usize = 13;
+
 impl fmt::Display for ReportText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { report, verdict } = self;
+        let Self { report, verdict, terminal } = *self;
+        writeln!(f, "{}", VerdictText { status: verdict, terminal })?;
         if report.simulated {
-            writeln!(f, "SIMULATED: the key of this card is public; none of this is evidence\n")?;
+            let line = format!(
+                "{}    the key of this card is public; none of this is evidence",
+                terminal.paint(Tone::Bad, "SIMULATED")
+            );
+            writeln!(f, "{}", terminal.wrap(INDENT, &line))?;
         }
+        writeln!(f)?;
         for property in Property::ALL {
             let conclusion = report.properties.of(property);
-            writeln!(f, "{:<12} {:<12} {}", conclusion.status.name(), property.name(), property.claim())?;
-            for reason in &conclusion.reasons {
-                let times = if reason.count > 1 { format!(" ({} times)", reason.count) } else { String::new() };
-                writeln!(f, "             - {}: {}{times}", reason.code, printable(&reason.detail))?;
+            let status = terminal.paint(tone(conclusion.status), format_args!("{:<12}", conclusion.status.name()));
+            let line = format!("{status} {:<12} claim: {}", property.name(), property.claim());
+            writeln!(f, "{}", terminal.wrap(2 * INDENT, &line))?;
+            for line in lines(conclusion) {
+                writeln!(f, "{}", terminal.wrap(INDENT + 2, &line))?;
             }
         }
         writeln!(f)?;
-        session(f, &report.session)?;
-        let assurance = report.assurance.map_or_else(|| "none".to_owned(), |level| format!("{level:?}"));
-        write!(f, "assurance    {assurance}")?;
-        if *verdict { write!(f, "\nverdict      {}", report.status.name()) } else { Ok(()) }
+        let mut about = String::new();
+        session(&mut about, &report.session)?;
+        for line in about.lines() {
+            writeln!(f, "{}", terminal.wrap(INDENT, line))?;
+        }
+        match report.assurance {
+            Some(level) => {
+                write!(f, "{}", terminal.wrap(INDENT, &format!("assurance    {level:?}: {}", assurance(level))))
+            }
+            None => write!(f, "assurance    none"),
+        }
+    }
+}
+
+/// The reasons of a property and what to do about each. What shows nothing but that the card is simulated stands in
+/// one line.
+fn lines(conclusion: &Conclusion) -> Vec<String> {
+    let (simulated, others): (Vec<_>, Vec<_>) =
+        conclusion.reasons.iter().partition(|reason| is_of_simulation(reason.code));
+    let mut lines = Vec::new();
+    for reason in others {
+        let times = if reason.count > 1 { format!(" ({} times)", reason.count) } else { String::new() };
+        lines.push(format!("{:INDENT$}- {}: {}{times}", "", reason.code, printable(&reason.detail)));
+        lines.push(format!("{:INDENT$}  to do: {}", "", reason.code.remedy()));
+    }
+    if let Some(first) = simulated.first() {
+        let codes: Vec<&str> = simulated.iter().map(|reason| reason.code.id()).collect();
+        lines.push(format!("{:INDENT$}- {}: the card is a simulated one", "", codes.join(", ")));
+        lines.push(format!("{:INDENT$}  to do: {}", "", first.code.remedy()));
+    }
+    lines
+}
+
+const fn is_of_simulation(code: Code) -> bool {
+    matches!(code, Code::SimFlag | Code::SimKey | Code::SimRoot | Code::SimDesign)
+}
+
+/// The conclusion of a program, with what it means.
+#[derive(Clone, Copy, Debug)]
+pub struct VerdictText {
+    /// The conclusion.
+    pub status: Status,
+    /// Where it is shown.
+    pub terminal: Terminal,
+}
+
+impl fmt::Display for VerdictText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { status, terminal } = *self;
+        writeln!(f, "verdict      {}", terminal.paint(tone(status), status.name()))?;
+        write!(f, "{}", terminal.wrap(INDENT, &format!("{:INDENT$}{}", "", meaning(status))))
+    }
+}
+
+const fn tone(status: Status) -> Tone {
+    match status {
+        Status::Affirmed => Tone::Good,
+        Status::Warned => Tone::Warning,
+        Status::Contradicted => Tone::Bad,
     }
 }
 
 /// Profiles that a text report lists.
 const PROFILES_SHOWN: usize = 20;
 
-fn profiles(f: &mut fmt::Formatter<'_>, all: &BTreeMap<Hex<32>, ProfileUse>, unknown: u64) -> fmt::Result {
+fn profiles(f: &mut String, all: &BTreeMap<Hex<32>, ProfileUse>, unknown: u64) -> fmt::Result {
     for (digest, profile) in all.iter().take(PROFILES_SHOWN) {
         writeln!(f, "profile      {digest}: {} streams, {}", profile.streams, printable(&profile.to_string()))?;
     }
@@ -66,7 +143,7 @@ fn profiles(f: &mut fmt::Formatter<'_>, all: &BTreeMap<Hex<32>, ProfileUse>, unk
     Ok(())
 }
 
-fn session(f: &mut fmt::Formatter<'_>, session: &Summary) -> fmt::Result {
+fn session(f: &mut String, session: &Summary) -> fmt::Result {
     let counts = &session.counts;
     if let Some(digest) = session.bundle_digest {
         writeln!(f, "bundle       {digest}")?;
@@ -92,7 +169,7 @@ fn session(f: &mut fmt::Formatter<'_>, session: &Summary) -> fmt::Result {
         writeln!(f, "withheld     the texts of {streams} streams, by {signer}: {reason}")?;
     }
     if let Some((from, to)) = session.witnessed {
-        writeln!(f, "witnessed    seconds {from} to {to} since 1970")?;
+        writeln!(f, "witnessed    {} to {}", utc(from), utc(to))?;
     }
     profiles(f, &session.profiles, session.profile_unknown)?;
     match session.profiles_pinned {
@@ -120,41 +197,44 @@ fn session(f: &mut fmt::Formatter<'_>, session: &Summary) -> fmt::Result {
     )
 }
 
-/// A series as text.
+/// A series as text, its verdict first.
 #[derive(Clone, Copy, Debug)]
-pub struct SeriesText<'a>(pub &'a Series);
+pub struct SeriesText<'a> {
+    /// The series.
+    pub series: &'a Series,
+    /// Where it is shown.
+    pub terminal: Terminal,
+}
 
 impl fmt::Display for SeriesText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(series) = self;
+        let Self { series, terminal } = *self;
+        write!(f, "{}", VerdictText { status: series.status, terminal })?;
         for session in &series.sessions {
             let serial = session.serial.map_or_else(|| "?".to_owned(), |serial| serial.to_string());
             let key = session
                 .key_id
                 .map_or_else(|| "unknown card".to_owned(), |key| encode(key.0.get(..8).unwrap_or_default()));
             let seat = session.seat.filter(|seat| *seat != 0).map_or_else(String::new, |seat| format!(" seat {seat}"));
-            writeln!(
-                f,
-                "{:<12} card {key}{seat} session {serial:>6}  {}",
-                session.status.name(),
-                printable(&session.name)
-            )?;
+            let status = terminal.paint(tone(session.status), format_args!("{:<12}", session.status.name()));
+            let line = format!("{status} card {key}{seat} session {serial:>6}  {}", printable(&session.name));
+            write!(f, "\n{}", terminal.wrap(INDENT, &line))?;
         }
-        profiles(f, &series.profiles, series.profile_unknown)?;
+        let mut about = String::new();
+        profiles(&mut about, &series.profiles, series.profile_unknown)?;
         for ApprovalCount { by, policy, sessions } in &series.approvals {
             let policy = policy.map_or_else(|| "unknown".to_owned(), |digest| digest.to_string());
-            writeln!(f, "approved by  {}: policy {policy}, {sessions} sessions", printable(&by.to_string()))?;
+            writeln!(about, "approved by  {}: policy {policy}, {sessions} sessions", printable(&by.to_string()))?;
+        }
+        for line in about.lines() {
+            write!(f, "\n{}", terminal.wrap(INDENT, line))?;
         }
         for finding in &series.findings {
-            writeln!(
-                f,
-                "- {} {}: {}: {}",
-                finding.status.name(),
-                finding.code,
-                printable(&finding.name),
-                printable(&finding.detail)
-            )?;
+            let status = terminal.paint(tone(finding.status), finding.status.name());
+            let (name, detail) = (printable(&finding.name), printable(&finding.detail));
+            write!(f, "\n{}", terminal.wrap(2, &format!("- {status} {}: {name}: {detail}", finding.code)))?;
+            write!(f, "\n{}", terminal.wrap(2, &format!("  to do: {}", finding.code.remedy())))?;
         }
-        write!(f, "verdict      {}", series.status.name())
+        Ok(())
     }
 }

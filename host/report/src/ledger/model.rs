@@ -1,5 +1,6 @@
 //! What the page of a ledger shows, gathered from its entries.
 
+use portcullis_core::wire::Determination;
 use portcullis_gate::engine::Proposal;
 use portcullis_gate::ledger::{Entry, Header};
 use portcullis_gate::{Candidate, EventKind, Judgement, Mode, Summary};
@@ -14,13 +15,20 @@ pub struct LedgerModel {
     pub streams: BTreeMap<u64, StreamModel>,
     /// Whether the last write was cut short.
     pub torn: bool,
-    /// Refusals by stage and rule.
-    pub rules: BTreeMap<(String, String), u64>,
+    /// Rejects by stage and rule.
+    pub rejects: RuleCounts,
+    /// Splits by stage and rule: their parts were judged again.
+    pub splits: RuleCounts,
+    /// Faults of the card, by rule.
+    pub faults: RuleCounts,
     /// Host time of the first entry, milliseconds since 1970.
     pub first_time: Option<u64>,
     /// And of the last.
     pub last_time: u64,
 }
+
+/// Times, by stage and rule.
+pub type RuleCounts = BTreeMap<(String, String), u64>;
 
 /// One stream.
 #[derive(Debug, Default)]
@@ -43,11 +51,27 @@ pub struct StreamModel {
     pub summary: Option<Summary>,
 }
 
+impl StreamModel {
+    /// Whether anything of it was rejected, or it ended early or not at all.
+    pub(super) fn is_refused(&self) -> bool {
+        self.summary.as_ref().is_none_or(|summary| summary.stopped.is_some() || summary.rejected > 0)
+    }
+}
+
 impl LedgerModel {
     /// An empty ledger.
     #[must_use]
     pub const fn new(header: Header) -> Self {
-        Self { header, streams: BTreeMap::new(), torn: false, rules: BTreeMap::new(), first_time: None, last_time: 0 }
+        Self {
+            header,
+            streams: BTreeMap::new(),
+            torn: false,
+            rejects: BTreeMap::new(),
+            splits: BTreeMap::new(),
+            faults: BTreeMap::new(),
+            first_time: None,
+            last_time: 0,
+        }
     }
 
     /// Adds the next entry.
@@ -70,7 +94,15 @@ impl LedgerModel {
             EventKind::Determined(judged) => {
                 if let Some(rule) = &judged.determination.rule {
                     let stage = judged.determination.stage.map_or("fault", |s| s.name()).to_owned();
-                    *self.rules.entry((stage, rule.clone())).or_default() += 1;
+                    let counts = match judged.determination.determination {
+                        Some(Determination::Admit) => None,
+                        Some(Determination::Reject) => Some(&mut self.rejects),
+                        Some(Determination::Decompose) => Some(&mut self.splits),
+                        Some(Determination::None) | None => Some(&mut self.faults),
+                    };
+                    if let Some(counts) = counts {
+                        *counts.entry((stage, rule.clone())).or_default() += 1;
+                    }
                 }
                 stream.judged.push(*judged);
             }

@@ -1,15 +1,22 @@
 //! The page around the streams of a ledger.
 
-use super::model::{LedgerModel, StreamModel};
+use super::model::{LedgerModel, RuleCounts, StreamModel};
 use super::stream::section;
 use crate::escape::Line;
-use maud::html;
+use crate::page::{Origin, table};
+use crate::time::utc;
+use maud::{Markup, html};
 use portcullis_gate::{Mode, Summary};
+
+/// Streams from which on the page can be searched.
+const SEARCHED_FROM: usize = 5;
+/// Streams from which on the list of them is folded.
+const FOLDED_FROM: usize = 40;
 
 /// The page: the texts with admitted, rejected and split spans marked, the reasons, the trust slope with its
 /// thresholds, and counts by stage and rule.
 #[must_use]
-pub fn page(model: &LedgerModel) -> String {
+pub fn page(model: &LedgerModel, origin: &Origin) -> String {
     let header = &model.header;
     let recorded = model.streams.values().any(|s| s.mode == Some(Mode::Recorded));
     let total =
@@ -29,43 +36,86 @@ pub fn page(model: &LedgerModel) -> String {
         }
         @if recorded { p { b { "Recorded streams were judged after the fact: nothing of them was prevented." } } }
         @if model.torn { p.end { "The last write of the ledger was cut short; what it held is not shown." } }
+        (about(model, origin))
+        h2 { "Refusals by stage and rule" }
+        (counts("Rejected spans", &model.rejects))
+        @if !model.splits.is_empty() {
+            (counts("Split spans, whose parts were judged again", &model.splits))
+        }
+        @if !model.faults.is_empty() { (counts("Faults", &model.faults)) }
+        p.legend {
+            span.admit { "admitted" } " " span.reject { "rejected" } " " span.fault { "fault" } " "
+            span.admit.part { "part of a split span" } " \u{2014} point at, tap or tab to a span for its reason."
+        }
+        (index(model))
+        @for (number, stream) in &model.streams { (section(*number, stream, header.thresholds)) }
+    };
+    crate::page::page(&format!("Portcullis report: {}", header.policy), &content)
+}
+
+fn about(model: &LedgerModel, origin: &Origin) -> Markup {
+    let header = &model.header;
+    let host = |milliseconds: u64| utc(milliseconds / 1000);
+    let period = model.first_time.map(|first| format!("{} to {}", host(first), host(model.last_time)));
+    let rows = [
+        ("Package digest (SHA-256)", Some(header.package_digest.clone())),
+        ("Policy digest (SHA-256 of the table image)", Some(header.image_digest.clone())),
+        ("Period by the host's clock, unverified", period),
+        ("Page made", origin.time()),
+        ("Program", Some(origin.program.clone())),
+    ];
+    html! {
         details {
             summary { "Policy in force and what this page does not prove" }
-            dl {
-                dt { "Package digest (SHA-256)" } dd { (Line(&header.package_digest)) }
-                dt { "Policy digest (SHA-256 of the table image)" } dd { (Line(&header.image_digest)) }
-                dt { "Period, host time in ms since 1970, unverified" }
-                dd { (model.first_time.unwrap_or(0)) " to " (model.last_time) }
-            }
+            (table("Policy, period and origin of this page", &rows))
             p {
                 "This page is made from the host's ledger. The host is not trusted: the page shows what the host says that the card answered. "
                 "It does not prove that no other text reached a reader, nor that the ledger is complete."
             }
         }
-        h2 { "Refusals by stage and rule" }
-        div.wide {
+    }
+}
+
+fn counts(caption: &str, counts: &RuleCounts) -> Markup {
+    html! {
+        div.wide role="region" aria-label=(caption) tabindex="0" {
             table {
-                thead { tr { th { "Stage" } th { "Rule or reason" } th { "Count" } } }
+                caption { (caption) }
+                thead { tr { @for head in ["Stage", "Rule or reason", "Count"] { th scope="col" { (head) } } } }
                 tbody {
-                    @for ((stage, rule), n) in &model.rules { tr { td { (Line(stage)) } td { (Line(rule)) } td { (n) } } }
+                    @for ((stage, rule), n) in counts { tr { td { (Line(stage)) } td { (Line(rule)) } td { (n) } } }
+                    @if counts.is_empty() { tr { td colspan="3" { "none" } } }
                 }
             }
         }
-        p.legend {
-            span.admit { "admitted" } " " span.reject { "rejected" } " " span.fault { "fault" } " "
-            span.admit.part { "part of a split span" } " \u{2014} point at, tap or tab to a span for its reason."
-        }
-        nav {
-            h2 { "Streams" }
-            ol {
-                @for (number, stream) in &model.streams {
-                    li { a href={ "#s" (number) } { (Line(&stream.id)) } (end(stream)) }
-                }
+    }
+}
+
+/// The list of streams, and what finds some of them.
+fn index(model: &LedgerModel) -> Markup {
+    let list = html! {
+        ol {
+            @for (number, stream) in &model.streams {
+                li id={ "to-s" (number) } { a href={ "#s" (number) } { (Line(&stream.id)) } (end(stream)) }
             }
         }
-        @for (number, stream) in &model.streams { (section(*number, stream, header.thresholds)) }
     };
-    crate::page::page(&format!("Portcullis report: {}", header.policy), &content)
+    html! {
+        nav aria-label="Streams" {
+            h2 { "Streams" }
+            @if model.streams.len() >= SEARCHED_FROM {
+                // The script shows it: without one it could do nothing.
+                div #filter hidden role="search" {
+                    label for="words" { "Search" } " " input #words type="search" autocomplete="off"; " "
+                    label { input #refused type="checkbox"; " refusals only" } " "
+                    output #count for="words refused" {}
+                }
+            }
+            @if model.streams.len() >= FOLDED_FROM {
+                details { summary { (model.streams.len()) " streams" } (list) }
+            } @else { (list) }
+        }
+    }
 }
 
 /// How a stream ended, as the index says it.

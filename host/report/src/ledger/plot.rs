@@ -11,12 +11,15 @@ const BOTTOM: usize = 22;
 /// Points that have a mark of their own.
 const MARKS: usize = 400;
 
-/// The slope after each admitted transition; nothing for a stream with fewer than two.
+/// Points that make a curve.
+const POINTS_MIN: usize = 3;
+
+/// The slope after each admitted transition; nothing for a stream with too few of them.
 pub(super) fn plot(stream: &StreamModel, thresholds: [u16; 3]) -> Markup {
     let admitted = |j: &&portcullis_gate::Judgement| j.determination.determination == Some(Determination::Admit);
     let slopes: Vec<(u32, usize)> =
         stream.judged.iter().filter(admitted).map(|j| (j.determination.seq, usize::from(j.slope))).collect();
-    if slopes.len() < 2 {
+    if slopes.len() < POINTS_MIN {
         return html! {};
     }
     let set: Vec<(usize, &str)> = thresholds
@@ -34,7 +37,7 @@ pub(super) fn plot(stream: &StreamModel, thresholds: [u16; 3]) -> Markup {
         figure {
             svg viewBox=(format_args!("0 0 {WIDTH} {HEIGHT}")) role="img"
                 aria-label="Trust slope over the admitted transitions" {
-                @for (threshold, name) in set {
+                @for &(threshold, name) in &set {
                     line class={ "t-" (name) } x1=(LEFT) x2=(WIDTH) y1=(y(threshold)) y2=(y(threshold)) {}
                     text x=(WIDTH - 4) y=(y(threshold).saturating_sub(3).max(9)) text-anchor="end" {
                         (name) " " (threshold)
@@ -49,7 +52,10 @@ pub(super) fn plot(stream: &StreamModel, thresholds: [u16; 3]) -> Markup {
                 text x=(LEFT - 6) y="16" text-anchor="end" { (top) }
                 text x=(LEFT) y=(HEIGHT - 6) { "admitted transitions, " (slopes.len()) " in all" }
             }
-            figcaption { "Trust slope in basis points: the distance that admitted text has gathered." }
+            figcaption {
+                "Trust slope in basis points: the distance that admitted text has gathered."
+                @if set.is_empty() { " The policy sets no threshold." }
+            }
         }
     }
 }

@@ -45,7 +45,7 @@ pub(super) fn section(number: u64, stream: &StreamModel, thresholds: [u16; 3]) -
         None => "mode unknown: the ledger does not hold its beginning",
     };
     html! {
-        section id={ "s" (number) } {
+        section id={ "s" (number) } data-refused=(if stream.is_refused() { "yes" } else { "no" }) {
             h2 { (Line(&stream.id)) }
             p.mode { (mode) }
             @if !stream.intent.is_empty() { p.intent { b { "Intent" } " " (Text(&stream.intent)) } }
@@ -54,8 +54,8 @@ pub(super) fn section(number: u64, stream: &StreamModel, thresholds: [u16; 3]) -
                 None => { p.end { b { "No end" } " the ledger stops before this stream does." } },
             }
             @match &stream.text {
-                Some(text) => (recorded(text, &stream.judged)),
-                None => (candidates(&stream.judged)),
+                Some(text) => (recorded(number, text, &stream.judged)),
+                None => (candidates(number, &stream.judged)),
             }
             (plot(stream, thresholds))
             (table(stream))
@@ -86,7 +86,7 @@ fn totals(summary: &Summary) -> Markup {
 }
 
 /// A whole text with its leaves marked in place.
-fn recorded(text: &str, judged: &[Judgement]) -> Markup {
+fn recorded(number: u64, text: &str, judged: &[Judgement]) -> Markup {
     let mut leaves: Vec<&Judgement> =
         judged.iter().filter(|j| j.determination.determination != Some(Determination::Decompose)).collect();
     leaves.sort_by_key(|j| (j.determination.start, j.determination.seq));
@@ -107,24 +107,35 @@ fn recorded(text: &str, judged: &[Judgement]) -> Markup {
     }
     html! {
         div.text {
-            @for (before, judged, text) in parts { (Text(before)) (span(judged, text)) }
+            @for (at, (before, judged, text)) in parts.into_iter().enumerate() { (Text(before)) (span(number, at, judged, text)) }
             (Text(text.get(at..).unwrap_or_default()))
         }
     }
 }
 
 /// Candidates in the order in which they were judged.
-fn candidates(judged: &[Judgement]) -> Markup {
+fn candidates(number: u64, judged: &[Judgement]) -> Markup {
     let leaves = judged.iter().filter(|j| j.determination.determination != Some(Determination::Decompose));
-    html! { div.text { @for judged in leaves { (span(judged, &format!("{}{}", judged.inert, judged.text))) } } }
+    html! {
+        div.text {
+            @for (at, judged) in leaves.enumerate() {
+                (span(number, at, judged, &format!("{}{}", judged.inert, judged.text)))
+            }
+        }
+    }
 }
 
-fn span(judged: &Judgement, text: &str) -> Markup {
-    let (class, _) = mark(judged);
+/// One span of a stream. Assistive tools read its outcome as its name, and its reason as its description.
+fn span(number: u64, at: usize, judged: &Judgement, text: &str) -> Markup {
+    let (class, outcome) = mark(judged);
+    let id = format!("s{number}-{at}");
     let part = if judged.determination.parent.is_some() { " part" } else { "" };
     let why = why(judged);
     html! {
-        span class={ (class) (part) } tabindex="0" title=(Text(&why)) { (Text(text)) i.why { (Text(&why)) } }
+        span class={ (class) (part) } tabindex="0" role="group" aria-label={ (outcome) ": " (Text(text)) }
+            aria-describedby=(id) title=(Text(&why)) {
+            (Text(text)) i.why #(id) { (Text(&why)) }
+        }
     }
 }
 
@@ -150,10 +161,10 @@ fn table(stream: &StreamModel) -> Markup {
     rows.extend(notes.map(|(_, text)| note(text)));
     html! {
         details {
-            summary { (stream.judged.len()) " determinations" }
-            div.wide {
+            summary { (stream.judged.len()) @if stream.judged.len() == 1 { " determination" } @else { " determinations" } }
+            div.wide role="region" aria-label={ "Determinations of " (Line(&stream.id)) } tabindex="0" {
                 table {
-                    thead { tr { @for head in ["Seq", "Outcome", "Span", "Why"] { th { (head) } } } }
+                    thead { tr { @for head in ["Seq", "Outcome", "Span", "Why"] { th scope="col" { (head) } } } }
                     tbody { @for row in rows { (row) } }
                 }
             }

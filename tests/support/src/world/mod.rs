@@ -173,6 +173,7 @@ impl World {
             approvers: vec![TrustedKey { file: "approvers/board.pub".to_owned(), key: self.approver.verifying_key() }],
             withholders: vec![TrustedKey { file: "withholders/clerk.pub".to_owned(), key: clerk().verifying_key() }],
             witnesses: vec![WitnessKey::new("witness.example/1", self.witness.verifying_key()).unwrap()],
+            files: Vec::new(),
         }
     }
 

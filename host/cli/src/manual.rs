@@ -1,0 +1,32 @@
+//! `portcullis manual`: what a package installs beside the programs.
+
+use crate::failure::{Failure, SUCCESS};
+use anyhow::Context;
+use clap_complete::Shell;
+use std::fs;
+use std::path::Path;
+
+/// Shells that the packages have completions for.
+const SHELLS: [Shell; 3] = [Shell::Bash, Shell::Zsh, Shell::Fish];
+
+/// Writes the pages of every command into `man1` and the completions into a folder for each shell.
+pub(crate) fn write(folder: &Path) -> Result<u8, Failure> {
+    let made =
+        |path: &Path| fs::create_dir_all(path).with_context(|| format!("cannot make the folder `{}`", path.display()));
+    let pages = folder.join("man1");
+    made(&pages)?;
+    for command in [crate::command(), portcullis_verify::command()] {
+        let name = command.get_name().to_owned();
+        for shell in SHELLS {
+            let place = folder.join(shell.to_string());
+            made(&place)?;
+            clap_complete::generate_to(shell, &mut command.clone(), &name, &place)
+                .with_context(|| format!("cannot write to `{}`", place.display()))?;
+        }
+        // `help` would have a page for each command again.
+        clap_mangen::generate_to(command.disable_help_subcommand(true), &pages)
+            .with_context(|| format!("cannot write to `{}`", pages.display()))?;
+    }
+    outln!("{}: manual pages and completions", folder.display());
+    Ok(SUCCESS)
+}

@@ -1,0 +1,22 @@
+//! What the words of a report mean, for text and page alike.
+
+use portcullis_evidence::verify::{Assurance, Status};
+
+/// A verdict, in a sentence.
+pub(super) const fn meaning(status: Status) -> &'static str {
+    match status {
+        Status::Affirmed => "Everything that was checked holds.",
+        Status::Warned => "What was checked holds. Something is missing or could not be checked.",
+        Status::Contradicted => "Something in this evidence is false, or it is not believed.",
+    }
+}
+
+/// Whose key stands behind the evidence.
+pub(super) const fn assurance(level: Assurance) -> &'static str {
+    match level {
+        Assurance::L0 => "simulated; the key is public",
+        Assurance::L1 => "one key for every card of the design; whoever made the bitstream could sign too",
+        Assurance::L2 => "the key of one card",
+        Assurance::L3 => "the key of one card, placed under supervision",
+    }
+}

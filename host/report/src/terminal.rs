@@ -1,0 +1,133 @@
+//! Colour and width of the stream that a report goes to.
+
+use std::fmt::Display;
+use unicode_width::UnicodeWidthChar;
+
+/// How text is set for a stream. The default is for files and pipes: no colour, and lines as long as they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Terminal {
+    /// Whether colours are shown.
+    pub colour: bool,
+    /// Columns of a line; without them lines are not wrapped.
+    pub columns: Option<usize>,
+}
+
+/// What a colour means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    /// Admitted, affirmed, in order.
+    Good,
+    /// Split, warned.
+    Warning,
+    /// Rejected, contradicted, an error.
+    Bad,
+    /// A heading.
+    Strong,
+    /// Beside the point.
+    Quiet,
+}
+
+impl Tone {
+    /// Parameter of the sequence "select graphic rendition" (ECMA-48, 8.3.117).
+    const fn parameter(self) -> &'static str {
+        match self {
+            Self::Good => "32",
+            Self::Warning => "33",
+            Self::Bad => "1;31",
+            Self::Strong => "1",
+            Self::Quiet => "2",
+        }
+    }
+}
+
+impl Terminal {
+    /// Text in a colour, where colours are shown.
+    #[must_use]
+    pub fn paint(self, tone: Tone, text: impl Display) -> String {
+        if self.colour { format!("\u{1b}[{}m{text}\u{1b}[0m", tone.parameter()) } else { text.to_string() }
+    }
+
+    /// A line, broken between words where it is too wide; what follows a break is indented by `indent` columns. A word
+    /// that is too wide by itself, such as a digest, stays whole.
+    #[must_use]
+    pub fn wrap(self, indent: usize, line: &str) -> String {
+        let Some(columns) = self.columns.filter(|columns| width(line) > *columns) else { return line.to_owned() };
+        let indent = indent.min(columns / 2);
+        let mut wrapped = String::with_capacity(line.len() + line.len() / columns.max(1) * (indent + 1));
+        let (mut used, mut gap, mut is_first) = (0, 0, true);
+        for (at, word) in line.split(' ').enumerate() {
+            gap += usize::from(at > 0);
+            if word.is_empty() {
+                continue;
+            }
+            let needed = width(word);
+            if !is_first && used + gap + needed > columns {
+                wrapped.push('\n');
+                (used, gap) = (0, indent);
+            }
+            wrapped.extend(std::iter::repeat_n(' ', gap));
+            wrapped.push_str(word);
+            (used, gap, is_first) = (used + gap + needed, 0, false);
+        }
+        wrapped
+    }
+}
+
+/// Columns that text takes; sequences that select a colour take none.
+fn width(text: &str) -> usize {
+    let mut columns = 0;
+    let mut is_sequence = false;
+    for c in text.chars() {
+        match c {
+            '\u{1b}' => is_sequence = true,
+            'm' if is_sequence => is_sequence = false,
+            _ if is_sequence => {}
+            _ => columns += c.width().unwrap_or(0),
+        }
+    }
+    columns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_are_for_streams_that_show_them() {
+        let colours = Terminal { colour: true, columns: None };
+        assert_eq!(Terminal::default().paint(Tone::Bad, "reject"), "reject");
+        assert_eq!(colours.paint(Tone::Bad, "reject"), "\u{1b}[1;31mreject\u{1b}[0m");
+    }
+
+    #[test]
+    fn lines_break_between_words_within_the_width() {
+        let narrow = Terminal { colour: true, columns: Some(20) };
+        let line = format!("  {} and then   more words that follow", narrow.paint(Tone::Good, "admit"));
+        let wrapped = narrow.wrap(4, &line);
+        let lines: Vec<&str> = wrapped.lines().collect();
+        assert_eq!(
+            lines,
+            ["  \u{1b}[32madmit\u{1b}[0m and then", "    more words that", "    follow"],
+            "a colour takes no columns, and the gap at a break is gone"
+        );
+        assert!(lines.iter().all(|line| width(line) <= 20));
+        // Two columns each.
+        assert_eq!(narrow.wrap(0, "字字字字字 字字字字字"), "字字字字字\n字字字字字");
+        let digest = "a".repeat(64);
+        assert_eq!(narrow.wrap(2, &format!("digest {digest} x")), format!("digest\n  {digest}\n  x"));
+        assert_eq!(Terminal::default().wrap(4, &line), line);
+        // Wider than the terminal: the indent gives way.
+        assert_eq!(Terminal { columns: Some(6), colour: false }.wrap(40, "one two"), "one\n   two");
+    }
+
+    /// Whatever is wrapped has the same words in the same order.
+    #[test]
+    fn no_word_is_lost_at_any_width() {
+        let line = "  - no-witness: the operator issued the ticket, or no witness saw it (3 times)";
+        for columns in 0..90 {
+            let wrapped = Terminal { colour: false, columns: Some(columns) }.wrap(13, line);
+            let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+            assert_eq!(words(&wrapped), words(line), "{columns}");
+        }
+    }
+}

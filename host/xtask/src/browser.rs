@@ -1,0 +1,130 @@
+//! A browser without a screen, and what reads the PDF that it prints: the machine's own, else Debian's packages in
+//! `target/browser`.
+
+use anyhow::{Context, Result, ensure};
+use portcullis_tools::debian::{View, archive};
+use portcullis_tools::tool::{capture, say};
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const FOLDER: &str = "target/browser";
+const PACKAGES: [&str; 3] = ["chromium-headless-shell", "poppler-utils", "fonts-dejavu-core"];
+/// Browsers that are tried, after the one that `CHROME` names.
+const BROWSERS: [&str; 5] = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome"];
+/// Milliseconds of its own time that a page has to load.
+const BUDGET: &str = "--virtual-time-budget=10000";
+
+/// Has pages believe that the reader prefers dark ones.
+const DARK: &str = "--blink-settings=preferredColorScheme=0";
+
+/// The programs.
+pub(crate) struct Browser {
+    chromium: OsString,
+    pdftotext: OsString,
+    /// What the unpacked programs need to find their libraries and fonts.
+    environment: Vec<(&'static str, OsString)>,
+}
+
+impl Browser {
+    /// The machine's browser where it has one, else the one of Debian's packages, fetched once.
+    pub(crate) fn find() -> Result<Self> {
+        let named = env::var("CHROME").ok();
+        let names = named.iter().map(String::as_str).chain(BROWSERS);
+        let works =
+            |program: &str, word: &str| Command::new(program).arg(word).output().is_ok_and(|o| o.status.success());
+        if let Some(chromium) = names.into_iter().find(|name| works(name, "--version"))
+            && works("pdftotext", "-v")
+        {
+            return Ok(Self { chromium: chromium.into(), pdftotext: "pdftotext".into(), environment: Vec::new() });
+        }
+        Self::unpacked()
+    }
+
+    fn unpacked() -> Result<Self> {
+        let folder = env::current_dir()?.join(FOLDER);
+        let root = folder.join("root");
+        if !folder.join("complete").exists() {
+            let (archive, own) = archive()?;
+            say("fetching Chromium as Debian packages into target/browser (about 160 MB, once)");
+            if folder.exists() {
+                fs::remove_dir_all(&folder)?;
+            }
+            let view = View::new(&folder.join("apt"), &archive, &[own.as_str()])?;
+            view.get(&[&["--download-only", "install"], &PACKAGES[..]].concat())?;
+            // The C library is this system's: it belongs to the program that loads the others.
+            view.unpack(&root, &["libc6_"])?;
+            let fonts = root.join("usr/share/fonts");
+            let cache = folder.join("fonts");
+            let configuration = format!(
+                "<?xml version=\"1.0\"?>\n<!DOCTYPE fontconfig SYSTEM \"fonts.dtd\">\n<fontconfig><dir>{}</dir><cachedir>{}</cachedir></fontconfig>\n",
+                fonts.display(),
+                cache.display()
+            );
+            fs::write(folder.join("fonts.conf"), configuration)?;
+            fs::write(folder.join("complete"), own)?;
+        }
+        let libraries = ["usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu/pulseaudio"];
+        let libraries = env::join_paths(libraries.map(|library| root.join(library)))?;
+        let browser = Self {
+            chromium: root.join("usr/lib/chromium/chromium-headless-shell").into(),
+            pdftotext: root.join("usr/bin/pdftotext").into(),
+            environment: vec![("LD_LIBRARY_PATH", libraries), ("FONTCONFIG_FILE", folder.join("fonts.conf").into())],
+        };
+        capture(browser.command(&browser.chromium).arg("--version"))
+            .context("Debian's Chromium does not start here")?;
+        Ok(browser)
+    }
+
+    /// The page's DOM after its scripts ran.
+    pub(crate) fn dom(&self, page: &Path, dark: bool) -> Result<String> {
+        let mut command = self.headless();
+        if dark {
+            command.arg(DARK);
+        }
+        capture(command.args([BUDGET, "--dump-dom"]).arg(url(page)?))
+    }
+
+    /// Writes a picture of a window of this size that shows the page.
+    pub(crate) fn screenshot(&self, page: &Path, picture: &Path, size: (u32, u32), dark: bool) -> Result<()> {
+        let mut command = self.headless();
+        command.args([BUDGET, "--hide-scrollbars"]).arg(format!("--window-size={},{}", size.0, size.1));
+        if dark {
+            command.arg(DARK);
+        }
+        capture(command.arg(format!("--screenshot={}", absolute(picture)?.display())).arg(url(page)?))?;
+        ensure!(picture.exists(), "the browser wrote no picture");
+        Ok(())
+    }
+
+    /// Prints the page as PDF and returns the text in it, in the order in which it was drawn: cell after cell.
+    pub(crate) fn print(&self, page: &Path, pdf: &Path) -> Result<String> {
+        let print = format!("--print-to-pdf={}", absolute(pdf)?.display());
+        capture(self.headless().args(["--no-pdf-header-footer", &print]).arg(url(page)?))?;
+        capture(self.command(&self.pdftotext).arg("-raw").arg(pdf).arg("-"))
+    }
+
+    fn headless(&self) -> Command {
+        let mut command = self.command(&self.chromium);
+        // Pages of our own only, which nothing outside this machine can be asked for.
+        command.args(["--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files"]);
+        command.arg("--host-resolver-rules=MAP * ~NOTFOUND");
+        command
+    }
+
+    fn command(&self, program: &OsString) -> Command {
+        let mut command = Command::new(program);
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command
+    }
+}
+
+fn url(page: &Path) -> Result<String> {
+    Ok(format!("file://{}", page.canonicalize()?.display()))
+}
+
+fn absolute(path: &Path) -> Result<PathBuf> {
+    Ok(env::current_dir()?.join(path))
+}

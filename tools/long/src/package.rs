@@ -1,0 +1,231 @@
+//! What a release consists of, in `target/package`: the Debian package, the static verifier, the lists of what both are
+//! made of, and their checksums.
+
+use anyhow::{Context, Result, ensure};
+use portcullis_tools::tally::Tally;
+use portcullis_tools::tool::{self, capture, cargo, path_with, say, target_dir};
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const FOLDER: &str = "target/package";
+/// The version of cargo-cyclonedx that is installed where there is none.
+const CYCLONEDX: &str = "0.5.7";
+/// Where the static verifier is built, so that its flags do not rebuild everything else.
+const STATIC: &str = "target/static";
+/// The processor of the packages, as Debian and as the compiler call it.
+const PROCESSOR: (&str, &str) = ("amd64", "x86_64-unknown-linux-gnu");
+const PROGRAMS: [&str; 2] = ["portcullis", "portcullis-verify"];
+const DESCRIPTION: &str = "gate for language-model output that the model's operator cannot change
+ Portcullis judges what a language model writes before it leaves, by rules
+ that are locked into a card (FPGA or simulator), and leaves a signed log
+ that others can check. The package holds the gate with its simulated card,
+ the verifier, example policies and a systemd unit.";
+
+/// Builds everything and tries the package in a folder.
+pub(crate) fn run(tally: &mut Tally) -> Result<()> {
+    let out = Path::new(FOLDER);
+    for part in ["stage", "tried", "parts"] {
+        remove(&out.join(part))?;
+    }
+    fs::create_dir_all(out)?;
+    let version = env!("CARGO_PKG_VERSION");
+    say("release build");
+    tool::run(cargo().args(["build", "--release", "--locked", "-p", "portcullis", "-p", "portcullis-verify"]))?;
+    let programs = target_dir().join("release");
+    let verifier = out.join(format!("portcullis-verify-{version}-{}", PROCESSOR.1));
+    tally.check("static verifier", static_verifier(&verifier));
+    let package = out.join(format!("portcullis_{version}_{}.deb", PROCESSOR.0));
+    tally.check("Debian package", debian(&programs, &out.join("stage"), &package, version));
+    tally.check("the package's programs run", tried(&package, &out.join("tried")));
+    let mut made = vec![verifier, package];
+    tally.check("lists of parts (CycloneDX)", parts(out, version).map(|lists| made.extend(lists)));
+    made.retain(|path| path.exists());
+    tally.check("checksums", checksums(out, &made));
+    say("the release is in target/package");
+    Ok(())
+}
+
+fn remove(folder: &Path) -> Result<()> {
+    if folder.exists() { Ok(fs::remove_dir_all(folder)?) } else { Ok(()) }
+}
+
+/// The verifier with the C library in it, for a machine of any distribution.
+fn static_verifier(to: &Path) -> Result<()> {
+    say("static verifier");
+    let mut build = cargo();
+    build.args(["build", "--release", "--locked", "-p", "portcullis-verify", "--target", PROCESSOR.1]);
+    build.args(["--target-dir", STATIC]).env("RUSTFLAGS", "-C target-feature=+crt-static");
+    tool::run(&mut build)?;
+    fs::copy(Path::new(STATIC).join(PROCESSOR.1).join("release/portcullis-verify"), to)?;
+    // `ldd` fails for a program that loads nothing.
+    let loads = Command::new("ldd").arg(to).output()?;
+    let said = String::from_utf8_lossy(&loads.stdout).into_owned() + &String::from_utf8_lossy(&loads.stderr);
+    ensure!(said.contains("statically linked") || said.contains("not a dynamic"), "it loads libraries: {said}");
+    capture(Command::new(to).arg("--version"))?;
+    Ok(())
+}
+
+/// Lays out the package's files and packs them.
+fn debian(programs: &Path, stage: &Path, package: &Path, version: &str) -> Result<()> {
+    let made = stage.join("usr/share");
+    for program in PROGRAMS {
+        put(&programs.join(program), &stage.join("usr/bin").join(program), 0o755)?;
+    }
+    let manual = stage.with_file_name("parts");
+    capture(Command::new(programs.join("portcullis")).args(["manual", "--output"]).arg(&manual))?;
+    for page in files(&manual.join("man1"))? {
+        let name = page.file_name().unwrap_or_default();
+        let to = made.join("man/man1").join(name);
+        put(&page, &to, 0o644)?;
+        // Without the file's name and time, so that two builds give the same bytes.
+        tool::run(Command::new("gzip").args(["-9", "--no-name"]).arg(&to))?;
+    }
+    for program in PROGRAMS {
+        for (file, to) in [
+            (format!("bash/{program}.bash"), format!("bash-completion/completions/{program}")),
+            (format!("zsh/_{program}"), format!("zsh/vendor-completions/_{program}")),
+            (format!("fish/{program}.fish"), format!("fish/vendor_completions.d/{program}.fish")),
+        ] {
+            put(&manual.join(file), &made.join(to), 0o644)?;
+        }
+    }
+    for path in tracked("policies")? {
+        put(&path, &made.join("portcullis").join(&path), 0o644)?;
+    }
+    let unit = fs::read_to_string(unit()?)?;
+    ensure!(unit.contains("/usr/local/bin/portcullis "), "the unit starts another program");
+    let unit = unit.replace("/usr/local/bin/portcullis ", "/usr/bin/portcullis ");
+    write(&stage.join("usr/lib/systemd/system/portcullis.service"), &unit)?;
+    let copyright = "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n\nFiles: *\n\
+                     Copyright: the authors of Portcullis\nLicense: Apache-2.0\n \
+                     On Debian systems the text stands in /usr/share/common-licenses/Apache-2.0.\n";
+    write(&made.join("doc/portcullis/copyright"), copyright)?;
+    let size = capture(Command::new("du").args(["-sk", "--apparent-size"]).arg(stage))?;
+    let size = size.split_whitespace().next().context("du gives a size")?.to_owned();
+    // The libraries of this machine are those that the programs were built against, and older ones may lack something.
+    let mut depends = Vec::new();
+    for library in ["libc6", "libgcc-s1", "libstdc++6"] {
+        let has = capture(Command::new("dpkg-query").args(["-W", "-f", "${source:Upstream-Version}", library]))?;
+        depends.push(format!("{library} (>= {})", has.trim()));
+    }
+    let control = format!(
+        "Package: portcullis\nVersion: {version}\nArchitecture: {}\nMaintainer: the authors of Portcullis <noreply@example.org>\n\
+         Section: net\nPriority: optional\nInstalled-Size: {size}\nDepends: {}\nDescription: {DESCRIPTION}\n",
+        PROCESSOR.0,
+        depends.join(", ")
+    );
+    write(&stage.join("DEBIAN/control"), &control)?;
+    let time = capture(Command::new("git").args(["log", "-1", "--format=%ct"]))?;
+    let mut pack = Command::new("dpkg-deb");
+    pack.args(["--root-owner-group", "--build"]).arg(stage).arg(package).env("SOURCE_DATE_EPOCH", time.trim());
+    capture(&mut pack)?;
+    Ok(())
+}
+
+/// Unpacks the package and uses what is in it.
+fn tried(package: &Path, root: &Path) -> Result<()> {
+    capture(Command::new("dpkg-deb").arg("-x").arg(package).arg(root))?;
+    let program = |name: &str| Command::new(root.join("usr/bin").join(name));
+    for name in PROGRAMS {
+        let said = capture(program(name).arg("--version"))?;
+        ensure!(said.trim() == format!("{name} {}", env!("CARGO_PKG_VERSION")), "{said}");
+        let page = root.join("usr/share/man/man1").join(format!("{name}.1.gz"));
+        let text = capture(Command::new("gzip").args(["-dc"]).arg(&page))?;
+        ensure!(text.contains(".SH SYNOPSIS"), "{} is not a manual page", page.display());
+    }
+    let policy = root.join("usr/share/portcullis/policies/pii");
+    let bundle = root.join("bundle");
+    let mut run = program("portcullis");
+    run.args(["run", "--card", "sim", "--input", "tests/demo/sentences.jsonl", "--policy"]).arg(policy);
+    let said = capture(run.arg("--bundle").arg(&bundle))?;
+    ensure!(said.contains("total: ") && said.contains("reject"), "{said}");
+    let trust = root.join("trust/sim-roots");
+    fs::create_dir_all(&trust)?;
+    fs::write(trust.join("simulation.pem"), capture(program("portcullis").args(["ca", "simulation"]))?)?;
+    let mut verify = program("portcullis-verify");
+    verify.arg("verify").arg(&bundle).arg("--trust").arg(root.join("trust")).arg("--allow-sim");
+    let ended = verify.output()?;
+    ensure!(ended.status.code() == Some(10), "{}", String::from_utf8_lossy(&ended.stdout));
+    Ok(())
+}
+
+/// What each program is made of.
+fn parts(out: &Path, version: &str) -> Result<Vec<PathBuf>> {
+    let tools = tool::root()?.join(FOLDER).join("tools");
+    if !tools.join("bin/cargo-cyclonedx").is_file() {
+        say(&format!("cargo install cargo-cyclonedx {CYCLONEDX}"));
+        let install = ["install", "cargo-cyclonedx", "--version", CYCLONEDX, "--locked", "--root"];
+        tool::run(cargo().args(install).arg(&tools))?;
+    }
+    let mut lists = Vec::new();
+    for (program, crate_folder) in PROGRAMS.into_iter().zip(["host/cli", "host/verify"]) {
+        let name = format!("{program}-{version}.cdx");
+        let mut list = Command::new("cargo-cyclonedx");
+        list.env("PATH", path_with(&tools.join("bin"))?).args(["cyclonedx", "--format", "json", "--quiet"]);
+        list.args(["--target", PROCESSOR.1, "--override-filename", &name]);
+        list.arg("--manifest-path").arg(Path::new(crate_folder).join("Cargo.toml"));
+        tool::run(&mut list)?;
+        // The tool writes beside every manifest of the workspace.
+        let (from, to) = (Path::new(crate_folder).join(format!("{name}.json")), out.join(format!("{name}.json")));
+        fs::rename(&from, &to).with_context(|| format!("`{}` was not written", from.display()))?;
+        for other in
+            capture(Command::new("git").args(["ls-files", "--others", "--", &format!("*{name}.json")]))?.lines()
+        {
+            if !other.starts_with("target/") {
+                fs::remove_file(other)?;
+            }
+        }
+        let text = fs::read_to_string(&to)?;
+        let list: serde_json::Value = serde_json::from_str(&text)?;
+        let count = list.get("components").and_then(|all| all.as_array()).map_or(0, Vec::len);
+        let format = list.get("bomFormat").and_then(|format| format.as_str());
+        ensure!(format == Some("CycloneDX") && count > 50, "{}: {count} components", to.display());
+        lists.push(to);
+    }
+    Ok(lists)
+}
+
+/// Writes SHA256SUMS, which `sha256sum --check` reads in that folder.
+fn checksums(out: &Path, made: &[PathBuf]) -> Result<()> {
+    let names: Vec<_> = made.iter().filter_map(|path| path.file_name()).collect();
+    ensure!(!names.is_empty(), "nothing was made");
+    let sums = capture(Command::new("sha256sum").args(&names).current_dir(out))?;
+    fs::write(out.join("SHA256SUMS"), sums)?;
+    capture(Command::new("sha256sum").args(["--check", "SHA256SUMS"]).current_dir(out))?;
+    Ok(())
+}
+
+/// The service's unit, wherever the documentation keeps it.
+fn unit() -> Result<String> {
+    tracked("docs")?
+        .into_iter()
+        .find(|path| path.ends_with("portcullis.service"))
+        .map(|path| path.display().to_string())
+        .context("the documentation holds no portcullis.service")
+}
+
+/// The files of a folder that git knows.
+fn tracked(folder: &str) -> Result<Vec<PathBuf>> {
+    let list = capture(Command::new("git").args(["ls-files", "--", folder]))?;
+    Ok(list.lines().map(PathBuf::from).collect())
+}
+
+fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
+    found.sort();
+    Ok(found)
+}
+
+fn put(from: &Path, to: &Path, mode: u32) -> Result<()> {
+    fs::create_dir_all(to.parent().context("a file stands in a folder")?)?;
+    fs::copy(from, to).with_context(|| format!("cannot copy `{}`", from.display()))?;
+    Ok(fs::set_permissions(to, fs::Permissions::from_mode(mode))?)
+}
+
+fn write(to: &Path, text: &str) -> Result<()> {
+    fs::create_dir_all(to.parent().context("a file stands in a folder")?)?;
+    fs::write(to, text)?;
+    Ok(fs::set_permissions(to, fs::Permissions::from_mode(0o644))?)
+}

@@ -1,0 +1,107 @@
+//! Debian packages, fetched by this system's apt and unpacked into a folder: nothing is installed, and no root is
+//! needed.
+
+use crate::tool::capture;
+use anyhow::{Context, Result, ensure};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
+
+/// Debian's archive as this system's apt reaches it, and the release that the system is.
+///
+/// # Errors
+/// Not a Debian, or one without its archive.
+pub fn archive() -> Result<(String, String)> {
+    ensure!(
+        ["apt-get", "dpkg-deb"].iter().all(|tool| Command::new(tool).arg("--version").output().is_ok()),
+        "the programs are taken from Debian's packages, and apt-get or dpkg-deb is not here"
+    );
+    let targets = capture(Command::new("apt-get").args([
+        "indextargets",
+        "--format",
+        "$(REPO_URI) $(RELEASE) $(COMPONENT)",
+        "Created-By: Packages",
+    ]))?;
+    targets
+        .lines()
+        .filter_map(|line| {
+            let mut fields = line.split(' ');
+            let (uri, release) = (fields.next()?, fields.next()?);
+            let plain = !release.contains(['-', '/']);
+            (plain && uri.trim_end_matches('/').ends_with("/debian")).then(|| (uri.to_owned(), release.to_owned()))
+        })
+        .next()
+        .context("this system's apt knows no archive of Debian")
+}
+
+/// A view of the archive in which nothing is installed, so that every library comes along with a program.
+pub struct View {
+    folder: PathBuf,
+}
+
+impl View {
+    /// Makes the view in `folder`, anew, and fetches the lists of these suites.
+    ///
+    /// # Errors
+    /// The folder cannot be written, or the archive cannot be reached.
+    pub fn new(folder: &Path, archive: &str, suites: &[&str]) -> Result<Self> {
+        if folder.exists() {
+            fs::remove_dir_all(folder)?;
+        }
+        for part in ["state/lists/partial", "cache/archives/partial", "parts"] {
+            fs::create_dir_all(folder.join(part))?;
+        }
+        fs::write(folder.join("status"), "")?;
+        let signed = if Path::new(KEYRING).exists() { format!("Signed-By: {KEYRING}\n") } else { String::new() };
+        let suites = suites.join(" ");
+        let sources =
+            format!("Types: deb\nURIs: {archive}\nSuites: {suites}\nComponents: main\nArchitectures: amd64\n{signed}");
+        fs::write(folder.join("packages.sources"), sources)?;
+        let view = Self { folder: folder.canonicalize()? };
+        view.get(&["update"])?;
+        Ok(view)
+    }
+
+    /// Runs apt-get; packages go to the view's cache.
+    ///
+    /// # Errors
+    /// apt-get fails; the error holds what it printed.
+    pub fn get(&self, args: &[&str]) -> Result<String> {
+        let mut command = Command::new("apt-get");
+        for (option, place) in [
+            ("Dir::State", "state"),
+            ("Dir::Cache", "cache"),
+            ("Dir::State::status", "status"),
+            ("Dir::Etc::sourcelist", "packages.sources"),
+            ("Dir::Etc::sourceparts", "parts"),
+        ] {
+            command.arg("-o").arg(format!("{option}={}", self.folder.join(place).display()));
+        }
+        command.args(["-qq", "-y", "-o", "APT::Sandbox::User=root", "-o", "Debug::NoLocking=1"]);
+        command.args(["-o", "APT::Install-Recommends=0"]).args(args).current_dir(self.cache());
+        capture(&mut command)
+    }
+
+    /// Unpacks every fetched package whose file name does not begin with one of `without` into `root`, and removes the
+    /// view.
+    ///
+    /// # Errors
+    /// A package cannot be unpacked.
+    pub fn unpack(self, root: &Path, without: &[&str]) -> Result<()> {
+        fs::create_dir_all(root)?;
+        for entry in fs::read_dir(self.cache())? {
+            let path = entry?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if name.ends_with(".deb") && !without.iter().any(|start| name.starts_with(start)) {
+                capture(Command::new("dpkg-deb").arg("-x").arg(&path).arg(root))?;
+            }
+        }
+        Ok(fs::remove_dir_all(&self.folder)?)
+    }
+
+    fn cache(&self) -> PathBuf {
+        self.folder.join("cache/archives")
+    }
+}
