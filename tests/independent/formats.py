@@ -383,7 +383,7 @@ def mapping_version(listing, digest):
 PROFILE = {"intent": text, "domain": text_or_null, "audience": text_or_null, "temporal": text_or_null}
 PROFILE |= {"epistemic": {"standard", "high_precision", "exploratory", None}, "register": text_or_null, "facts": [text]}
 TASK = {"intent": text, "facts": [text]}
-CONTEXT_DOCUMENT = {"version": 3, "mode": {"driven", "held", "recorded", "observed"}}
+CONTEXT_DOCUMENT = {"version": 3, "mode": {"driven", "driven_conversation", "held", "recorded", "observed"}}
 CONTEXT_DOCUMENT |= {"granularity": {"token", "span", "step"}, "on_refuse": {"skip", "stop"}}
 CONTEXT_DOCUMENT |= {"release": {"span", "checkpoint", "end"}, "max_proposals": uint(32), "policy": text}
 CONTEXT_DOCUMENT |= {"package_digest": hexes(32), "profile": PROFILE, "profile_digest": hexes(32), "task": TASK}

@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use indicatif::{ProgressBar, ProgressStyle};
 use portcullis_core::hex::Hex;
 use portcullis_evidence::bundle::{self, Snapshot};
-use portcullis_recorder::replay::{Error, ReplayReport, Sample, replay};
+use portcullis_recorder::replay::{Error, ReplayReport, Sample, replay_after};
 use portcullis_verify::console::{json_line, stdout_terminal};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -22,6 +22,10 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Args {
     /// Folder of the bundle, or a tar archive of it.
     bundle: PathBuf,
+    /// The bundle of an earlier session, where streams continue one of it; may be given several times, the earliest
+    /// first. It is replayed, too, but nothing of it is reported: `check` it for itself.
+    #[arg(long, value_name = "BUNDLE")]
+    earlier: Vec<PathBuf>,
     /// Replay so many streams, drawn at random, instead of all.
     #[arg(long, value_name = "STREAMS", value_parser = clap::value_parser!(u64).range(1..))]
     sample: Option<u64>,
@@ -40,7 +44,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         (seed, _) => seed.clone().unwrap_or_default(),
     };
     let drawn = args.sample.map(|streams| Sample { streams, seed: &seed });
-    let outcome = match look(&args.bundle, drawn) {
+    let outcome = match look(&args.bundle, &args.earlier, drawn) {
         Err(Error::Bundle(error)) if !error.is_operational() => ReplayReport::broken(&error),
         looked => looked?,
     };
@@ -54,10 +58,12 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     Ok(outcome.status.exit_code(false))
 }
 
-fn look(path: &Path, drawn: Option<Sample<'_>>) -> Result<ReplayReport, Error> {
+fn look(path: &Path, earlier: &[PathBuf], drawn: Option<Sample<'_>>) -> Result<ReplayReport, Error> {
     let files = bundle::at(path)?;
+    let before = earlier.iter().map(|path| bundle::at(path)).collect::<Result<Vec<_>, _>>()?;
+    let before: Vec<_> = before.iter().map(|files| Snapshot::new(&**files)).collect();
     let progress = progress("streams replayed");
-    let outcome = replay(&Snapshot::new(&*files), drawn, &mut || progress.inc(1));
+    let outcome = replay_after(&before, &Snapshot::new(&*files), drawn, &mut || progress.inc(1));
     progress.finish_and_clear();
     outcome
 }

@@ -12,6 +12,7 @@ use portcullis_gate::{Governor, Policy, SaltKey, Settings};
 use portcullis_gateway::config::{AnswerMode, Config, Evidence, Limits, Model, Release, Rotation, UpstreamKind};
 use portcullis_gateway::session::{Opener, SessionFailure, SessionParts, Sessions};
 use portcullis_gateway::{ServeError, serve};
+use portcullis_recorder::next_ticket;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::net::SocketAddr;
@@ -20,6 +21,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+/// Longest wait for a session's ticket.
+const TICKET_WAIT: Duration = Duration::from_secs(60);
 /// How often the signals are looked at.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -76,6 +79,12 @@ pub(crate) struct Args {
     /// `--bundles`.
     #[arg(long, value_name = "WHEN")]
     release: Option<ReleaseArg>,
+    /// Each session has the next ticket of this folder, from `portcullis ticket issue`: the first by its name that is
+    /// for the policy. It is renamed to NAME.used before the session begins. An issuer gives the next one once the
+    /// session before is closed, so that it is waited for, at most 60 seconds; without one the gateway ends. Without
+    /// this flag each session issues a ticket to itself, and says so.
+    #[arg(long, value_name = "DIR", requires = "bundle")]
+    tickets: Option<PathBuf>,
     #[command(flatten)]
     recording: RecordingArgs,
     #[command(flatten)]
@@ -256,6 +265,7 @@ fn opener(args: &Args, config: &Config, held: Arc<Mutex<Arc<Vec<Governed>>>>) ->
         std::fs::create_dir_all(bundles).with_context(|| format!("cannot make `{}`", bundles.display()))?;
     }
     let (card, recording, bundles) = (args.card.clone(), args.recording.clone(), config.bundles.clone());
+    let tickets = args.tickets.clone();
     Ok(Box::new(move |salt: SaltKey| {
         let failed = |failure: Failure| SessionFailure::Open(failure.to_string());
         let mut card = card.open().map_err(failed)?;
@@ -267,7 +277,9 @@ fn opener(args: &Args, config: &Config, held: Arc<Mutex<Arc<Vec<Governed>>>>) ->
             Some(bundles) => {
                 let (name, folder) =
                     next_folder(bundles).map_err(|error| SessionFailure::Open(format!("{error:#}")))?;
-                let options = recording.options(folder, None, profile);
+                let digest = policy.compiled.image.digest();
+                let ticket = tickets.as_deref().map(|tickets| next_ticket(tickets, digest, TICKET_WAIT)).transpose()?;
+                let options = recording.options(folder, ticket, profile);
                 let (recorder, config) = options.start(card.as_mut(), &policy.package, &policy.compiled, anchors)?;
                 (name, Some(recorder), config)
             }

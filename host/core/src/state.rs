@@ -204,6 +204,13 @@ impl SemanticState {
         }
     }
 
+    /// Begins with what another stream ended with: what it established, claimed and spoke of. Intent, conditions,
+    /// lineage and trust slope are this stream's own, and so is its first enumeration.
+    pub fn continue_from(&mut self, memory: &Commitments) {
+        let subject = self.memory.subject.take().or_else(|| memory.subject.clone());
+        self.memory = Commitments { subject, ordinal: None, ..memory.clone() };
+    }
+
     /// Whether intent or memory holds a content word. Under a drift correction only the intent counts: the stream is
     /// anchored anew.
     #[must_use]

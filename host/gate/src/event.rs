@@ -1,11 +1,13 @@
 //! What happens in a governed stream, in the order in which it happens: the one source of ledger, output and report.
 
 use crate::determination::{DecidingField, Determination, Summary};
+use crate::end_state::EndState;
 use crate::engine::{EngineError, Proposal};
 use portcullis_core::context::{ContextDocument, Mode};
 use portcullis_core::drift::Drift;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// An event of one stream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,6 +95,9 @@ pub enum EventKind {
         /// What END bound; absent when the card did not take it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         closing: Option<EndCommitment>,
+        /// What a stream that continues this one begins with; absent after a fault. It stands in no ledger.
+        #[serde(skip)]
+        state: Option<Arc<EndState>>,
     },
 }
 

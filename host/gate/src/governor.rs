@@ -2,6 +2,7 @@
 
 use crate::admission::{Admission, EngineAdmission, Engines, ReplayEngines};
 use crate::anchor::{Anchors, Store};
+use crate::end_state::EndState;
 use crate::policy::Policy;
 use crate::salt::Salts;
 use crate::settings::Settings;
@@ -28,6 +29,7 @@ pub struct Governor {
     /// A store that the session does not know, in canonical JSON Lines.
     supplied: Option<Arc<str>>,
     notes: BTreeMap<u32, [u8; 32]>,
+    predecessor: Option<Arc<EndState>>,
 }
 
 impl Governor {
@@ -46,6 +48,7 @@ impl Governor {
             anchors: Anchors::none(&policy.mapper),
             supplied: None,
             notes: BTreeMap::new(),
+            predecessor: None,
             policy,
         })
     }
@@ -114,6 +117,21 @@ impl Governor {
         self
     }
 
+    /// The same governor for a stream that continues the one which ended so; `None` where that one had another policy
+    /// or profile.
+    #[must_use]
+    pub fn continuing(mut self, end: &Arc<EndState>) -> Option<Self> {
+        let is_fit = end.fits(&self.initial_state(&Task::default()), self.settings.profile.digest());
+        self.predecessor = Some(Arc::clone(end));
+        is_fit.then_some(self)
+    }
+
+    /// The end of the stream that its stream continues.
+    pub(crate) const fn predecessor(&self) -> Option<&Arc<EndState>> {
+        self.predecessor.as_ref()
+    }
+
+    /// The state at the start of a stream that continues none.
     pub(crate) fn initial_state(&self, task: &Task) -> SemanticState {
         let intent = self.settings.profile.intent(task, |text| self.mapper().content_words(text));
         let subject = self.anchors.subject_of(&intent.text);

@@ -7,6 +7,7 @@
 
 use crate::anchor::{Anchors, Store};
 use crate::determination::Summary;
+use crate::end_state::{EndState, leaf};
 use crate::engine::{Engine, EngineError, Proposal, View};
 use crate::event::{EventKind, Judgement};
 use crate::governor::Governor;
@@ -24,7 +25,7 @@ use portcullis_core::wire::{Fault, Record, RecordType};
 use portcullis_policy::image::Image;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use zerocopy::IntoBytes;
@@ -64,6 +65,9 @@ pub enum ReplayError {
     /// An anchor store that is not at hand.
     #[error("the anchor store with digest {0} is missing")]
     Anchors(String),
+    /// A stream continues one that was not replayed, so that the state that it began in is not known.
+    #[error("it continues the stream whose last record has the leaf hash {0}, which was not replayed")]
+    Predecessor(Hex<32>),
     /// A stream is tried under policies of which none is the one that it had.
     #[error("none of the policies has the name of `{0}`")]
     Policy(String),
@@ -95,10 +99,43 @@ pub struct Course {
     pub summary: Option<Summary>,
 }
 
+/// How streams ended that others continue, by the leaf hash of END's record.
+#[derive(Clone, Debug, Default)]
+pub struct Ends {
+    wanted: BTreeSet<Hex<32>>,
+    made: BTreeMap<Hex<32>, Arc<EndState>>,
+}
+
+impl Ends {
+    /// These are kept once they are replayed; a stream's context names its predecessor so.
+    pub fn want(&mut self, leaves: impl IntoIterator<Item = Hex<32>>) {
+        self.wanted.extend(leaves);
+    }
+
+    /// Whether a stream of this name is continued by another one.
+    #[must_use]
+    pub fn is_wanted(&self, leaf: &Hex<32>) -> bool {
+        self.wanted.contains(leaf)
+    }
+
+    /// Whether some stream continues another one.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.wanted.is_empty()
+    }
+}
+
+/// The name that a successor gives the stream whose last record this is.
+#[must_use]
+pub fn predecessor_name(last: &Record) -> Hex<32> {
+    leaf(last)
+}
+
 /// A stream that was governed again.
 struct Again {
     records: Vec<Record>,
     course: Course,
+    end: Option<Arc<EndState>>,
     /// Whether every answer of the engine was asked for.
     asked: bool,
 }
@@ -136,6 +173,7 @@ pub struct Replayer {
     anchors: BTreeMap<(String, Vec<Hex<32>>), Anchors>,
     session: Session<ModelCard>,
     records: Arc<Mutex<Vec<Record>>>,
+    ends: Ends,
 }
 
 impl Replayer {
@@ -159,7 +197,26 @@ impl Replayer {
         let stores = stores.into_iter().map(|store| (Hex(store.digest()), store)).collect();
         let policies = policies.into_iter().map(|policy| (policy.package.manifest().reference(), policy)).collect();
         let package_digest = image.header().package_digest;
-        Ok(Self { package_digest, policies, stores, anchors: BTreeMap::new(), session, records })
+        Ok(Self { package_digest, policies, stores, anchors: BTreeMap::new(), session, records, ends: Ends::default() })
+    }
+
+    /// The same, which knows these ends and keeps those that are wanted.
+    #[must_use]
+    pub fn with_ends(mut self, ends: Ends) -> Self {
+        self.ends = ends;
+        self
+    }
+
+    /// The ends that it knows.
+    #[must_use]
+    pub fn into_ends(self) -> Ends {
+        self.ends
+    }
+
+    /// Whether the stream of this name was replayed to its end.
+    #[must_use]
+    pub fn has_end(&self, leaf: &Hex<32>) -> bool {
+        self.ends.made.contains_key(leaf)
     }
 
     /// Replays a stream: `recorded` are its records in order, BEGIN first; `salts` those of its entries, by sequence.
@@ -183,26 +240,42 @@ impl Replayer {
         let seat = Seat { number: 0, salted: 0, slot: begin.descriptor.slot.get() };
         let again = self.govern(policy, document, input, (Salts::Disclosed(salts), notes.collect(), seat))?;
         let compared = compare(recorded, &again.records)?;
+        let last = recorded.last().filter(|last| last.answer.record_type == u8::from(RecordType::End));
+        if let (Some(last), Some(end), None) = (last, &again.end, compared.fault) {
+            self.keep(leaf(last), end);
+        }
         Ok((StreamReplay { consumed: compared.consumed && again.asked, ..compared }, again.course))
     }
 
     /// Governs a stream of another package as if these policies had been in force: with the settings, profile, task
     /// and anchors that it had, and what it was given. A policy alone judges every stream; of several, that of the
     /// name that the stream's own has. An engine gives the answers that it gave, whatever it is asked: behind the
-    /// first determination that is another one, they say nothing.
+    /// first determination that is another one, they say nothing. `name` is the stream's own for its successors: they
+    /// begin with what it ends with under these policies.
     ///
     /// # Errors
     /// [`ReplayError`].
-    pub fn trial(&mut self, context: &[u8], input: Input) -> Result<Course, ReplayError> {
+    pub fn trial(&mut self, context: &[u8], input: Input, name: Option<Hex<32>>) -> Result<Course, ReplayError> {
         let document = parse(context)?;
         fits(document.mode, &input)?;
-        let name = name(&document.policy);
+        let member = member(&document.policy);
         let is_alone = self.policies.len() == 1;
-        let found = self.policies.iter().find(|(reference, _)| is_alone || self::name(reference) == name);
-        let policy = found.map(|(_, policy)| Arc::clone(policy)).ok_or_else(|| ReplayError::Policy(name.to_owned()))?;
+        let found = self.policies.iter().find(|(reference, _)| is_alone || self::member(reference) == member);
+        let policy = found.map(|(_, policy)| Arc::clone(policy));
+        let policy = policy.ok_or_else(|| ReplayError::Policy(member.to_owned()))?;
         let salts = Salts::Key(SaltKey::from_bytes([0; 32]));
         let seat = Seat { number: 0, salted: 0, slot: 0 };
-        Ok(self.govern(policy, document, input, (salts, BTreeMap::new(), seat))?.course)
+        let again = self.govern(policy, document, input, (salts, BTreeMap::new(), seat))?;
+        if let (Some(name), Some(end)) = (name, &again.end) {
+            self.keep(name, end);
+        }
+        Ok(again.course)
+    }
+
+    fn keep(&mut self, name: Hex<32>, end: &EndState) {
+        if self.ends.is_wanted(&name) {
+            self.ends.made.insert(name, Arc::new(end.named(name)));
+        }
     }
 
     fn govern(
@@ -213,6 +286,10 @@ impl Replayer {
         (salts, notes, seat): (Salts, BTreeMap<u32, [u8; 32]>, Seat),
     ) -> Result<Again, ReplayError> {
         let anchors = self.anchors(&document, &policy)?;
+        let predecessor = match document.predecessor {
+            Some(name) => Some(self.ends.made.get(&name).cloned().ok_or(ReplayError::Predecessor(name))?),
+            None => None,
+        };
         let ContextDocument { id, task, .. } = document;
         let (item, answers) = match input {
             Input::Text(text) => (Item::Text { id, text, task }, Vec::new()),
@@ -238,18 +315,25 @@ impl Replayer {
             .with_anchors(anchors)
             .with_notes(notes)
             .with_replay(Arc::new(again), document.mode);
+        let governor = match predecessor {
+            Some(end) => {
+                let other = || ReplayError::Context("it continues a stream of another policy or profile".to_owned());
+                governor.continuing(&end).ok_or_else(other)?
+            }
+            None => governor,
+        };
         self.records.lock().unwrap_or_else(PoisonError::into_inner).clear();
-        let mut course = Course::default();
+        let (mut course, mut end) = (Course::default(), None);
         Arc::new(governor).govern_one(&mut self.session, seat, item, |event| {
             match event.what {
                 EventKind::Determined(judgement) => course.judgements.push(*judgement),
-                EventKind::Ended { summary, .. } => course.summary = Some(summary),
+                EventKind::Ended { summary, state, .. } => (course.summary, end) = (Some(summary), state),
                 _ => {}
             }
             Ok::<(), SessionError>(())
         })?;
         let records = std::mem::take(&mut *self.records.lock().unwrap_or_else(PoisonError::into_inner));
-        Ok(Again { records, course, asked: left.load(Ordering::Relaxed) == 0 })
+        Ok(Again { records, course, end, asked: left.load(Ordering::Relaxed) == 0 })
     }
 
     fn document(
@@ -288,7 +372,7 @@ impl Replayer {
 }
 
 /// The name in a policy's reference: `name version`, or `composition version/name`.
-fn name(reference: &str) -> &str {
+fn member(reference: &str) -> &str {
     match reference.rsplit_once('/') {
         Some((_, member)) => member,
         None => reference.split(' ').next().unwrap_or_default(),

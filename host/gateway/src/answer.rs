@@ -1,6 +1,7 @@
 //! One answer: what an upstream writes goes into governed streams, and what they release goes to the client.
 
 use crate::config::AnswerMode;
+use crate::continuations::{Conversation, Said, Turn};
 use crate::drive::{DriveError, Proposed, Writer};
 use crate::error::ApiError;
 use crate::observe::Given;
@@ -11,10 +12,10 @@ use crate::section::{Manner, Section, SectionEnd, on_refuse, placeholder};
 use crate::session::OpenSession;
 use crate::upstream::{Delta, Upstream, UpstreamError};
 use portcullis_core::context::{Mode, OnRefuse};
-use portcullis_core::hex;
+use portcullis_core::hex::{self, Hex};
 use portcullis_core::state::Task;
 use portcullis_evidence::stream_proof::StreamProof;
-use portcullis_gate::Governor;
+use portcullis_gate::{EndState, Governor};
 use portcullis_mapping::Call;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -56,6 +57,8 @@ pub(crate) struct Question {
     pub(crate) signed: bool,
     /// Longest wait for the proofs.
     pub(crate) proof: Duration,
+    /// Where the conversation stands.
+    pub(crate) conversation: Conversation,
 }
 
 /// How an answer ended.
@@ -65,6 +68,8 @@ pub(crate) struct AnswerEnd {
     pub(crate) provenance: Provenance,
     /// Why it broke off.
     pub(crate) failure: Option<ApiError>,
+    /// The states that its choices ended in, for the next turn.
+    pub(crate) states: Vec<(Turn, Arc<EndState>)>,
 }
 
 /// A tool call while it comes.
@@ -87,6 +92,8 @@ struct Choice {
     call: Option<CallPieces>,
     /// Calls that left.
     calls: u32,
+    /// What it said.
+    said: Said,
     /// The upstream's end.
     finish: Option<Finish>,
     /// Its end has left.
@@ -97,6 +104,8 @@ struct Choice {
 pub(crate) struct Answer {
     question: Question,
     governor: Arc<Governor>,
+    /// The governor of the content, where an answer of the conversation is continued, and that answer.
+    continuing: Option<(Arc<Governor>, Turn, Hex<32>)>,
     choices: BTreeMap<u32, Choice>,
     changed: Arc<Notify>,
     outputs: mpsc::Sender<Output>,
@@ -163,12 +172,16 @@ impl Answer {
             AnswerMode::Held => on_refuse(governor),
         };
         let governor = Arc::new(Governor::clone(governor).with_on_refuse(on_refuse));
+        let continuing = question.conversation.last.as_ref().and_then(|(turn, end)| {
+            let governor = Governor::clone(&governor).continuing(end)?;
+            Some((Arc::new(governor), *turn, end.leaf()))
+        });
         let choices = (0..question.request.choices).map(|choice| (choice, Choice::default())).collect();
         let changed = Arc::new(Notify::new());
         let proofs = question.session.proofs.as_ref().filter(|_| question.signed);
         let wakes = proofs.map(|proofs| proofs.wake(&changed));
         let usage = Usage::default();
-        Self { question, governor, choices, changed, outputs, usage, _wakes: wakes }
+        Self { question, governor, continuing, choices, changed, outputs, usage, _wakes: wakes }
     }
 
     /// Records that the pre-execution filter refused the input: a stream that begins, notes the report and ends.
@@ -346,6 +359,7 @@ impl Answer {
     fn take(&mut self, delta: Delta) -> Result<(), Break> {
         match delta {
             Delta::Usage(usage) => self.usage = usage,
+            Delta::Tokens { .. } => {}
             Delta::Text { choice, channel, text } => {
                 self.end_call(choice)?;
                 if channel == Channel::Content && self.choices.get(&choice).is_some_and(|choice| choice.called) {
@@ -435,7 +449,10 @@ impl Answer {
 
     /// Opens a governed stream. Its identity binds the request and the client's nonce.
     fn open(&mut self, choice: u32, channel: Channel, refusal: Option<String>) -> Result<Section, Unopened> {
-        let (Question { id, request, session, task, note, .. }, governor) = (&self.question, &self.governor);
+        let Question { id, request, session, task, note, .. } = &self.question;
+        // What was said before is continued in the answer, not in what the model thinks.
+        let continuing = self.continuing.as_ref().filter(|_| channel == Channel::Content);
+        let governor = continuing.map_or(&self.governor, |(governor, ..)| governor);
         let number = self.choices.get(&choice).map_or(0, |choice| choice.sections.len());
         let nonce = request.nonce.as_ref().map(|nonce| format!(" nonce={nonce}")).unwrap_or_default();
         let digest = hex::encode(&request.digest);
@@ -519,6 +536,7 @@ impl Answer {
                 }
                 leaving.push(Output::End { choice: number, finish });
             }
+            leaving.iter().for_each(|output| choice.said.push(output));
             for output in leaving {
                 self.send(output).await?;
             }
@@ -548,6 +566,9 @@ impl Answer {
         let completion = if whole || asked != AnswerMode::Held { self.usage.completion } else { tokens };
         let usage = Usage { prompt: self.usage.prompt, completion };
         let streams = self.sections().map(|section| section.report().clone()).collect();
+        let before = self.continuing.as_ref().map_or(self.question.conversation.first, |(_, turn, _)| *turn);
+        let states = if broken.is_none() { self.states(before) } else { Vec::new() };
+        let continues = self.continuing.map(|(_, _, leaf)| leaf.to_string());
         let Question { id, request, session, input_rules, .. } = self.question;
         let mode = match asked {
             AnswerMode::Held => Mode::Held,
@@ -557,11 +578,21 @@ impl Answer {
         let provenance = Provenance {
             nonce: request.nonce,
             input_rules,
+            continues,
             sources: self.governor.supplied_digest().map(|digest| hex::encode(&digest)),
             streams,
             ..Provenance::new(id, mode, self.governor.policy(), &session.name, &request.digest)
         };
-        AnswerEnd { usage, provenance, failure: broken.map(|broken| broken.failure()) }
+        AnswerEnd { usage, provenance, failure: broken.map(|broken| broken.failure()), states }
+    }
+
+    /// The states that the choices ended in, behind this turn.
+    fn states(&self, before: Turn) -> Vec<(Turn, Arc<EndState>)> {
+        let state = |choice: &Choice| {
+            let content = choice.sections.iter().find(|section| section.channel() == Channel::Content)?;
+            Some((before.then(choice.said.clone().digest()?), Arc::clone(content.left_in()?)))
+        };
+        self.choices.values().filter(|choice| choice.over).filter_map(state).collect()
     }
 }
 

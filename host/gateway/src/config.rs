@@ -205,6 +205,10 @@ pub struct Limits {
     pub decide_streams_per_key: usize,
     /// Silence of a caller after which a stream of the native API is ended.
     pub decide_idle_ms: u64,
+    /// States of answers that are kept for the next turn of their conversations; 0: none is.
+    pub turns: usize,
+    /// Memory that they take together, about.
+    pub turns_bytes: usize,
 }
 
 impl Default for Limits {
@@ -225,6 +229,8 @@ impl Default for Limits {
             decide_streams: 256,
             decide_streams_per_key: 64,
             decide_idle_ms: 60_000,
+            turns: 4_096,
+            turns_bytes: 64 << 20,
         }
     }
 }

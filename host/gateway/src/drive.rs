@@ -6,6 +6,7 @@
 
 use crate::output::{Channel, Finish, Usage};
 use crate::request::Request;
+use crate::token_track::TokenTrack;
 use crate::upstream::{Delta, DeltaStream, Upstream, UpstreamError};
 use portcullis_gate::Candidate;
 use portcullis_gate::engine::{Proposal, View, span_end};
@@ -86,6 +87,8 @@ struct Running {
     text: String,
     /// Bytes of each piece of that text: of each token, as the server counts.
     pieces: VecDeque<usize>,
+    /// The tokens of that text, where the server was asked for them.
+    track: Option<TokenTrack>,
     /// Calls; the last one may be open.
     calls: VecDeque<(u64, Call)>,
     finish: Option<Finish>,
@@ -97,9 +100,11 @@ impl Writer {
     /// Writes a choice of the answer to `request`, in candidates of `most` bytes.
     pub(crate) fn new(upstream: Upstream, request: &Request, choice: u32, most: usize) -> Self {
         let first = request.sampling.seed.unwrap_or(0);
+        let mut request = Request { choices: 1, ..request.clone() };
+        request.sampling.logprobs = upstream.gives_logprobs(&request);
         Self {
             upstream,
-            request: Request { choices: 1, ..request.clone() },
+            request,
             most,
             running: None,
             seed: first.wrapping_add(i64::from(choice) * CHOICE_SEEDS),
@@ -200,6 +205,7 @@ impl Writer {
             unseen: unseen.to_owned(),
             text: String::new(),
             pieces: VecDeque::new(),
+            track: request.sampling.logprobs.then(TokenTrack::default),
             calls: VecDeque::new(),
             finish: None,
             stopped: false,
@@ -234,6 +240,9 @@ impl Running {
                 // They can only stand at the beginning.
                 let is_all = known == text.len();
                 self.unseen = self.unseen.get(known..).filter(|_| is_all).unwrap_or_default().to_owned();
+                if let Some(track) = &mut self.track {
+                    track.text(&text, known);
+                }
                 let text = text.get(known..).unwrap_or_default();
                 self.pieces.push_back(text.len());
                 self.text.push_str(text);
@@ -256,6 +265,11 @@ impl Running {
                 }
             }
             Delta::Finish { finish, .. } => self.finish = Some(finish),
+            Delta::Tokens { tokens, .. } => {
+                if let Some(track) = &mut self.track {
+                    track.tokens(tokens);
+                }
+            }
             Delta::Usage(_) => {}
         }
         Ok(())
@@ -276,7 +290,11 @@ impl Running {
                 return (None, 0);
             }
             self.before.push_str(&text);
-            return (Some(Candidate { text, logprobs: None, logprobs_absent: None, call: None }), tokens);
+            let candidate = match &mut self.track {
+                Some(track) => track.candidate(text),
+                None => Candidate { text, logprobs: None, logprobs_absent: None, call: None },
+            };
+            return (Some(candidate), tokens);
         }
         let Some((_, mut call)) = self.calls.pop_front() else { return (None, 0) };
         if call.arguments.trim().is_empty() {

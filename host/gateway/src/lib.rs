@@ -8,6 +8,7 @@
 mod admin;
 mod answer;
 pub mod config;
+mod continuations;
 pub mod decide;
 pub mod dialect;
 mod doors;
@@ -28,6 +29,7 @@ mod server;
 mod service;
 pub mod session;
 mod sources;
+mod token_track;
 pub mod upstream;
 
 pub use error::ApiError;

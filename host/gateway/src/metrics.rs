@@ -4,7 +4,8 @@
 use crate::upstream::UpstreamError;
 use axum::http::StatusCode;
 use portcullis_core::wire::Determination;
-use portcullis_gate::{Credit, Event, EventKind};
+use portcullis_gate::engine::Proposal;
+use portcullis_gate::{Candidate, Credit, Event, EventKind};
 use prometheus_client::encoding::{EncodeLabelSet, text};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -54,6 +55,7 @@ pub struct Metrics {
     refusals: Family<RuleLabel, Counter>,
     released: Counter,
     rotations: Counter,
+    unknown_uncertainty: Counter,
     upstream_errors: Family<KindLabel, Counter>,
     hold: Option<Histogram>,
     queues: Family<QueueLabel, Gauge>,
@@ -86,6 +88,8 @@ impl Metrics {
         let released = "Bytes of admitted text that were released";
         registry.register_with_unit("portcullis_released", released, Unit::Bytes, metrics.released.clone());
         registry.register("portcullis_rotations", "Sessions that were followed by another", metrics.rotations.clone());
+        let unknown = "Candidates whose log-probabilities were asked for and are not known";
+        registry.register("portcullis_unknown_uncertainty", unknown, metrics.unknown_uncertainty.clone());
         let upstream = "Answers that a model server did not finish, by kind of error";
         registry.register("portcullis_upstream_errors", upstream, metrics.upstream_errors.clone());
         if let Some(hold) = &metrics.hold {
@@ -131,8 +135,12 @@ impl Metrics {
             EventKind::Released { text, .. } => {
                 self.released.inc_by(text.len() as u64);
             }
-            EventKind::Proposed(_)
-            | EventKind::Deferred { .. }
+            EventKind::Proposed(answer) => {
+                if let Ok(Proposal::Candidate(Candidate { logprobs_absent: Some(_), .. })) = &**answer {
+                    self.unknown_uncertainty.inc();
+                }
+            }
+            EventKind::Deferred { .. }
             | EventKind::Expired { .. }
             | EventKind::RolledBack { .. }
             | EventKind::Drift { .. } => {}

@@ -138,6 +138,10 @@ pub struct Provenance {
     /// SHA-256 of the anchor store that the request's sources make: the streams' contexts have it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sources: Option<String>,
+    /// The stream that the content's stream continues: the leaf hash of END's record. An assistant's message in the
+    /// conversation is what that one released.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub continues: Option<String>,
     /// Rules of the pre-execution filter that refused the input, where the answer is only observed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub input_rules: Vec<String>,
@@ -165,6 +169,7 @@ impl Provenance {
             request: hex::encode(request),
             nonce: None,
             sources: None,
+            continues: None,
             input_rules: Vec::new(),
             streams: Vec::new(),
             proofs: None,

@@ -91,6 +91,8 @@ pub struct Sampling {
     pub seed: Option<i64>,
     /// Texts at which the answer ends.
     pub stop: Vec<String>,
+    /// Log-probabilities of the tokens, which the gate itself asks for. They never leave.
+    pub logprobs: bool,
 }
 
 /// Who speaks.

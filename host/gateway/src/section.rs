@@ -8,7 +8,7 @@ use crate::output::{Channel, Output, StreamReport};
 use portcullis_core::context::OnRefuse;
 use portcullis_core::hex;
 use portcullis_core::manifest::AfterRefusal;
-use portcullis_gate::{Determination, EventKind, Governor, Part, PartReader, SessionClosed, StreamHandle};
+use portcullis_gate::{Determination, EndState, EventKind, Governor, Part, PartReader, SessionClosed, StreamHandle};
 use portcullis_gate::{StreamMessage, SubmitError, Trigger};
 use portcullis_mapping::{Call, NotUtf8};
 use portcullis_recorder::ProofBook;
@@ -61,6 +61,8 @@ pub(crate) struct Section {
     written: usize,
     report: StreamReport,
     end: Option<SectionEnd>,
+    /// What a successor begins with.
+    state: Option<Arc<EndState>>,
     /// Its BEGIN is recorded.
     recorded: bool,
     /// Lane of the card, from BEGIN.
@@ -216,6 +218,7 @@ impl Section {
             written: 0,
             report,
             end: None,
+            state: None,
             recorded: false,
             lane: 0,
             judged: None,
@@ -253,6 +256,17 @@ impl Section {
 
     pub(crate) const fn end(&self) -> Option<SectionEnd> {
         self.end
+    }
+
+    /// What a successor begins with, once everything that the stream admitted has left, and nothing else.
+    pub(crate) fn left_in(&self) -> Option<&Arc<EndState>> {
+        let has_left = match self.end? {
+            SectionEnd::Whole => true,
+            SectionEnd::Refused => !self.given_up && self.held.is_none(),
+            SectionEnd::Broken => false,
+        };
+        let is_all = self.observer.is_none() || self.report.rejected == 0;
+        self.state.as_ref().filter(|_| has_left && is_all)
     }
 
     pub(crate) const fn report(&self) -> &StreamReport {
@@ -463,7 +477,8 @@ impl Section {
             }
             // What waited for information, and got none, is refused after all.
             EventKind::Expired { .. } => self.unmarked = true,
-            EventKind::Ended { summary, .. } => {
+            EventKind::Ended { summary, state, .. } => {
+                self.state = state;
                 self.mark(outputs);
                 let is_cut = self.held.is_some() && self.report.rejected > 0;
                 self.report.stopped = summary.stopped;

@@ -2,6 +2,7 @@
 
 use crate::answer::{Answer, AnswerEnd, OUTPUTS, Question, Unopened};
 use crate::config::{AnswerMode, Config, ConfigError, Evidence, Limits, Release};
+use crate::continuations::Continuations;
 use crate::decide::streams::Streams;
 use crate::dialect::{Dialect, Header, now};
 use crate::error::ApiError;
@@ -76,6 +77,7 @@ pub struct Service {
     limits: Limits,
     evidence: Evidence,
     receipts: Receipts,
+    continuations: Continuations,
     sessions: watch::Receiver<SessionState>,
     room: Arc<Semaphore>,
     started: u64,
@@ -146,6 +148,7 @@ impl Service {
             limits: config.limits.clone(),
             evidence: config.evidence.clone(),
             receipts: Receipts::new(config.evidence.answers),
+            continuations: Continuations::new(config.limits.turns, config.limits.turns_bytes),
             sessions,
             room: Arc::new(Semaphore::new(config.limits.requests)),
             started: now(),
@@ -358,6 +361,7 @@ impl Service {
             include_usage: request.include_usage,
         };
         let stream = request.stream;
+        let conversation = self.continuations.conversation(caller.map(Caller::place), &request);
         let session = self.session().await.map_err(refuse)?;
         let mut question = Question {
             id: header.id.clone(),
@@ -372,6 +376,7 @@ impl Service {
             input_rules: if mode == AnswerMode::Observed { verdict.rules.clone() } else { Vec::new() },
             signed: self.is_signed(),
             proof: self.evidence.proof(),
+            conversation,
         };
         for _ in 0..ATTEMPTS {
             let (send, outputs) = mpsc::channel(OUTPUTS);
@@ -400,7 +405,10 @@ impl Service {
             let session = Arc::clone(&question.session);
             let written = tokio::spawn(async move {
                 let _room = room;
-                let ended = answer.write(&upstream).await;
+                let mut ended = answer.write(&upstream).await;
+                for (turn, state) in ended.states.drain(..) {
+                    service.continuations.keep(turn, state);
+                }
                 service.keep_receipt(caller, &session, &ended.provenance);
                 log_end(&ended);
                 ended
@@ -454,7 +462,7 @@ impl Exchange {
         while let Some(output) = self.outputs.recv().await {
             outputs.push(output);
         }
-        let AnswerEnd { usage, provenance, failure } = self.written.await.map_err(|_| broken(self.dialect))?;
+        let AnswerEnd { usage, provenance, failure, .. } = self.written.await.map_err(|_| broken(self.dialect))?;
         match failure {
             Some(error) => Err(Refusal(self.dialect, error)),
             None => {
@@ -526,7 +534,7 @@ impl Exchange {
                 },
             }
         }
-        if let Ok(AnswerEnd { usage, provenance, failure }) = self.written.await {
+        if let Ok(AnswerEnd { usage, provenance, failure, .. }) = self.written.await {
             let last = match failure {
                 Some(error) => events.fail(&error, &provenance),
                 None => events.end(usage, &provenance),

@@ -4,8 +4,10 @@
 use crate::error::ApiError;
 use crate::request::Source;
 use crate::session::OpenSession;
+use portcullis_core::wire::Granularity;
 use portcullis_gate::anchor::{Citation, Contents, Entity, Passage, Store, read_passages};
 use portcullis_gate::{Governor, Policy};
+use portcullis_mapping::{Argument, Mapper};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -61,6 +63,52 @@ fn store(sources: &[Source], policy: &Policy) -> Result<Store, ApiError> {
     let contents = contents.canonical().map_err(|problem| ApiError::invalid(FIELD, problem))?;
     Store::from_json_lines(Path::new(FIELD), &contents.json_lines())
         .map_err(|error| ApiError::invalid(FIELD, error.to_string()))
+}
+
+/// A document without a title as a source. Its title is its first line, where that is a heading; else the name that its
+/// first sentence says something of; else its number, so that only what it says of other titles counts.
+pub(crate) fn document(number: usize, document: &str, mapper: &Mapper) -> Source {
+    let source = |title: &str, text: &str| Source {
+        title: title.to_owned(),
+        aliases: Vec::new(),
+        text: text.to_owned(),
+        source: Some(format!("document {number}")),
+    };
+    if let Some((heading, text)) = heading(document) {
+        return source(heading, text);
+    }
+    match named_first(document, mapper) {
+        Some(name) => source(&name, document),
+        None => source(&format!("document {number}"), document),
+    }
+}
+
+/// A first line that is no sentence, and what stands below it.
+fn heading(document: &str) -> Option<(&str, &str)> {
+    let (first, rest) = document.trim_start().split_once('\n')?;
+    let first = first.trim().trim_start_matches('#').trim_start();
+    let is_sentence = first.ends_with(['.', '!', '?', ':', ';', ',']);
+    (!first.is_empty() && !is_sentence && !rest.trim().is_empty()).then_some((first, rest))
+}
+
+/// The name that the first sentence of a text says something of, in a language whose clauses can be read.
+fn named_first(text: &str, mapper: &Mapper) -> Option<String> {
+    let text = mapper.read(text.to_owned(), Granularity::Span);
+    let sentence = text.slice(&text.sentence(&text.pieces().first()?.range));
+    let clauses = mapper.clauses(sentence);
+    let clause = clauses.first()?;
+    // In the passive it is not the one who does it.
+    let mut before: Vec<&Argument> = clause.subjects.iter().chain(&clause.others).collect();
+    before.retain(|word| word.range.end <= clause.verb.start);
+    before.sort_by_key(|word| word.range.start);
+    let is_capital = |word: &Argument| {
+        let shown = sentence.get(word.range.clone()).unwrap_or_default();
+        word.preposition.is_none() && shown.starts_with(char::is_uppercase)
+    };
+    let words: Vec<&Argument> = before.into_iter().take_while(|word| is_capital(word)).collect();
+    let (first, last) = (words.first()?, words.last()?);
+    let name = sentence.get(first.range.start..last.range.end)?;
+    words.iter().any(|word| word.name).then(|| name.to_owned())
 }
 
 fn passage(source: &Source) -> Passage {

@@ -2,11 +2,13 @@
 #![cfg(test)]
 
 mod checking_client;
+mod continues;
 mod decide;
 mod doors;
 mod driven;
 mod faults;
 mod listener;
+mod logprobs;
 mod observed;
 mod operation;
 mod receipts;
@@ -15,3 +17,4 @@ mod requests;
 mod sessions;
 mod sources;
 mod support;
+mod tickets;

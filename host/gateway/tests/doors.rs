@@ -130,7 +130,7 @@ fn whatever_goes_wrong_blocks_litellm() {
         &gateway.post(LITELLM, &json!({"input_type": "request", "texts": ["a".repeat(5 << 20)]})),
         "request_too_large",
     );
-    let mortal = Gateway::with_mortal_card(&policy("stop"), &no_server(), 2);
+    let mortal = Gateway::with_mortal_card(&policy("stop"), &no_server(), 2, "");
     let answer = mortal.post(LITELLM, &guardrail("response", &json!({"texts": ["Birds sing. Ships sail. More."]})));
     assert_eq!((answer.status, answer.json()["action"].as_str()), (200, Some("BLOCKED")));
     let _ = mortal.wait();

@@ -14,9 +14,38 @@ use support::{
     policy, said, text,
 };
 
-/// The word in a body's last message picks what is played.
+/// What the gate does with answers: the same faults are played to it in both ways.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Mode {
+    Held,
+    Driven,
+}
+
+const MODES: [Mode; 2] = [Mode::Held, Mode::Driven];
+
+impl Mode {
+    /// The lines of a model's configuration.
+    fn lines(self) -> &'static str {
+        match self {
+            Self::Held => "",
+            Self::Driven => "kind = \"vllm\"\nmode = \"driven\"\n",
+        }
+    }
+
+    fn gateway(self, on_refuse: &str, upstream: &Upstream, settings: &str) -> Gateway {
+        let model = format!("[[model]]\nname = \"m\"\nupstream = \"http://{}/v1\"\n{}", upstream.address, self.lines());
+        let config = format!("listen = \"127.0.0.1:0\"\npolicy = \"unused\"\n{settings}\n{model}");
+        Gateway::with(&policy(on_refuse), &config)
+    }
+}
+
+/// The word in a body's last message picks what is played. A seed comes with the request for another answer, behind a
+/// refusal: this server has none.
 fn server(plays: impl Fn(&str) -> Vec<Step> + Send + Sync + 'static) -> Upstream {
     let script: Script = Arc::new(move |_, body: &Value| {
+        if body["seed"].is_i64() {
+            return chat([], "stop");
+        }
         let asked = body["messages"].as_array().and_then(|all| all.last()).map_or(&body["prompt"], |m| &m["content"]);
         plays(asked.as_str().unwrap_or_default())
     });
@@ -39,8 +68,11 @@ fn assert_clean(answer: &Answer) {
 #[test]
 fn a_stream_gets_the_verdicts_of_a_whole_answer() {
     let upstream = server(|asked| chat(asked.split_inclusive(' ').map(text), "stop"));
-    for (on_refuse, mark) in [("stop", REFUSAL), ("redact", PLACEHOLDER)] {
-        let gateway = Gateway::new(&policy(on_refuse), &upstream, "");
+    // Where nothing else is left, a driven answer ends, whatever the policy says.
+    let all = [(Mode::Held, "stop", REFUSAL), (Mode::Held, "redact", PLACEHOLDER)];
+    let all = all.into_iter().chain([(Mode::Driven, "stop", REFUSAL), (Mode::Driven, "redact", REFUSAL)]);
+    for (mode, on_refuse, mark) in all {
+        let gateway = mode.gateway(on_refuse, &upstream, "");
         for stream in [false, true] {
             let clean = gateway.post("/v1/chat/completions", &ask("Birds sing. Ships sail.", stream));
             assert_eq!((clean.status, said(&clean, "content").as_str()), (200, "Birds sing. Ships sail."));
@@ -48,7 +80,7 @@ fn a_stream_gets_the_verdicts_of_a_whole_answer() {
             let refused = gateway.post("/v1/chat/completions", &ask("Birds sing. A badword stands here.", stream));
             let left = said(&refused, "content");
             assert_eq!((refused.status, left.trim_end()), (200, format!("Birds sing.{mark}").as_str()));
-            assert_eq!(finish(&refused), if on_refuse == "stop" { "content_filter" } else { "stop" });
+            assert_eq!(finish(&refused), if mark == REFUSAL { "content_filter" } else { "stop" });
             assert_eq!(refused.provenance()["streams"][0]["rules"], json!(["NO-BAD"]));
             assert_clean(&refused);
         }
@@ -74,22 +106,35 @@ fn tool_calls_are_held_until_they_are_whole() {
         "broken" => call("say", "{\"text\": "),
         _ => call("look", "{ \"port\" : 7 }"),
     });
-    let gateway = Gateway::new(&policy("stop"), &upstream, "");
-    for stream in [false, true] {
-        for what in ["drop", "shell", "word", "escaped", "broken"] {
-            let answer = gateway.post("/v1/chat/completions", &ask(what, stream));
-            assert_eq!((answer.status, finish(&answer).as_str()), (200, "content_filter"), "{what}: {}", answer.body);
-            assert!(!answer.body.contains("tool_calls") && !answer.body.contains("rm -rf"), "{what}: {}", answer.body);
-            assert_clean(&answer);
+    for mode in MODES {
+        let gateway = mode.gateway("stop", &upstream, "");
+        for stream in [false, true] {
+            for what in ["drop", "shell", "word", "escaped", "broken"] {
+                let answer = gateway.post("/v1/chat/completions", &ask(what, stream));
+                assert_eq!(
+                    (answer.status, finish(&answer).as_str()),
+                    (200, "content_filter"),
+                    "{what}: {}",
+                    answer.body
+                );
+                assert!(
+                    !answer.body.contains("tool_calls") && !answer.body.contains("rm -rf"),
+                    "{what}: {}",
+                    answer.body
+                );
+                assert_clean(&answer);
+            }
+            let answer = gateway.post("/v1/chat/completions", &ask("look", stream));
+            let calls = match stream {
+                false => answer.json()["choices"][0]["message"]["tool_calls"].clone(),
+                true => {
+                    answer.events().iter().find_map(|e| e["choices"][0]["delta"].get("tool_calls").cloned()).unwrap()
+                }
+            };
+            assert_eq!(calls[0]["function"], json!({"name": "look", "arguments": "{\"port\":7}"}));
+            assert_ne!(calls[0]["id"], "up", "the upstream's words are not handed on");
+            assert_eq!(finish(&answer), "tool_calls");
         }
-        let answer = gateway.post("/v1/chat/completions", &ask("look", stream));
-        let calls = match stream {
-            false => answer.json()["choices"][0]["message"]["tool_calls"].clone(),
-            true => answer.events().iter().find_map(|e| e["choices"][0]["delta"].get("tool_calls").cloned()).unwrap(),
-        };
-        assert_eq!(calls[0]["function"], json!({"name": "look", "arguments": "{\"port\":7}"}));
-        assert_ne!(calls[0]["id"], "up", "the upstream's words are not handed on");
-        assert_eq!(finish(&answer), "tool_calls");
     }
 }
 
@@ -110,28 +155,52 @@ fn every_channel_is_judged_and_no_other_field_leaves() {
         }
         _ => chat([delta(json!({"reasoning_content": "I think."})), text("Fine.")], "stop"),
     });
-    let gateway = Gateway::new(&policy("stop"), &upstream, "");
-    for stream in [false, true] {
-        for what in ["reasoning", "reason", "refusal"] {
-            let answer = gateway.post("/v1/chat/completions", &ask(what, stream));
-            assert_eq!((answer.status, finish(&answer).as_str()), (200, "content_filter"), "{what}: {}", answer.body);
-            assert!(!answer.body.contains("Fine."), "what stands behind a refusal does not leave: {}", answer.body);
+    for mode in MODES {
+        let gateway = mode.gateway("stop", &upstream, "");
+        for stream in [false, true] {
+            for what in ["reasoning", "reason", "refusal"] {
+                let answer = gateway.post("/v1/chat/completions", &ask(what, stream));
+                assert_clean(&answer);
+                if mode == Mode::Driven {
+                    // A model that writes beside its answer cannot be driven.
+                    assert_eq!(answer.status, 502, "{what}: {}", answer.body);
+                    continue;
+                }
+                assert_eq!(
+                    (answer.status, finish(&answer).as_str()),
+                    (200, "content_filter"),
+                    "{what}: {}",
+                    answer.body
+                );
+                assert!(!answer.body.contains("Fine."), "what stands behind a refusal does not leave: {}", answer.body);
+                assert_clean(&answer);
+            }
+            let answer = gateway.post("/v1/chat/completions", &ask("audio", stream));
+            assert_eq!(answer.status, 502, "{}", answer.body);
             assert_clean(&answer);
+            let answer = gateway.post("/v1/chat/completions", &ask("fields", stream));
+            assert_eq!(said(&answer, "content"), "Fine.");
+            assert_clean(&answer);
+            if mode == Mode::Driven {
+                continue;
+            }
+            let answer = gateway.post("/v1/chat/completions", &ask("fine", stream));
+            assert_eq!(
+                (said(&answer, "reasoning_content"), said(&answer, "content")),
+                ("I think.".into(), "Fine.".into())
+            );
         }
-        let answer = gateway.post("/v1/chat/completions", &ask("audio", stream));
-        assert_eq!(answer.status, 502, "{}", answer.body);
-        assert_clean(&answer);
-        let answer = gateway.post("/v1/chat/completions", &ask("fields", stream));
-        assert_eq!(said(&answer, "content"), "Fine.");
-        assert_clean(&answer);
-        let answer = gateway.post("/v1/chat/completions", &ask("fine", stream));
-        assert_eq!((said(&answer, "reasoning_content"), said(&answer, "content")), ("I think.".into(), "Fine.".into()));
+        let strict = format!(
+            "[[model]]\nname = \"m\"\nupstream = \"http://{}/v1\"\nstrict_upstream = true\n{}",
+            upstream.address,
+            mode.lines()
+        );
+        let strict =
+            Gateway::with(&policy("stop"), &format!("listen = \"127.0.0.1:0\"\npolicy = \"unused\"\n{strict}"));
+        assert_eq!(strict.post("/v1/chat/completions", &ask("fields", false)).status, 502);
+        let fine = strict.post("/v1/chat/completions", &ask("fine", false)).status;
+        assert_eq!(fine, if mode == Mode::Driven { 502 } else { 200 });
     }
-    let strict =
-        format!("[[model]]\nname = \"m\"\nupstream = \"http://{}/v1\"\nstrict_upstream = true\n", upstream.address);
-    let strict = Gateway::with(&policy("stop"), &format!("listen = \"127.0.0.1:0\"\npolicy = \"unused\"\n{strict}"));
-    assert_eq!(strict.post("/v1/chat/completions", &ask("fields", false)).status, 502);
-    assert_eq!(strict.post("/v1/chat/completions", &ask("fine", false)).status, 200);
 }
 
 /// What a client joins is judged as one text: a word cannot be parted by another channel or by a call.
@@ -151,12 +220,14 @@ fn a_channel_is_one_text() {
             chat([text("A ba"), delta(json!({"tool_calls": [call]})), text("dword here.")], "stop")
         }
     });
-    let gateway = Gateway::new(&policy("stop"), &upstream, "");
-    for what in ["thought", "back", "call"] {
-        for stream in [false, true] {
-            let answer = gateway.post("/v1/chat/completions", &ask(what, stream));
-            assert!(answer.body.contains("upstream_error"), "{what}: {}", answer.body);
-            assert!(!answer.body.contains("dword"), "{what}: {}", answer.body);
+    for mode in MODES {
+        let gateway = mode.gateway("stop", &upstream, "");
+        for what in ["thought", "back", "call"] {
+            for stream in [false, true] {
+                let answer = gateway.post("/v1/chat/completions", &ask(what, stream));
+                assert!(answer.body.contains("upstream_error"), "{what}: {}", answer.body);
+                assert!(!answer.body.contains("dword"), "{what}: {}", answer.body);
+            }
         }
     }
 }
@@ -171,19 +242,23 @@ fn arguments_leave_as_they_were_judged() {
         };
         chat([call("look", arguments), call("see", "{}")], "tool_calls")
     });
-    let gateway = Gateway::new(&policy("stop"), &upstream, "");
-    let answer = gateway.post("/v1/chat/completions", &ask("go", false)).json();
-    let calls = answer["choices"][0]["message"]["tool_calls"].as_array().unwrap();
-    let left: Vec<&str> = calls.iter().map(|call| call["function"]["arguments"].as_str().unwrap()).collect();
-    assert_eq!(left, [arguments, "{}"]);
-    assert!(
-        calls.iter().all(|call| call["id"].as_str().unwrap().len() <= 40 && call["id"] != calls[0]["function"]["name"])
-    );
-    assert_ne!(calls[0]["id"], calls[1]["id"]);
-    // A whole message holds them as JSON, not as a string.
-    let turn = json!([{"role": "user", "content": "go"}]);
-    let message = gateway.post("/v1/messages", &json!({"model": "m", "max_tokens": 9, "messages": turn}));
-    assert!(message.body.contains(&format!("\"input\":{arguments}")), "{}", message.body);
+    for mode in MODES {
+        let gateway = mode.gateway("stop", &upstream, "");
+        let answer = gateway.post("/v1/chat/completions", &ask("go", false)).json();
+        let calls = answer["choices"][0]["message"]["tool_calls"].as_array().unwrap();
+        let left: Vec<&str> = calls.iter().map(|call| call["function"]["arguments"].as_str().unwrap()).collect();
+        assert_eq!(left, [arguments, "{}"]);
+        assert!(
+            calls
+                .iter()
+                .all(|call| call["id"].as_str().unwrap().len() <= 40 && call["id"] != calls[0]["function"]["name"])
+        );
+        assert_ne!(calls[0]["id"], calls[1]["id"]);
+        // A whole message holds them as JSON, not as a string.
+        let turn = json!([{"role": "user", "content": "go"}]);
+        let message = gateway.post("/v1/messages", &json!({"model": "m", "max_tokens": 9, "messages": turn}));
+        assert!(message.body.contains(&format!("\"input\":{arguments}")), "{}", message.body);
+    }
 }
 
 /// A server that writes the same thought under both names that are in use wrote it once.
@@ -201,10 +276,10 @@ fn a_thought_under_two_names_is_one() {
 #[test]
 fn a_card_that_dies_ends_every_answer_with_a_stated_reason() {
     let upstream = server(|_| chat((0..6).map(|n| text(&format!("Bird number {n} sings. "))), "stop"));
-    let whole: String = (0..6).map(|n| format!("Bird number {n} sings. ")).collect();
     let mut served = 0;
-    for submissions in 1..14 {
-        let gateway = Gateway::with_mortal_card(&policy("stop"), &upstream, submissions);
+    let whole: String = (0..6).map(|n| format!("Bird number {n} sings. ")).collect();
+    for (mode, submissions) in MODES.into_iter().flat_map(|mode| (1..14).map(move |submissions| (mode, submissions))) {
+        let gateway = Gateway::with_mortal_card(&policy("stop"), &upstream, submissions, mode.lines());
         let broken = (0..).find_map(|turn| {
             let answer = gateway.post("/v1/chat/completions", &ask("go", (turn + submissions) % 2 == 0));
             let is_whole = answer.status == 200 && answer.body.contains("\"stop\"");
@@ -237,12 +312,14 @@ fn errors_do_not_quote() {
         "500" => status("500 badness", "badword"),
         _ => chat([text("Fine. "), event(&json!({"error": {"message": "badword"}}))], "stop"),
     });
-    let gateway = Gateway::new(&policy("stop"), &upstream, "");
-    for (what, code) in [("400", "upstream_error"), ("500", "upstream_error"), ("event", "upstream_error")] {
-        for stream in [false, true] {
-            let answer = gateway.post("/v1/chat/completions", &ask(what, stream));
-            assert!(answer.body.contains(code), "{what}: {}", answer.body);
-            assert_clean(&answer);
+    for mode in MODES {
+        let gateway = mode.gateway("stop", &upstream, "");
+        for (what, code) in [("400", "upstream_error"), ("500", "upstream_error"), ("event", "upstream_error")] {
+            for stream in [false, true] {
+                let answer = gateway.post("/v1/chat/completions", &ask(what, stream));
+                assert!(answer.body.contains(code), "{what}: {}", answer.body);
+                assert_clean(&answer);
+            }
         }
     }
 }
@@ -282,15 +359,17 @@ fn every_cut_of_a_body_gives_the_same_answer() {
             Step::Write(second.to_vec()),
         ]
     });
-    let gateway = Gateway::new(&policy("stop"), &upstream, "");
-    for end in ["lf", "crlf", "cr"] {
-        for cut in (0..330).step_by(3) {
-            let answer = gateway.post("/v1/chat/completions", &ask(&format!("{end} {cut}"), false));
-            assert_eq!(
-                (answer.status, said(&answer, "content").as_str()),
-                (200, "Grüße, 世界. Ende gut."),
-                "{end} {cut}"
-            );
+    for mode in MODES {
+        let gateway = mode.gateway("stop", &upstream, "");
+        for end in ["lf", "crlf", "cr"] {
+            for cut in (0..330).step_by(3) {
+                let answer = gateway.post("/v1/chat/completions", &ask(&format!("{end} {cut}"), false));
+                assert_eq!(
+                    (answer.status, said(&answer, "content").as_str()),
+                    (200, "Grüße, 世界. Ende gut."),
+                    "{end} {cut}"
+                );
+            }
         }
     }
 }
@@ -306,12 +385,19 @@ fn what_has_no_end_is_cut_off() {
             chat(deltas, "stop")
         }
     });
-    let gateway = Gateway::new(&policy("stop"), &upstream, "[limits]\nstream_bytes = 2_000_000\n");
-    for what in ["line", "event"] {
-        assert_eq!(gateway.post("/v1/chat/completions", &ask(what, false)).status, 502, "{what}");
+    for mode in MODES {
+        let gateway = mode.gateway("stop", &upstream, "[limits]\nstream_bytes = 2_000_000\n");
+        for what in ["line", "event"] {
+            assert_eq!(gateway.post("/v1/chat/completions", &ask(what, false)).status, 502, "{what}");
+        }
+        let answer = gateway.post("/v1/chat/completions", &ask("stream", true));
+        let last = &answer.body[answer.body.len() - 300..];
+        match mode {
+            Mode::Held => assert!(answer.body.contains("upstream_error"), "{last}"),
+            // A driven stream is asked for so many candidates at most, which comes first.
+            Mode::Driven => assert!(answer.body.contains("limit: the engine was asked"), "{last}"),
+        }
     }
-    let answer = gateway.post("/v1/chat/completions", &ask("stream", true));
-    assert!(answer.body.contains("upstream_error"), "{}", &answer.body[answer.body.len() - 300..]);
 }
 
 /// 9, 10: interleaved choices, other indices, data where none may be.
@@ -340,24 +426,29 @@ fn choices_and_ends_that_are_out_of_place() {
         "no done" => vec![event_head(), text("Fine."), stop(0)],
         _ => vec![event_head(), text("Fine.")],
     });
-    let gateway = Gateway::new(&policy("stop"), &upstream, "");
-    let two = json!({"model": "m", "n": 2, "messages": [{"role": "user", "content": "two"}]});
-    let answer = gateway.post("/v1/chat/completions", &two);
-    let choices = answer.json()["choices"].clone();
-    assert_eq!(choices[0]["message"]["content"], "One. More.");
-    assert_eq!(choices[1]["message"]["content"], format!("Two.{REFUSAL}"));
-    assert_eq!(
-        (&choices[0]["finish_reason"], &choices[1]["finish_reason"]),
-        (&json!("stop"), &json!("content_filter"))
-    );
-    for what in ["gap", "huge", "wrong"] {
-        assert_eq!(gateway.post("/v1/chat/completions", &ask(what, false)).status, 502, "{what}");
+    for mode in MODES {
+        let gateway = mode.gateway("stop", &upstream, "");
+        // A driven choice is asked for by itself.
+        if mode == Mode::Held {
+            let two = json!({"model": "m", "n": 2, "messages": [{"role": "user", "content": "two"}]});
+            let answer = gateway.post("/v1/chat/completions", &two);
+            let choices = answer.json()["choices"].clone();
+            assert_eq!(choices[0]["message"]["content"], "One. More.");
+            assert_eq!(choices[1]["message"]["content"], format!("Two.{REFUSAL}"));
+            assert_eq!(
+                (&choices[0]["finish_reason"], &choices[1]["finish_reason"]),
+                (&json!("stop"), &json!("content_filter"))
+            );
+        }
+        for what in ["gap", "huge", "wrong"] {
+            assert_eq!(gateway.post("/v1/chat/completions", &ask(what, false)).status, 502, "{what}");
+        }
+        for what in ["after done", "after finish", "two done", "no done"] {
+            let answer = gateway.post("/v1/chat/completions", &ask(what, false));
+            assert_eq!((answer.status, said(&answer, "content").as_str()), (200, "Fine."), "{what}");
+        }
+        assert_eq!(gateway.post("/v1/chat/completions", &ask("neither", false)).status, 502);
     }
-    for what in ["after done", "after finish", "two done", "no done"] {
-        let answer = gateway.post("/v1/chat/completions", &ask(what, false));
-        assert_eq!((answer.status, said(&answer, "content").as_str()), (200, "Fine."), "{what}");
-    }
-    assert_eq!(gateway.post("/v1/chat/completions", &ask("neither", false)).status, 502);
 }
 
 /// 11: values of another kind.
@@ -368,13 +459,15 @@ fn values_of_another_kind_close_the_answer() {
         let (field, at) = asked.split_once(' ').unwrap();
         chat([text("Birds sing. "), delta(json!({field: kinds[at.parse::<usize>().unwrap()]})), text("More.")], "stop")
     });
-    let gateway = Gateway::new(&policy("stop"), &upstream, "");
-    for field in ["content", "refusal", "reasoning_content", "reasoning"] {
-        for at in 0..4 {
-            for stream in [false, true] {
-                let answer = gateway.post("/v1/chat/completions", &ask(&format!("{field} {at}"), stream));
-                assert!(answer.body.contains("upstream_error"), "{field}: {}", answer.body);
-                assert_clean(&answer);
+    for mode in MODES {
+        let gateway = mode.gateway("stop", &upstream, "");
+        for field in ["content", "refusal", "reasoning_content", "reasoning"] {
+            for at in 0..4 {
+                for stream in [false, true] {
+                    let answer = gateway.post("/v1/chat/completions", &ask(&format!("{field} {at}"), stream));
+                    assert!(answer.body.contains("upstream_error"), "{field}: {}", answer.body);
+                    assert_clean(&answer);
+                }
             }
         }
     }
@@ -383,8 +476,10 @@ fn values_of_another_kind_close_the_answer() {
         [delta(json!({"content": null, "audio": null})), delta(json!({"strange": "badword"})), text("Fine.")],
         "stop",
     ));
-    let gateway = Gateway::new(&policy("stop"), &upstream, "");
-    assert_eq!(said(&gateway.post("/v1/chat/completions", &ask("a", false)), "content"), "Fine.");
+    for mode in MODES {
+        let gateway = mode.gateway("stop", &upstream, "");
+        assert_eq!(said(&gateway.post("/v1/chat/completions", &ask("a", false)), "content"), "Fine.");
+    }
 }
 
 /// 12: answers that are none, cut at every byte.
@@ -415,19 +510,21 @@ fn answers_that_are_none_end_with_a_stated_reason() {
         )],
         cut => vec![Step::Write(whole[..cut.parse::<usize>().unwrap()].to_vec())],
     });
-    let gateway = Gateway::new(&policy("stop"), &upstream, "");
-    for what in ["html", "json", "empty", "gzip", "nothing", "moved"] {
-        let answer = gateway.post("/v1/chat/completions", &ask(what, true));
-        assert_eq!(answer.status, 502, "{what}: {}", answer.body);
-        assert_clean(&answer);
-    }
-    for cut in 1..bytes {
-        let answer = gateway.post("/v1/chat/completions", &ask(&cut.to_string(), true));
-        if cut >= finished {
-            assert_eq!((answer.status, finish(&answer).as_str()), (200, "stop"), "{cut}");
-        } else {
-            assert!(answer.body.contains("upstream_error"), "cut at {cut}: {}", answer.body);
-            assert!(answer.status == 502 || answer.body.ends_with("data: [DONE]\n\n"), "cut at {cut}");
+    for mode in MODES {
+        let gateway = mode.gateway("stop", &upstream, "");
+        for what in ["html", "json", "empty", "gzip", "nothing", "moved"] {
+            let answer = gateway.post("/v1/chat/completions", &ask(what, true));
+            assert_eq!(answer.status, 502, "{what}: {}", answer.body);
+            assert_clean(&answer);
+        }
+        for cut in 1..bytes {
+            let answer = gateway.post("/v1/chat/completions", &ask(&cut.to_string(), true));
+            if cut >= finished {
+                assert_eq!((answer.status, finish(&answer).as_str()), (200, "stop"), "{cut}");
+            } else {
+                assert!(answer.body.contains("upstream_error"), "cut at {cut}: {}", answer.body);
+                assert!(answer.status == 502 || answer.body.ends_with("data: [DONE]\n\n"), "cut at {cut}");
+            }
         }
     }
 }
@@ -436,41 +533,52 @@ fn answers_that_are_none_end_with_a_stated_reason() {
 #[test]
 fn the_usage_counts_what_was_released() {
     let upstream = server(|asked| chat(asked.split_inclusive(' ').map(text), "stop"));
-    let gateway = Gateway::new(&policy("stop"), &upstream, "");
-    let usage = |asked: &str| gateway.post("/v1/chat/completions", &ask(asked, false)).json()["usage"].clone();
-    assert_eq!(usage("Birds sing."), json!({"prompt_tokens": 5, "completion_tokens": 9, "total_tokens": 14}));
-    // Two pieces of six were released.
-    assert_eq!(usage("Birds sing. A badword stands here.")["completion_tokens"], 2);
+    for mode in MODES {
+        let gateway = mode.gateway("stop", &upstream, "");
+        let usage = |asked: &str| gateway.post("/v1/chat/completions", &ask(asked, false)).json()["usage"].clone();
+        // Of a whole answer the server's count; a driven one may be of several, and its pieces are counted.
+        let whole = if mode == Mode::Driven { 2 } else { 9 };
+        let counted = json!({"prompt_tokens": 5, "completion_tokens": whole, "total_tokens": 5 + whole});
+        assert_eq!(usage("Birds sing."), counted);
+        // Two pieces of six were released.
+        assert_eq!(usage("Birds sing. A badword stands here.")["completion_tokens"], 2);
+    }
 }
 
 /// 15: clients that read slowly or not at all, or leave.
 #[test]
 fn a_client_that_leaves_ends_the_upstream() {
-    let upstream = server(|_| {
-        let pieces = (0..2_000).flat_map(|_| [text("Birds sing in spring. "), Step::Wait(Duration::from_millis(1))]);
-        [event_head()].into_iter().chain(pieces).chain(end("stop")).collect()
-    });
-    let gateway = Gateway::new(&policy("stop"), &upstream, "[limits]\nclient_ms = 300\n");
-    let body = ask("go", true).to_string();
-    let request = format!(
-        "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n{body}",
-        body.len()
-    );
-    let mut client = std::net::TcpStream::connect(gateway.address).unwrap();
-    std::io::Write::write_all(&mut client, request.as_bytes()).unwrap();
-    let mut some = [0; 600];
-    std::io::Read::read_exact(&mut client, &mut some).unwrap();
-    drop(client);
-    let since = Instant::now();
-    while upstream.cut.load(Ordering::SeqCst) == 0 {
-        assert!(since.elapsed() < Duration::from_secs(20), "the upstream still writes");
-        std::thread::sleep(Duration::from_millis(10));
+    let endless = || {
+        server(|_| {
+            let pieces =
+                (0..2_000).flat_map(|_| [text("Birds sing in spring. "), Step::Wait(Duration::from_millis(1))]);
+            [event_head()].into_iter().chain(pieces).chain(end("stop")).collect()
+        })
+    };
+    for mode in MODES {
+        let upstream = endless();
+        let gateway = mode.gateway("stop", &upstream, "[limits]\nclient_ms = 300\n");
+        let body = ask("go", true).to_string();
+        let request = format!(
+            "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        let mut client = std::net::TcpStream::connect(gateway.address).unwrap();
+        std::io::Write::write_all(&mut client, request.as_bytes()).unwrap();
+        let mut some = [0; 600];
+        std::io::Read::read_exact(&mut client, &mut some).unwrap();
+        drop(client);
+        let since = Instant::now();
+        while upstream.cut.load(Ordering::SeqCst) == 0 {
+            assert!(since.elapsed() < Duration::from_secs(20), "the upstream still writes");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        // One that sends its request too slowly is let go.
+        let slow = mode.gateway("stop", &upstream, "[limits]\nrequest_ms = 200\n");
+        let answer = slow.raw(b"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n{");
+        assert_eq!(answer.status, 400);
+        assert!(answer.body.contains("in time"), "{}", answer.body);
     }
-    // One that sends its request too slowly is let go.
-    let slow = Gateway::new(&policy("stop"), &upstream, "[limits]\nrequest_ms = 200\n");
-    let answer = slow.raw(b"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n{");
-    assert_eq!(answer.status, 400);
-    assert!(answer.body.contains("in time"), "{}", answer.body);
 }
 
 /// A model server that says nothing.
@@ -487,15 +595,17 @@ fn silence_is_bounded() {
         _ => vec![event_head(), text("Birds sing. "), text("Ships"), Step::Wait(second)],
     });
     let limits = "[limits]\nfirst_token_ms = 300\nbetween_tokens_ms = 300\nwhole_ms = 2000\nkeep_alive_ms = 100\n";
-    let gateway = Gateway::new(&policy("stop"), &upstream, limits);
-    for what in ["head", "first", "comments", "between"] {
-        for stream in [false, true] {
-            let since = Instant::now();
-            let answer = gateway.post("/v1/chat/completions", &ask(what, stream));
-            assert!(answer.body.contains("upstream_timeout"), "{what}: {}", answer.body);
-            assert!(since.elapsed() < Duration::from_secs(4), "{what}: {:?}", since.elapsed());
-            if stream {
-                assert!(answer.body.contains(":\n\n"), "a comment keeps the connection alive: {}", answer.body);
+    for mode in MODES {
+        let gateway = mode.gateway("stop", &upstream, limits);
+        for what in ["head", "first", "comments", "between"] {
+            for stream in [false, true] {
+                let since = Instant::now();
+                let answer = gateway.post("/v1/chat/completions", &ask(what, stream));
+                assert!(answer.body.contains("upstream_timeout"), "{what}: {}", answer.body);
+                assert!(since.elapsed() < Duration::from_secs(4), "{what}: {:?}", since.elapsed());
+                if stream {
+                    assert!(answer.body.contains(":\n\n"), "a comment keeps the connection alive: {}", answer.body);
+                }
             }
         }
     }

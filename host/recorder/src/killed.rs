@@ -188,7 +188,10 @@ impl Run {
             "rolled_back": 0, "faults": 0, "bytes": 0, "bytes_admitted": 0, "trust_slope": 0, "stopped": null});
         let closing = json!({"seq": spans + 1, "inert": "", "salt": hex::encode(&[1; 16]), "log_index": index});
         let closing = serde_json::from_value(closing).unwrap();
-        self.tell(number, EventKind::Ended { id, summary: serde_json::from_value(summary).unwrap(), closing });
+        self.tell(
+            number,
+            EventKind::Ended { id, summary: serde_json::from_value(summary).unwrap(), closing, state: None },
+        );
     }
 }
 

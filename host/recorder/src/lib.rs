@@ -16,6 +16,7 @@ mod proofs;
 mod recorder;
 pub mod replay;
 mod sink;
+mod tickets;
 pub mod trial;
 mod witness;
 
@@ -25,4 +26,5 @@ pub use options::Options;
 pub use proofs::{ProofBook, ProofState};
 pub use recorder::Recorder;
 pub use replay::replay;
+pub use tickets::next_ticket;
 pub use trial::trial;

@@ -6,6 +6,7 @@ mod outcome;
 pub use outcome::ReplayReport;
 
 use portcullis_core::context::{ContextDocument, ContextError};
+use portcullis_core::hex::Hex;
 use portcullis_core::manifest::MAPPING_VERSION;
 use portcullis_core::releases;
 use portcullis_core::wire::{Fault, IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Opcode, Record, RecordType};
@@ -14,7 +15,7 @@ use portcullis_evidence::log;
 use portcullis_evidence::verify::{ReplayCode, mapping_version, other_layout};
 use portcullis_gate::Policy;
 use portcullis_gate::anchor::Store;
-use portcullis_gate::replay::{Course, Input, ReplayError, Replayer};
+use portcullis_gate::replay::{Course, Ends, Input, ReplayError, Replayer, predecessor_name};
 use portcullis_mapping::MappingError;
 use portcullis_policy::Policies;
 use sha2::{Digest, Sha256};
@@ -74,6 +75,10 @@ struct OpenStream {
 pub(crate) struct Replayed<'a> {
     /// The anchor stores of its bundle.
     pub(crate) stores: &'a [Store],
+    /// The streams that others continue, none of them made again.
+    pub(crate) ends: &'a Ends,
+    /// What a successor calls it.
+    pub(crate) name: Option<Hex<32>>,
     /// Its context document.
     pub(crate) context: &'a [u8],
     /// What it was given.
@@ -98,6 +103,34 @@ pub fn replay(
     replay_each(files, drawn, progress, &mut |_| Ok(()))
 }
 
+/// As [`replay()`], after the bundles of earlier sessions, the earliest first: its streams may continue theirs. Of those
+/// bundles nothing is reported; what of them does not replay is not continued.
+///
+/// # Errors
+/// As [`replay()`].
+pub fn replay_after(
+    earlier: &[Snapshot<'_>],
+    files: &Snapshot<'_>,
+    drawn: Option<Sample<'_>>,
+    progress: &mut dyn FnMut(),
+) -> Result<ReplayReport, Error> {
+    let mut ends = Ends::default();
+    for files in earlier.iter().chain([files]) {
+        match Bundle::open(files).map(|bundle| predecessors(&bundle)) {
+            Ok(named) => ends.want(named?.into_values()),
+            Err(error) if error.is_operational() => return Err(error.into()),
+            Err(_) => {}
+        }
+    }
+    for files in earlier {
+        match attempt(files, None, &mut ReplayReport::default(), &mut ends, (progress, &mut |_| Ok(()))) {
+            Err(Error::Bundle(error)) if !error.is_operational() => {}
+            attempted => attempted?,
+        }
+    }
+    replay_from(ends, files, drawn, (progress, &mut |_| Ok(())))
+}
+
 /// As [`replay()`]; `each` takes each stream that replays.
 pub(crate) fn replay_each(
     files: &Snapshot<'_>,
@@ -105,8 +138,17 @@ pub(crate) fn replay_each(
     progress: &mut dyn FnMut(),
     each: OnReplayed<'_>,
 ) -> Result<ReplayReport, Error> {
+    replay_from(Ends::default(), files, drawn, (progress, each))
+}
+
+fn replay_from(
+    mut ends: Ends,
+    files: &Snapshot<'_>,
+    drawn: Option<Sample<'_>>,
+    (progress, each): (&mut dyn FnMut(), OnReplayed<'_>),
+) -> Result<ReplayReport, Error> {
     let mut outcome = ReplayReport { seed: drawn.map(|drawn| drawn.seed.to_owned()), ..ReplayReport::default() };
-    match attempt(files, drawn, &mut outcome, (progress, each)) {
+    match attempt(files, drawn, &mut outcome, &mut ends, (progress, each)) {
         Err(Error::Bundle(error)) if !error.is_operational() => outcome.add(ReplayCode::ReplayBundle, error),
         attempted => attempted?,
     }
@@ -120,6 +162,7 @@ fn attempt(
     files: &Snapshot<'_>,
     drawn: Option<Sample<'_>>,
     outcome: &mut ReplayReport,
+    ends: &mut Ends,
     (progress, each): (&mut dyn FnMut(), OnReplayed<'_>),
 ) -> Result<(), Error> {
     let bundle = Bundle::open(files)?;
@@ -148,10 +191,81 @@ fn attempt(
             Err(error) => outcome.add(ReplayCode::ReplayAnchors, error),
         }
     }
+    let named = predecessors(&bundle)?;
+    ends.want(named.values().copied());
     let mut replayer = Replayer::new(policies.image(), ready, stores.clone()).map_err(ReplayError::from)?;
-    let chosen = drawn.map(|drawn| draw(&bundle, drawn)).transpose()?;
-    let mut walk = LogReplay { bundle: &bundle, stores: &stores, replayer: &mut replayer, outcome, progress, each };
-    (0..bundle.lanes()).try_for_each(|lane| walk.lane(lane, chosen.as_ref()))
+    replayer = replayer.with_ends(std::mem::take(ends));
+    let mut chosen = drawn.map(|drawn| draw(&bundle, drawn)).transpose()?;
+    if let Some(chosen) = chosen.as_mut().filter(|_| !named.is_empty()) {
+        add_predecessors(&bundle, &named, chosen)?;
+    }
+    let mut wanted = Ends::default();
+    wanted.want(named.into_values());
+    let mut walk = LogReplay {
+        bundle: &bundle,
+        stores: &stores,
+        ends: &wanted,
+        replayer: &mut replayer,
+        outcome,
+        progress,
+        each,
+        waiting: Vec::new(),
+        may_wait: bundle.lanes() > 1,
+    };
+    (0..bundle.lanes()).try_for_each(|lane| walk.lane(lane, chosen.as_ref()))?;
+    walk.rest()?;
+    *ends = replayer.into_ends();
+    Ok(())
+}
+
+/// What each context document of the bundle names as its predecessor, by the document's digest. What is not one is
+/// found when its stream is replayed.
+fn predecessors(bundle: &Bundle<'_>) -> Result<BTreeMap<[u8; 32], Hex<32>>, BundleError> {
+    let mut named = BTreeMap::new();
+    for (name, _) in bundle.below("contexts/") {
+        let document = bundle.read(name)?;
+        if let Ok(ContextDocument { predecessor: Some(leaf), .. }) = ContextDocument::parse(&document) {
+            named.insert(Sha256::digest(&document).into(), leaf);
+        }
+    }
+    Ok(named)
+}
+
+/// Adds the streams that the chosen ones continue, and those that these continue: without them they do not replay.
+fn add_predecessors(
+    bundle: &Bundle<'_>,
+    named: &BTreeMap<[u8; 32], Hex<32>>,
+    chosen: &mut BTreeSet<Begin>,
+) -> Result<(), BundleError> {
+    let wanted: BTreeSet<Hex<32>> = named.values().copied().collect();
+    let (mut continued, mut begun) = (BTreeMap::new(), BTreeMap::new());
+    for lane in 0..bundle.lanes() {
+        let (mut records, mut open, mut index) = (bundle.records(lane)?, BTreeMap::new(), 0u64);
+        while let Some(record) = next(&mut records, lane)? {
+            let (kind, slot) = (record.answer.record_type, record.descriptor.slot.get());
+            if kind == u8::from(RecordType::Begin) {
+                let begin = Begin { lane, index };
+                open.insert(slot, begin);
+                if let Some(leaf) = named.get(&record.descriptor.commitment) {
+                    continued.insert(begin, *leaf);
+                }
+            } else if kind == u8::from(RecordType::End)
+                && let Some(begin) = open.remove(&slot)
+            {
+                let leaf = predecessor_name(&record);
+                if wanted.contains(&leaf) {
+                    begun.insert(leaf, begin);
+                }
+            }
+            index += 1;
+        }
+    }
+    let mut looked_at: Vec<Begin> = chosen.iter().copied().collect();
+    while let Some(begin) = looked_at.pop() {
+        let before = continued.get(&begin).and_then(|leaf| begun.get(leaf)).copied();
+        looked_at.extend(before.filter(|before| chosen.insert(*before)));
+    }
+    Ok(())
 }
 
 /// What another version made, this one cannot make again: that says nothing about the bundle.
@@ -230,10 +344,15 @@ fn next(records: &mut impl Read, lane: u8) -> Result<Option<Record>, BundleError
 struct LogReplay<'a> {
     bundle: &'a Bundle<'a>,
     stores: &'a [Store],
+    /// The streams that others continue, none of them made again.
+    ends: &'a Ends,
     replayer: &'a mut Replayer,
     outcome: &'a mut ReplayReport,
     progress: &'a mut dyn FnMut(),
     each: OnReplayed<'a>,
+    /// Streams that continue one which was not replayed: it may stand in another lane.
+    waiting: Vec<OpenStream>,
+    may_wait: bool,
 }
 
 impl LogReplay<'_> {
@@ -286,7 +405,31 @@ impl LogReplay<'_> {
         open.into_values().try_for_each(|stream| self.finish(stream))
     }
 
+    /// The streams that wait for their predecessors, until none of those comes any more.
+    fn rest(&mut self) -> Result<(), Error> {
+        while !self.waiting.is_empty() {
+            let waiting = std::mem::take(&mut self.waiting);
+            let before = waiting.len();
+            waiting.into_iter().try_for_each(|stream| self.finish(stream))?;
+            self.may_wait = self.waiting.len() < before;
+        }
+        Ok(())
+    }
+
+    /// Whether a stream continues one that may yet be replayed.
+    fn must_wait(&self, context: &[u8]) -> bool {
+        let named = || ContextDocument::parse(context).ok().and_then(|document| document.predecessor);
+        self.may_wait && !self.ends.is_empty() && named().is_some_and(|leaf| !self.replayer.has_end(&leaf))
+    }
+
     fn finish(&mut self, stream: OpenStream) -> Result<(), Error> {
+        let name = stream.records.first().map(|begin| bundle::context(&begin.descriptor.commitment));
+        if let Some(name) = name.filter(|name| self.bundle.has(name))
+            && self.must_wait(&self.bundle.read(&name)?)
+        {
+            self.waiting.push(stream);
+            return Ok(());
+        }
         let OpenStream { begin, records, input, salts, withheld } = stream;
         let of = |what: &dyn fmt::Display| format!("stream at {begin}: {what}");
         if records.last().is_none_or(|last| last.answer.record_type != u8::from(RecordType::End)) {
@@ -321,12 +464,17 @@ impl LogReplay<'_> {
                 match stream.fault {
                     None => {
                         self.outcome.replayed += 1;
-                        (self.each)(Replayed { stores: self.stores, context: &context, input, course })?;
+                        let (stores, ends) = (self.stores, self.ends);
+                        let name = records.last().map(predecessor_name).filter(|name| ends.is_wanted(name));
+                        (self.each)(Replayed { stores, ends, name, context: &context, input, course })?;
                     }
                     Some(_) => self.outcome.add(ReplayCode::ReplayFault, of(&"a fault of the card ended it")),
                 }
             }
             Err(error @ ReplayError::Anchors(_)) => self.outcome.add(ReplayCode::ReplayWithheld, of(&error)),
+            Err(error @ ReplayError::Predecessor(_)) => {
+                self.outcome.add(ReplayCode::ReplayPredecessor, of(&error));
+            }
             Err(error @ ReplayError::Version { .. }) => {
                 self.outcome.add(ReplayCode::UnknownVersion, of(&error));
             }

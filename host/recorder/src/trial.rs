@@ -100,10 +100,10 @@ pub fn trial(
             Some(replayer) => replayer,
             none => {
                 let new = Replayer::new(image, policies.iter().cloned(), stream.stores.to_vec());
-                none.insert(new.map_err(ReplayError::from)?)
+                none.insert(new.map_err(ReplayError::from)?.with_ends(stream.ends.clone()))
             }
         };
-        match replayer.trial(stream.context, stream.input) {
+        match replayer.trial(stream.context, stream.input, stream.name) {
             Ok(course) => {
                 compared += 1;
                 // It replays, so that it has a context document.
@@ -112,6 +112,9 @@ pub fn trial(
                 different.extend(compare(document, &stream.course, &course));
             }
             Err(error @ ReplayError::Card(_)) => return Err(error.into()),
+            Err(ReplayError::Predecessor(_)) => {
+                *not_compared.entry("the stream that it continues was not compared".to_owned()).or_default() += 1;
+            }
             Err(error) => *not_compared.entry(error.to_string()).or_default() += 1,
         }
         Ok(())

@@ -21,11 +21,15 @@ pub(crate) fn run(tally: &mut Tally) -> Result<()> {
     let changes =
         python("changes.py").arg("--program").arg(demo::binary()?).arg("--plain").arg(&demo).arg(&trust).status()?;
     tally.check("an independent verifier and ours say the same of changed bundles", ok(changes.code(), 0));
+    tally.check("an independent checker takes the demo's stream proofs and no changed one", proofs(&demo, &trust));
     let vectors = python("vectors.py").status()?;
     tally.check("the test vectors hold", ok(vectors.code(), 0));
     for release in releases()? {
         let name = format!("an independent verifier confirms the golden bundle {}", release.display());
         tally.check(&name, verify(&release.join("bundle"), &release.join("trust")));
+        let name =
+            format!("an independent checker takes the stream proofs of {} and no changed one", release.display());
+        tally.check(&name, proofs(&release.join("bundle"), &release.join("trust")));
     }
     Ok(())
 }
@@ -46,6 +50,12 @@ fn verify(bundle: &Path, trust: &Path) -> Result<()> {
     // Simulated evidence is not evidence for whoever did not ask for it.
     let refused = python("verify.py").arg(bundle).arg("--trust").arg(trust).status()?;
     ok(refused.code(), 3)
+}
+
+/// Stream proofs are made from the bundle and checked by another program, which needs the standard library alone.
+fn proofs(bundle: &Path, trust: &Path) -> Result<()> {
+    let status = python("stream_proofs.py").arg(bundle).arg(trust).status()?;
+    ok(status.code(), 0)
 }
 
 fn ok(found: Option<i32>, expected: i32) -> Result<()> {

@@ -366,6 +366,9 @@ codes! {
         UnknownVersion = "unknown-version", warns => RELEASE;
         /// a stream's input, salts, context or anchor store is not there, or the policy package
         ReplayWithheld = "replay-withheld", warns => TEXTS;
+        /// a stream continues another one, which stands in an earlier bundle or does not replay, so that the state that
+        /// it began in is not known
+        ReplayPredecessor = "replay-predecessor", warns => "replay it together with the earlier bundle";
         /// a fault of the card ended a stream
         ReplayFault = "replay-fault", warns => FAULT;
     }

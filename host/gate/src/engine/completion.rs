@@ -2,7 +2,7 @@
 
 use super::{EngineError, Proposal, Protocol};
 use crate::candidate::Candidate;
-use portcullis_mapping::LogProbs;
+use portcullis_mapping::{LogProbs, LogProbsError};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::ops::Range;
@@ -13,10 +13,13 @@ struct Completion {
     tokens: Vec<Token>,
 }
 
-/// A token with its natural logarithm of a probability, as it was written; `None` where the server gave none.
-struct Token {
-    bytes: Vec<u8>,
-    logprob: Option<String>,
+/// A token of a model server's answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Token {
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// The natural logarithm of its probability, as it was written; `None` where the server gave none.
+    pub logprob: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -60,6 +63,49 @@ struct TokenEntry {
     logprob: Option<Box<RawValue>>,
 }
 
+impl ChoiceLogprobs {
+    fn tokens(self) -> Vec<Token> {
+        match self {
+            Self { content: Some(entries), .. } => entries.into_iter().map(Token::from).collect(),
+            Self { tokens: Some(tokens), token_logprobs: Some(logprobs), .. } if tokens.len() == logprobs.len() => {
+                let token = |(token, logprob): (String, Option<Box<RawValue>>)| Token {
+                    bytes: token.into_bytes(),
+                    logprob: logprob.map(|raw| raw.get().to_owned()),
+                };
+                tokens.into_iter().zip(logprobs).map(token).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Chunk {
+    choices: Vec<ChunkChoice>,
+}
+
+#[derive(Deserialize)]
+struct ChunkChoice {
+    #[serde(default)]
+    index: Option<u32>,
+    #[serde(default)]
+    logprobs: Option<ChoiceLogprobs>,
+}
+
+/// The tokens that a chunk of a streamed answer brings with it, by choice, in the forms of OpenAI's API. Their
+/// log-probabilities are read as they are written.
+///
+/// # Errors
+/// Another form.
+pub fn chunk_tokens(json: &str) -> serde_json::Result<Vec<(u32, Vec<Token>)>> {
+    let Chunk { choices } = serde_json::from_str(json)?;
+    let tokens = |choice: ChunkChoice| {
+        let tokens = choice.logprobs.map(ChoiceLogprobs::tokens).unwrap_or_default();
+        (choice.index.unwrap_or(0), tokens)
+    };
+    Ok(choices.into_iter().map(tokens).filter(|(_, tokens)| !tokens.is_empty()).collect())
+}
+
 impl From<TokenEntry> for Token {
     fn from(TokenEntry { token, bytes, logprob }: TokenEntry) -> Self {
         Self { bytes: bytes.unwrap_or_else(|| token.into_bytes()), logprob: logprob.map(|raw| raw.get().to_owned()) }
@@ -79,11 +125,23 @@ pub fn proposal(protocol: Protocol, answer: &[u8], attempt: u32, before: &str) -
     if span.trim().is_empty() {
         return Ok(if attempt == 0 { Proposal::End } else { Proposal::Exhausted });
     }
-    let (logprobs, logprobs_absent) = match of_span(&completion, again..again + span.trim_end().len()) {
+    let (logprobs, logprobs_absent) =
+        logprobs(&completion.text, &completion.tokens, again..again + span.trim_end().len());
+    Ok(Proposal::Candidate(Candidate { text: span.to_owned(), logprobs, logprobs_absent, call: None }))
+}
+
+/// Log-probabilities of a span of a text that is made of these tokens, or why there are none. They belong to the text
+/// only where the tokens' bytes are its bytes, one after the other.
+#[must_use]
+pub fn logprobs(
+    text: &str,
+    tokens: &[Token],
+    span: Range<usize>,
+) -> (Option<Result<LogProbs, LogProbsError>>, Option<String>) {
+    match of_span(text.as_bytes(), tokens, span) {
         Ok(tokens) => (Some(LogProbs::placed(&tokens)), None),
         Err(why) => (None, Some(why)),
-    };
-    Ok(Proposal::Candidate(Candidate { text: span.to_owned(), logprobs, logprobs_absent, call: None }))
+    }
 }
 
 fn read(protocol: Protocol, bytes: &[u8]) -> Result<Completion, EngineError> {
@@ -93,19 +151,7 @@ fn read(protocol: Protocol, bytes: &[u8]) -> Result<Completion, EngineError> {
             let answer: OpenAiAnswer = serde_json::from_slice(bytes).map_err(bad)?;
             let mut choices = answer.choices.into_iter();
             let choice = choices.next().ok_or_else(|| EngineError::Answer("it has no choice".into()))?;
-            let tokens = match choice.logprobs {
-                Some(ChoiceLogprobs { content: Some(entries), .. }) => entries.into_iter().map(Token::from).collect(),
-                Some(ChoiceLogprobs { tokens: Some(tokens), token_logprobs: Some(logprobs), .. })
-                    if tokens.len() == logprobs.len() =>
-                {
-                    let token = |(token, logprob): (String, Option<Box<RawValue>>)| Token {
-                        bytes: token.into_bytes(),
-                        logprob: logprob.map(|raw| raw.get().to_owned()),
-                    };
-                    tokens.into_iter().zip(logprobs).map(token).collect()
-                }
-                _ => Vec::new(),
-            };
+            let tokens = choice.logprobs.map(ChoiceLogprobs::tokens).unwrap_or_default();
             Ok(Completion { text: choice.text, tokens })
         }
         Protocol::Llama => {
@@ -119,14 +165,13 @@ fn read(protocol: Protocol, bytes: &[u8]) -> Result<Completion, EngineError> {
 /// Log-probabilities of the tokens that share a byte with a span, each with the byte of the span at which it ends, or
 /// why there are none. They belong to the text only where the tokens' bytes are its bytes, one after the other; tokens
 /// after its end, such as those of a stop sequence, belong to nothing.
-fn of_span(completion: &Completion, span: Range<usize>) -> Result<Vec<(usize, String)>, String> {
-    if completion.tokens.is_empty() {
+fn of_span(text: &[u8], tokens: &[Token], span: Range<usize>) -> Result<Vec<(usize, String)>, String> {
+    if tokens.is_empty() {
         return Err("the server gave none".to_owned());
     }
-    let text = completion.text.as_bytes();
     let mut found = Vec::new();
     let mut start = 0;
-    for token in &completion.tokens {
+    for token in tokens {
         let end = start + token.bytes.len();
         if start >= text.len() {
             break;

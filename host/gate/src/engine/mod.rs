@@ -7,7 +7,7 @@ mod http;
 mod list;
 mod ngram;
 
-pub use completion::{proposal, span_end};
+pub use completion::{Token, chunk_tokens, logprobs, proposal, span_end};
 pub use deadline::DeadlineEngine;
 pub use http::{HttpEngine, HttpSettings, Template};
 pub use list::ListEngine;

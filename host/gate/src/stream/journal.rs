@@ -4,12 +4,14 @@ use super::release::ReleaseBuffer;
 use super::seat::Seat;
 use super::work::InFlight;
 use crate::determination::{Determination, Summary};
+use crate::end_state::EndState;
 use crate::event::{EndCommitment, Event, EventKind, Judgement};
 use crate::rationale::Rationale;
 use portcullis_core::context::Mode;
 use portcullis_core::hex;
 use portcullis_core::wire::{Determination as Answer, Fault, Record};
 use portcullis_policy::evaluate::Verdict;
+use std::sync::Arc;
 use zerocopy::IntoBytes;
 
 /// What the card answered to a span, and why.
@@ -85,10 +87,10 @@ impl Journal {
         self.release();
     }
 
-    pub(super) fn end(&mut self, slope: u16) {
+    pub(super) fn end(&mut self, slope: u16, state: Option<Arc<EndState>>) {
         self.summary.trust_slope = slope;
         let (id, summary, closing) = (self.id.clone(), self.summary.clone(), self.closing.take());
-        self.push(EventKind::Ended { id, summary, closing });
+        self.push(EventKind::Ended { id, summary, closing, state });
     }
 
     /// Reports one determination, or the fault in its place.

@@ -23,6 +23,7 @@ pub use seat::Seat;
 
 use crate::candidate::Candidate;
 use crate::determination::{Termination, Trigger};
+use crate::end_state::EndState;
 use crate::engine::{EngineError, Move, Proposal, View};
 use crate::event::{Event, EventKind};
 use crate::governor::Governor;
@@ -108,10 +109,14 @@ pub(crate) struct StreamMachine {
 impl StreamMachine {
     pub(crate) fn new(request: StreamRequest, seat: Seat) -> Self {
         let StreamRequest { governor, id, task, note, source, refusal, local: _, parts: _ } = request;
-        let state = governor.initial_state(&task);
+        let mut state = governor.initial_state(&task);
+        let operator_facts = stage::OperatorFacts::of(&governor, &state);
+        if let Some(end) = governor.predecessor() {
+            state.continue_from(end.memory());
+        }
         let mode = source.mode();
         let mut stream = Self {
-            operator_facts: stage::OperatorFacts::of(&governor, &state),
+            operator_facts,
             governor,
             seat,
             sequence: 0,
@@ -229,7 +234,7 @@ impl StreamMachine {
             profile_digest: self.governor.profile().digest(),
             task: self.task.clone(),
             anchor_digests: self.governor.anchors().digests().into_iter().map(Hex).collect(),
-            predecessor: None,
+            predecessor: self.governor.predecessor().map(|end| end.leaf()),
             id: self.journal.id().to_owned(),
         }
     }
@@ -304,7 +309,9 @@ impl StreamMachine {
             (Phase::End, Some(PendingEntry::Session), Outcome::Accepted) => {
                 let (salt, inert) = (self.salt(), self.queue.take_held());
                 self.journal.close(self.sequence, inert, salt, record);
-                self.done();
+                self.phase = Phase::Done;
+                let state = record.filter(|_| self.journal.summary.faults == 0).map(|record| self.end_state(record));
+                self.journal.end(self.state.bounds.trust_slope, state);
             }
             // A fault of BEGIN or END, or an answer of the wrong kind: nothing further is released.
             (_, _, outcome) => {
@@ -331,7 +338,13 @@ impl StreamMachine {
 
     fn done(&mut self) {
         self.phase = Phase::Done;
-        self.journal.end(self.state.bounds.trust_slope);
+        self.journal.end(self.state.bounds.trust_slope, None);
+    }
+
+    /// What a successor begins with. The stream needs its state no more.
+    fn end_state(&mut self, record: &Record) -> Arc<EndState> {
+        let (policy, memory) = (self.state.policy.clone(), std::mem::take(&mut self.state.memory));
+        Arc::new(EndState::new(record, policy, self.governor.profile().digest(), memory))
     }
 
     fn judged(&mut self, flight: InFlight, outcome: &Outcome, verdict: &Verdict, record: Option<&Record>) {

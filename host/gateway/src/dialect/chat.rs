@@ -156,6 +156,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
             frequency_penalty: body.frequency_penalty,
             seed: body.seed,
             stop: body.stop.map(OneOrMany::all).unwrap_or_default(),
+            logprobs: false,
         },
         tools: tools.collect::<Result<_, _>>()?,
         tool_choice: fields::tool_choice(body.tool_choice)?,

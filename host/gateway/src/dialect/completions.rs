@@ -69,6 +69,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
             frequency_penalty: body.frequency_penalty,
             seed: body.seed,
             stop: body.stop.map(OneOrMany::all).unwrap_or_default(),
+            logprobs: false,
         },
         ..Request::of(bytes, body.model, Input::Prompt(prompt))
     })

@@ -10,6 +10,7 @@ use crate::dialect::fields;
 use crate::error::ApiError;
 use crate::request::Role;
 use crate::service::{Service, json_response};
+use crate::sources;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
@@ -86,6 +87,16 @@ struct GenerationRequest {
     _params: Map<String, Value>,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ContextRequest {
+    content: String,
+    context_type: String,
+    context: Vec<String>,
+    #[serde(default, rename = "detector_params")]
+    _params: Map<String, Value>,
+}
+
 /// Something in a conversation or in a generated text.
 #[derive(Serialize)]
 struct Detection {
@@ -112,6 +123,7 @@ pub(super) fn router() -> Router<Arc<Service>> {
         .route("/api/v1/text/contents", post(contents))
         .route("/api/v1/text/chat", post(chat))
         .route("/api/v1/text/generation", post(generation))
+        .route("/api/v1/text/context/doc", post(context))
         .route("/health", get(health))
 }
 
@@ -129,6 +141,10 @@ async fn chat(State(service): State<Arc<Service>>, headers: HeaderMap, body: Bod
 
 async fn generation(State(service): State<Arc<Service>>, headers: HeaderMap, body: Body) -> Response {
     respond(detect_generation(&service, &headers, body)).await
+}
+
+async fn context(State(service): State<Arc<Service>>, headers: HeaderMap, body: Body) -> Response {
+    respond(detect_in_context(&service, &headers, body)).await
 }
 
 /// The answer, or the API's error: `{code, message}`, where a wrong request has the status 422.
@@ -232,6 +248,38 @@ async fn detect_generation(
     Ok(found)
 }
 
+/// What of a text the documents beside it do not say, under a policy with a closed world. They are its sources.
+async fn detect_in_context(
+    service: &Arc<Service>,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<Vec<Detection>, ApiError> {
+    let body = super::body_of(service, headers, body).await?;
+    let request: ContextRequest = fields::read(&body)?;
+    match request.context_type.as_str() {
+        // The orchestrator sends the first, its document names the others.
+        "docs" | "chunks" | "document" => {}
+        "url" => return Err(ApiError::invalid("context_type", "this gate fetches nothing: give the documents' texts")),
+        _ => return Err(ApiError::invalid("context_type", "`docs`, `chunks` or `document`")),
+    }
+    bounded("context", request.context.len())?;
+    let mut inquiry = inquiry(service, headers, &body)?;
+    let read = request.context.iter().map(|document| (Role::Assistant, document.clone())).collect();
+    let session = service.session().await?;
+    let governor = session.governors.get(inquiry.place).ok_or_else(ApiError::no_model)?;
+    let (governor, context) = (Arc::clone(governor), request.context);
+    let sources = tokio::task::spawn_blocking(move || {
+        let documents = (1..).zip(&context).filter(|(_, document)| !document.trim().is_empty());
+        documents.map(|(number, document)| sources::document(number, document, &governor.policy().mapper)).collect()
+    });
+    let sources: Vec<_> = sources.await.map_err(|_| ApiError::gate("the documents could not be read"))?;
+    service.check_sources(service.caller(headers)?, &sources)?;
+    let mut found = documented(&mut inquiry, read).await?;
+    inquiry.sources = sources.into();
+    found.extend(detections(&inquiry.text(request.content, Some(OnRefuse::Skip)).await?));
+    Ok(found)
+}
+
 fn bounded(field: &str, count: usize) -> Result<(), ApiError> {
     if count > TEXTS { Err(ApiError::invalid(field, format!("more than {TEXTS}"))) } else { Ok(()) }
 }
@@ -239,13 +287,23 @@ fn bounded(field: &str, count: usize) -> Result<(), ApiError> {
 /// What the pre-execution filter says of the input.
 async fn prefiltered(inquiry: &mut Inquiry, input: Vec<(Role, String)>) -> Result<Vec<Detection>, ApiError> {
     let rules = inquiry.input(input).await?;
+    Ok(refused_input(inquiry, rules))
+}
+
+/// The same of documents.
+async fn documented(inquiry: &mut Inquiry, documents: Vec<(Role, String)>) -> Result<Vec<Detection>, ApiError> {
+    let rules = inquiry.documents(documents).await?;
+    Ok(refused_input(inquiry, rules))
+}
+
+fn refused_input(inquiry: &Inquiry, rules: Vec<String>) -> Vec<Detection> {
     let found = |rule: String| Detection {
         detection: rule,
         detection_type: PREFILTER.into(),
         score: 1.0,
         metadata: json!({"request": inquiry.id}),
     };
-    Ok(rules.into_iter().map(found).collect())
+    rules.into_iter().map(found).collect()
 }
 
 fn detections(verdict: &TextVerdict) -> Vec<Detection> {

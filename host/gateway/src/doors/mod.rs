@@ -11,7 +11,8 @@ use crate::error::ApiError;
 use crate::governed::{GovernedStream, Opening};
 use crate::observe::Given;
 use crate::output::Output;
-use crate::request::Role;
+use crate::prompt::PromptVerdict;
+use crate::request::{Role, Source};
 use crate::section::SectionEnd;
 use crate::service::{Service, random};
 use axum::Router;
@@ -47,6 +48,8 @@ struct Inquiry {
     note: [u8; 32],
     digest: [u8; 32],
     nonce: Option<String>,
+    /// What the caller looked up.
+    sources: Arc<[Source]>,
     /// Streams so far.
     streams: usize,
     _room: OwnedSemaphorePermit,
@@ -110,6 +113,7 @@ impl Inquiry {
             note: [0; 32],
             digest: Sha256::digest(body).into(),
             nonce: None,
+            sources: Arc::default(),
             streams: 0,
             _room: service.room()?,
         })
@@ -128,16 +132,27 @@ impl Inquiry {
             on_refuse,
             digest: self.digest,
             nonce: self.nonce.clone(),
-            sources: Arc::default(),
+            sources: Arc::clone(&self.sources),
         }
     }
 
     /// Has the pre-execution filter judge the input, and records what it said. The rules that refuse it.
     async fn input(&mut self, texts: Vec<(Role, String)>) -> Result<Vec<String>, ApiError> {
         let (task, verdict) = self.service.judge_input(texts).await?;
-        (self.task, self.note) = (task, verdict.note);
+        self.task = task;
+        self.note(verdict).await
+    }
+
+    /// The same of texts that the caller looked up: they are what its text is measured against, and not its task.
+    async fn documents(&mut self, texts: Vec<(Role, String)>) -> Result<Vec<String>, ApiError> {
+        let (_, verdict) = self.service.judge_input(texts).await?;
+        self.note(verdict).await
+    }
+
+    async fn note(&mut self, verdict: PromptVerdict) -> Result<Vec<String>, ApiError> {
+        self.note = verdict.note;
         let refusal = (!verdict.rules.is_empty()).then(|| verdict.rules.join(", "));
-        let opening = Opening { refusal, ..self.opening(None, None) };
+        let opening = Opening { refusal, sources: Arc::default(), ..self.opening(None, None) };
         let mut stream = self.service.govern(&opening).await?;
         stream.finish()?;
         stream.settle(self.service.limits().client(), false).await?;

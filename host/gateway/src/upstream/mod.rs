@@ -11,6 +11,7 @@ use crate::config::{Limits, UpstreamKind};
 use crate::error::ApiError;
 use crate::output::{Channel, Finish, Usage};
 use crate::request::{Input, Request};
+use portcullis_gate::engine::Token;
 use serde_json::Value;
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
@@ -38,6 +39,13 @@ pub enum Delta {
         name: Option<String>,
         /// A piece of its arguments.
         arguments: String,
+    },
+    /// Tokens of a choice's text, which comes behind them, where the gate asked for their log-probabilities.
+    Tokens {
+        /// Choice.
+        choice: u32,
+        /// In order.
+        tokens: Vec<Token>,
     },
     /// A choice is over.
     Finish {
@@ -133,7 +141,10 @@ struct Deltas {
 impl Deltas {
     fn push(&mut self, delta: Delta) -> Result<(), UpstreamError> {
         let choice = match &delta {
-            Delta::Text { choice, .. } | Delta::Call { choice, .. } | Delta::Finish { choice, .. } => *choice,
+            Delta::Text { choice, .. }
+            | Delta::Call { choice, .. }
+            | Delta::Tokens { choice, .. }
+            | Delta::Finish { choice, .. } => *choice,
             Delta::Usage(_) => {
                 self.queue.push_back(delta);
                 return Ok(());
@@ -206,6 +217,13 @@ impl Upstream {
         }
     }
 
+    /// Whether this server can be asked for the log-probabilities of the tokens of this request's answer.
+    #[must_use]
+    pub fn gives_logprobs(&self, request: &Request) -> bool {
+        // llama.cpp's server refuses them beside tools in a stream.
+        self.kind != UpstreamKind::LlamaCpp || request.tools.is_empty()
+    }
+
     /// Asks for an answer that begins with `begun`, or is empty before it: what comes is what follows `begun`.
     ///
     /// # Errors
@@ -227,11 +245,12 @@ impl Upstream {
                 if !begun.is_empty() {
                     openai::go_on(&mut body, begun, self.kind);
                 }
-                ("/chat/completions", Value::Object(body), Box::new(openai::ChatChunks))
+                ("/chat/completions", Value::Object(body), Box::new(openai::ChatChunks(request.sampling.logprobs)))
             }
             (_, Input::Prompt(prompt)) => {
                 let prompt = format!("{prompt}{begun}");
-                ("/completions", openai::completions_body(request, &prompt, model), Box::new(openai::CompletionChunks))
+                let decoder = Box::new(openai::CompletionChunks(request.sampling.logprobs));
+                ("/completions", openai::completions_body(request, &prompt, model), decoder)
             }
         };
         let mut asked = self.client.post(format!("{}{path}", self.base));

@@ -4,6 +4,7 @@ use super::{Decoder, Delta, Deltas, SseEvent, UpstreamError};
 use crate::config::UpstreamKind;
 use crate::output::{Channel, Finish, Usage};
 use crate::request::{Message, Request, Role, ToolChoice};
+use portcullis_gate::engine::chunk_tokens;
 use serde_json::{Map, Value, json};
 
 /// What both requests share. The upstream is always asked for a stream, and for its usage.
@@ -30,6 +31,7 @@ fn common(request: &Request, model: &str) -> Map<String, Value> {
 pub(super) fn completions_body(request: &Request, prompt: &str, model: &str) -> Value {
     let mut body = common(request, model);
     body.insert("prompt".into(), json!(prompt));
+    body.extend(request.sampling.logprobs.then(|| ("logprobs".to_owned(), json!(1))));
     Value::Object(body)
 }
 
@@ -66,6 +68,7 @@ pub(super) fn chat_body(request: &Request, messages: &[Message], model: &str) ->
     });
     body.extend(choice.map(|choice| ("tool_choice".to_owned(), choice)));
     body.extend(request.parallel_tool_calls.map(|parallel| ("parallel_tool_calls".to_owned(), json!(parallel))));
+    body.extend(request.sampling.logprobs.then(|| ("logprobs".to_owned(), json!(true))));
     body.extend(request.response_format.clone().map(|format| ("response_format".to_owned(), format)));
     body.extend(request.reasoning_effort.as_ref().map(|effort| ("reasoning_effort".to_owned(), json!(effort))));
     body.extend(request.verbosity.as_ref().map(|verbosity| ("verbosity".to_owned(), json!(verbosity))));
@@ -176,11 +179,22 @@ fn read_choices(
     Ok(())
 }
 
-/// Chunks of chat completions.
-pub(super) struct ChatChunks;
+/// The tokens of a chunk, where the gate asked for their log-probabilities. They come before the text that they make.
+fn read_tokens(asked: bool, event: &SseEvent, deltas: &mut Deltas) -> Result<(), UpstreamError> {
+    if !asked || !event.data.contains("\"logprobs\"") {
+        return Ok(());
+    }
+    let wrong = UpstreamError::Malformed("log-probabilities in no form that this program knows");
+    let tokens = chunk_tokens(&event.data).map_err(|_| wrong)?;
+    tokens.into_iter().try_for_each(|(choice, tokens)| deltas.push(Delta::Tokens { choice, tokens }))
+}
+
+/// Chunks of chat completions; whether the gate asked for log-probabilities.
+pub(super) struct ChatChunks(pub(super) bool);
 
 impl Decoder for ChatChunks {
     fn event(&mut self, event: &SseEvent, deltas: &mut Deltas) -> Result<(), UpstreamError> {
+        read_tokens(self.0, event, deltas)?;
         read_choices(event, deltas, |choice, name, value, deltas| match (name, value) {
             ("delta", Value::Object(delta)) => read_delta(choice, delta, deltas).map(|()| true),
             ("delta", _) => Err(NOT_AN_OBJECT),
@@ -235,11 +249,12 @@ fn read_call(choice: u32, call: &Value, deltas: &mut Deltas) -> Result<(), Upstr
     deltas.push(Delta::Call { choice, index, name, arguments })
 }
 
-/// Chunks of completions.
-pub(super) struct CompletionChunks;
+/// Chunks of completions; whether the gate asked for log-probabilities.
+pub(super) struct CompletionChunks(pub(super) bool);
 
 impl Decoder for CompletionChunks {
     fn event(&mut self, event: &SseEvent, deltas: &mut Deltas) -> Result<(), UpstreamError> {
+        read_tokens(self.0, event, deltas)?;
         read_choices(event, deltas, |choice, name, value, deltas| match (name, value) {
             ("text", Value::String(text)) if text.is_empty() => Ok(true),
             ("text", Value::String(text)) => {

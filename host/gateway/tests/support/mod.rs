@@ -235,10 +235,10 @@ impl Gateway {
         Self::over(config, Box::new(open))
     }
 
-    /// A gateway whose card dies after so many submissions.
-    pub fn with_mortal_card(policy: &Arc<Policy>, upstream: &Upstream, submissions: u32) -> Self {
+    /// A gateway whose card dies after so many submissions; `model` are further lines of its model.
+    pub fn with_mortal_card(policy: &Arc<Policy>, upstream: &Upstream, submissions: u32, model: &str) -> Self {
         let config = format!(
-            "listen = \"127.0.0.1:0\"\npolicy = \"unused\"\n[[model]]\nname = \"m\"\nupstream = \"http://{}/v1\"\n",
+            "listen = \"127.0.0.1:0\"\npolicy = \"unused\"\n[[model]]\nname = \"m\"\nupstream = \"http://{}/v1\"\n{model}",
             upstream.address
         );
         let policy = Arc::clone(policy);

@@ -1,0 +1,71 @@
+//! What a stream ends with, for a stream that continues it.
+
+use portcullis_core::hex::Hex;
+use portcullis_core::state::{Commitments, PolicyReference, SemanticState};
+use portcullis_core::wire::Record;
+use sha2::{Digest, Sha256};
+use std::io;
+use zerocopy::IntoBytes;
+
+/// The commitments of a stream whose END the card accepted, with the name that a successor gives it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EndState {
+    leaf: Hex<32>,
+    policy: PolicyReference,
+    profile: Hex<32>,
+    memory: Commitments,
+}
+
+impl EndState {
+    /// The end of a stream under this profile, whose END is `record`.
+    pub(crate) fn new(record: &Record, policy: PolicyReference, profile: Hex<32>, memory: Commitments) -> Self {
+        Self { leaf: leaf(record), policy, profile, memory }
+    }
+
+    /// RFC 9162 leaf hash of END's record: what the context document of a successor names.
+    #[must_use]
+    pub const fn leaf(&self) -> Hex<32> {
+        self.leaf
+    }
+
+    /// The same end under the name that the record on file has, which a replay made again.
+    #[must_use]
+    pub(crate) fn named(&self, leaf: Hex<32>) -> Self {
+        Self { leaf, ..self.clone() }
+    }
+
+    /// Bytes of the commitments as JSON.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let mut counted = Counter(0);
+        // What cannot be counted is not kept by anybody.
+        serde_json::to_writer(&mut counted, &self.memory).map_or(usize::MAX, |()| counted.0)
+    }
+
+    /// Whether a stream that begins in this state, under this profile, may continue the one that ended.
+    pub(crate) fn fits(&self, state: &SemanticState, profile: Hex<32>) -> bool {
+        self.policy == state.policy && self.profile == profile
+    }
+
+    pub(crate) const fn memory(&self) -> &Commitments {
+        &self.memory
+    }
+}
+
+/// RFC 9162 leaf hash of a record: SHA-256(0x00 || 192 bytes).
+pub(crate) fn leaf(record: &Record) -> Hex<32> {
+    Hex(Sha256::new().chain_update([0]).chain_update(record.as_bytes()).finalize().into())
+}
+
+struct Counter(usize);
+
+impl io::Write for Counter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 = self.0.saturating_add(bytes.len());
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

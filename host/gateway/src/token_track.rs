@@ -1,0 +1,101 @@
+//! Where the tokens of an answer stand in its text, so that each candidate has the log-probabilities of its own.
+
+use portcullis_gate::Candidate;
+use portcullis_gate::engine::{Token, logprobs};
+
+/// The text of an answer from where its next candidate begins, with the tokens that it is made of.
+#[derive(Default)]
+pub(crate) struct TokenTrack {
+    /// From the first token on that is kept.
+    text: String,
+    tokens: Vec<Token>,
+    /// Where the next candidate begins in it.
+    at: usize,
+}
+
+impl TokenTrack {
+    /// The server wrote this text, of which the first `skipped` bytes belong to no candidate.
+    pub(crate) fn text(&mut self, text: &str, skipped: usize) {
+        self.text.push_str(text);
+        self.at += skipped;
+    }
+
+    /// The server wrote these tokens: of text that came, or comes next.
+    pub(crate) fn tokens(&mut self, tokens: Vec<Token>) {
+        self.tokens.extend(tokens);
+    }
+
+    /// A candidate of this text, which comes next, with its log-probabilities, or why they are not known.
+    pub(crate) fn candidate(&mut self, text: String) -> Candidate {
+        let (begin, end) = (self.at, self.at + text.len());
+        let (logprobs, logprobs_absent) = logprobs(&self.text, &self.tokens, begin..begin + text.trim_end().len());
+        self.at = end;
+        self.forget();
+        Candidate { text, logprobs, logprobs_absent, call: None }
+    }
+
+    /// Drops the tokens in front of the next candidate. One that reaches into it belongs to both.
+    fn forget(&mut self) {
+        let (mut bytes, mut count) = (0, 0);
+        for token in &self.tokens {
+            if bytes + token.bytes.len() > self.at {
+                break;
+            }
+            bytes += token.bytes.len();
+            count += 1;
+        }
+        // Tokens that are not the text are of no use, wherever it is cut.
+        if self.text.is_char_boundary(bytes) && bytes <= self.at {
+            self.tokens.drain(..count);
+            self.text.drain(..bytes);
+            self.at -= bytes;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use portcullis_mapping::LogProbs;
+
+    fn token(text: &str, logprob: &str) -> Token {
+        Token { bytes: text.into(), logprob: (!logprob.is_empty()).then(|| logprob.to_owned()) }
+    }
+
+    #[test]
+    fn each_candidate_has_its_own_numbers() {
+        let mut track = TokenTrack::default();
+        // A token of two sentences, and one that is cut inside a character.
+        track.tokens(vec![token(" It", "-0.1"), token(" is", "-0.2"), token(". So", "-0.3")]);
+        track.text(" It is. So", 1);
+        let first = track.candidate("It is. ".into());
+        let expected = LogProbs::placed(&[(2, "-0.1"), (5, "-0.2"), (9, "-0.3")]);
+        assert_eq!((first.logprobs, first.logprobs_absent), (Some(expected), None));
+        track.tokens(vec![
+            Token { bytes: vec![b' ', 0xc3], logprob: Some("-0.4".into()) },
+            Token { bytes: vec![0xbc], logprob: Some("-0.5".into()) },
+            token(".", "-0.6"),
+        ]);
+        track.text(" ü.", 0);
+        let second = track.candidate("So ü.".into());
+        let expected = LogProbs::placed(&[(2, "-0.3"), (4, "-0.4"), (5, "-0.5"), (6, "-0.6")]);
+        assert_eq!((second.logprobs, second.logprobs_absent), (Some(expected), None));
+        assert_eq!((track.text.as_str(), track.tokens.len(), track.at), ("", 0, 0));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_unknown_and_says_why() {
+        let absent = |tokens: Vec<Token>| {
+            let mut track = TokenTrack::default();
+            track.tokens(tokens);
+            track.text("It is. So", 0);
+            let first = track.candidate("It is. ".into());
+            assert_eq!(first.logprobs, None);
+            first.logprobs_absent.unwrap()
+        };
+        assert!(absent(vec![]).contains("gave none"));
+        assert!(absent(vec![token("It", "-1"), token(" was", "-1")]).contains("not the text"));
+        assert!(absent(vec![token("It", "-1"), token(" is.", "")]).contains("has none"));
+        assert!(absent(vec![token("It", "-1")]).contains("before the span"));
+    }
+}
