@@ -3,7 +3,7 @@
 
 use portcullis_test_support::root;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 use tempfile::TempDir;
 

@@ -3,7 +3,7 @@
 
 use portcullis_test_support::root;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 /// Runs the binary from the workspace's root with `input` on stdin.

@@ -4,7 +4,6 @@
 
 use portcullis_test_support::engine::{Fault, Server};
 use portcullis_test_support::root;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 

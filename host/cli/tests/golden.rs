@@ -3,7 +3,6 @@
 
 use portcullis_core::releases;
 use portcullis_test_support::root;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 const SIMULATED: i32 = 10;

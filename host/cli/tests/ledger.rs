@@ -4,7 +4,6 @@
 
 use portcullis_test_support::random::Random;
 use portcullis_test_support::root;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 

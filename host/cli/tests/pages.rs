@@ -1,6 +1,6 @@
 //! What the pages tell a reader to type works: every block of commands of every page runs, page by page, in a folder
 //! that has what a checkout has, and prints what the page quotes. `cargo xtask lint` lists the blocks that do not run.
-
+#![cfg(test)]
 #![cfg(feature = "sim")]
 
 use portcullis_tools::pages::{Block, Use, blocks, missing};

@@ -6,7 +6,6 @@
 use ed25519_dalek::SigningKey;
 use portcullis_evidence::ticket::Ticket;
 use portcullis_test_support::root;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 struct Scene {

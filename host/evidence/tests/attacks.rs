@@ -12,7 +12,7 @@ use portcullis_evidence::certificate::{Class, key_id};
 use portcullis_evidence::hex;
 use portcullis_evidence::receipt::prove;
 use portcullis_evidence::verify::series;
-use portcullis_evidence::verify::{Assurance, Options, Property, Report, Status, verify};
+use portcullis_evidence::verify::{Assurance, Options, Property, Status, verify};
 use portcullis_report::evidence::{Making, ReportText, SeriesText, page};
 use portcullis_report::terminal::Terminal;
 use world::{

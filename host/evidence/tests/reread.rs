@@ -2,7 +2,7 @@
 
 use portcullis_evidence::bundle;
 use portcullis_evidence::verify::{Options, verify};
-use portcullis_test_support::world::{World, assert_affirmed, assert_contradicted, codes, remanifest, sha};
+use portcullis_test_support::world::{World, assert_affirmed, assert_contradicted, remanifest, sha};
 
 /// Gives another content of one file each time after the first.
 struct Swapped<'a> {

@@ -1,7 +1,7 @@
 //! The clients, and the threads of this program.
 
 use super::{PACE, SENTENCES, TOKENS};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
