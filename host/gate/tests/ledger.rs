@@ -15,7 +15,8 @@ fn header() -> Header {
 }
 
 fn events() -> Vec<Event> {
-    govern(&package(""), settings(), vec![text("a", "Good. It is bad. Fine."), candidates("b", &[&["bad", "Well."]])])
+    let items = vec![text("a", "Good. It is bad. Fine."), candidates("b", &[&["bad", "Well."]])];
+    logged(govern(&package(""), settings(), items))
 }
 
 fn written(path: &Path) -> Vec<Event> {

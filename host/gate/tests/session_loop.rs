@@ -301,8 +301,8 @@ fn a_list_of_items_and_the_inbox_judge_alike() {
         texts.chain([candidates("c", &[&["It is bad.", "Birds sing."], &[" Ships carry grain."]])]).collect()
     };
     let governor = Arc::new(governor(&policy, settings()).with_filter(filter()));
-    let listed = run(Arc::clone(&governor), &policy, items());
-    assert_eq!(run(Arc::clone(&governor), &policy, items()), listed);
+    let listed = logged(run(Arc::clone(&governor), &policy, items()));
+    assert_eq!(logged(run(Arc::clone(&governor), &policy, items())), listed);
     let (shown, _) = with_loop(&policy, Bounds { waiting: 100, messages: 1000, ..Bounds::default() }, |handle| {
         let streams: Vec<_> = items().into_iter().map(|item| handle.open(governor.request(item)).unwrap()).collect();
         streams

@@ -103,8 +103,8 @@ pub fn replay(
     replay_each(files, drawn, progress, &mut |_| Ok(()))
 }
 
-/// As [`replay()`], after the bundles of earlier sessions, the earliest first: its streams may continue theirs. Of those
-/// bundles nothing is reported; what of them does not replay is not continued.
+/// As [`replay()`], after the bundles of earlier sessions, the earliest first: its streams may continue theirs. Nothing
+/// is reported of those bundles, and what of them does not replay is not continued.
 ///
 /// # Errors
 /// As [`replay()`].

@@ -39,7 +39,7 @@ pub fn next_ticket(folder: &Path, policy: [u8; 32], within: Duration) -> Result<
     }
 }
 
-/// The first ticket for these tables. A file that is no ticket is one that is still being written, or another's.
+/// The first ticket for these tables. A file that is not a ticket is still being written, or is of another kind.
 fn first(folder: &Path, policy: &[u8; 32]) -> io::Result<Option<PathBuf>> {
     let mut paths = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
     paths.sort();

@@ -131,3 +131,13 @@ pub fn summary(events: &[Event]) -> Summary {
         other => panic!("the last event is {other:?}"),
     }
 }
+
+/// The events as a ledger holds them: without the states that streams end with, which bind ticks of the card.
+pub fn logged(mut events: Vec<Event>) -> Vec<Event> {
+    for event in &mut events {
+        if let EventKind::Ended { state, .. } = &mut event.what {
+            *state = None;
+        }
+    }
+    events
+}
