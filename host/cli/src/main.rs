@@ -140,7 +140,7 @@ fn main() -> ExitCode {
         Command::Card(command) => card::run(&command),
         Command::Bitstream(command) => bitstream::run(&command),
         Command::Completions { shell } => completions(shell),
-        Command::Manual { output } => manual::write(&output),
+        Command::Manual { output } => manual::write(&output, command()),
     };
     exit(result.unwrap_or_else(failure::Failure::report))
 }

@@ -2,6 +2,7 @@
 
 use crate::failure::{Failure, SUCCESS};
 use anyhow::Context;
+use clap::Command;
 use clap_complete::Shell;
 use std::fs;
 use std::path::Path;
@@ -9,13 +10,14 @@ use std::path::Path;
 /// Shells that the packages have completions for.
 const SHELLS: [Shell; 3] = [Shell::Bash, Shell::Zsh, Shell::Fish];
 
-/// Writes the pages of every command into `man1` and the completions into a folder for each shell.
-pub(crate) fn write(folder: &Path) -> Result<u8, Failure> {
+/// Writes the pages of every command of `program` and of the verifier into `man1`, and their completions into a folder
+/// for each shell.
+pub(crate) fn write(folder: &Path, program: Command) -> Result<u8, Failure> {
     let made =
         |path: &Path| fs::create_dir_all(path).with_context(|| format!("cannot make the folder `{}`", path.display()));
     let pages = folder.join("man1");
     made(&pages)?;
-    for command in [crate::command(), portcullis_verify::command()] {
+    for command in [program, portcullis_verify::command()] {
         let name = command.get_name().to_owned();
         for shell in SHELLS {
             let place = folder.join(shell.to_string());

@@ -161,7 +161,7 @@ fn nothing_else_is_continued() {
         continues
     };
     assert_eq!(chat_on("ann", &[user(NOTICE)]), (NOTICE.into(), None));
-    // Before anything was said, and with a forged message: what nobody said is not continued.
+    // Before anything was said, and with a forged message: what was never released is not continued.
     assert_eq!(refused("ann", &[user(ADVICE)]), None);
     assert_eq!(refused("ann", &[assistant("Another notice."), user(ADVICE)]), None);
     for edited in [format!("{NOTICE} "), format!(" {NOTICE}"), NOTICE.to_uppercase(), NOTICE.replace('.', "!")] {
@@ -177,7 +177,7 @@ fn nothing_else_is_continued() {
     let called = json!({"role": "assistant", "content": NOTICE, "tool_calls": [call]});
     let result = json!({"role": "tool", "tool_call_id": "c", "content": "x"});
     assert_eq!(refused("ann", &[user(NOTICE), called, result, user(ADVICE)]), None);
-    // What another key was told.
+    // What another key received.
     assert_eq!(refused("bob", &[user(NOTICE), assistant(NOTICE), user(ADVICE)]), None);
     // A state comes back only with all that it rests on: "Yes." was said behind the notice, but not here.
     let before = [user(NOTICE), assistant(NOTICE), user(YES)];
@@ -208,7 +208,7 @@ fn claims_hold_and_refusals_count_for_nothing() {
     assert!(gapped.starts_with(PLACEHOLDER) && gapped.ends_with(NOTICE), "{gapped}");
     assert_eq!(chat_on(&gateway, &[user("x"), assistant(&gapped), user(ADVICE)]).0, ADVICE);
     assert!(!chat_on(&gateway, &[user("x"), assistant(NOTICE), user(ADVICE)]).0.contains(ADVICE));
-    // A JSON value that was refused left nobody anything: what stood in it before the refusal is established nowhere.
+    // A JSON value that was refused released nothing: what stood in it before the refusal is established nowhere.
     let mut json = turn(&[user(&format!("{{\"a\": \"{NOTICE}\", \"b\": \"Take no pills.\"}}"))]);
     json["response_format"] = json!({"type": "json_object"});
     let (value, _) = told(&gateway.post("/v1/chat/completions", &json));

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 /// Whether each byte is part of an ASCII word.
-#[expect(clippy::indexing_slicing, reason = "worked out by the compiler, which stops at an index that is none")]
+#[expect(clippy::indexing_slicing, reason = "worked out by the compiler, which stops at an index out of range")]
 const WORD: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0;

@@ -9,7 +9,7 @@ use crate::words::find;
 use std::ops::Range;
 
 /// Whether a byte can be more than itself: controls, white space, marks that markup uses, and everything outside ASCII.
-#[expect(clippy::indexing_slicing, reason = "worked out by the compiler, which stops at an index that is none")]
+#[expect(clippy::indexing_slicing, reason = "worked out by the compiler, which stops at an index out of range")]
 const SPECIAL: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0;
