@@ -1,13 +1,13 @@
 //! One governed stream of an answer: what a model wrote in one channel of one choice, without a break.
 
 use crate::config::AnswerMode;
-use crate::drive::Ask;
 use crate::metrics::Metrics;
 use crate::observe::{Given, Observer, Passed, Passing};
 use crate::output::{Channel, Output, StreamReport};
 use portcullis_core::context::OnRefuse;
 use portcullis_core::hex;
 use portcullis_core::manifest::AfterRefusal;
+use portcullis_gate::engine::ProposalRequest;
 use portcullis_gate::{Determination, EndState, EventKind, Governor, Part, PartReader, SessionClosed, StreamHandle};
 use portcullis_gate::{StreamMessage, SubmitError, Trigger};
 use portcullis_mapping::{Call, NotUtf8};
@@ -52,7 +52,7 @@ pub(crate) struct Section {
     /// It was given up for what came before it in its choice.
     given_up: bool,
     /// What a driven stream asks for.
-    ask: Option<Ask>,
+    ask: Option<ProposalRequest>,
     /// Where the pieces that came begin, in bytes of the text: the tokens, as the upstream counts.
     pieces: Vec<usize>,
     given: usize,
@@ -368,7 +368,7 @@ impl Section {
     }
 
     /// What a driven stream asks for, once.
-    pub(crate) const fn take_ask(&mut self) -> Option<Ask> {
+    pub(crate) const fn take_ask(&mut self) -> Option<ProposalRequest> {
         self.ask.take()
     }
 
@@ -424,7 +424,7 @@ impl Section {
                     signed.push(event.what);
                 }
                 (StreamMessage::Event(event), None) => self.event(event.what, call_index, &mut outputs),
-                (StreamMessage::Propose { admitted, attempt, .. }, _) => self.ask = Some(Ask { admitted, attempt }),
+                (StreamMessage::Propose(request), _) => self.ask = Some(request),
                 // What was admitted stands in the next question.
                 (StreamMessage::Move(_), _) => {}
             }

@@ -15,10 +15,10 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
     /// Something other than a socket has the name.
-    #[error("`{}` exists and is not a socket", .0.display())]
+    #[error("`{}` exists and is not a socket: choose another path", .0.display())]
     NotASocket(PathBuf),
     /// A process listens there.
-    #[error("a process listens on `{}` already", .0.display())]
+    #[error("another process listens on `{}` already: choose another path, or end it", .0.display())]
     InUse(PathBuf),
     /// The system refuses.
     #[error("cannot listen on `{}`", path.display())]

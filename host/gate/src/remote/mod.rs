@@ -14,9 +14,9 @@ mod socket;
 pub use client::{Client, RemoteError};
 pub use listen::{Gate, ServiceTerms};
 pub use server::{GateError, Journal, JournalError};
-pub use socket::{Socket, SocketError};
+pub use socket::{BindError, Socket};
 
-use crate::engine::{EngineError, Proposal};
+use crate::engine::{EngineError, Proposal, ProposalRequest};
 use crate::event::Event;
 use crate::source::Item;
 use serde::de::DeserializeOwned;
@@ -73,16 +73,7 @@ pub enum ToClient {
     /// Something happened.
     Event(Event),
     /// The client's engine is asked for a candidate.
-    Propose {
-        /// The task.
-        intent: String,
-        /// Verified facts.
-        facts: Vec<String>,
-        /// The end of the admitted text.
-        admitted: String,
-        /// Candidates asked for at this place before.
-        attempt: u32,
-    },
+    Propose(ProposalRequest),
     /// The client's engine goes forward.
     Advance(String),
     /// The client's engine goes back.

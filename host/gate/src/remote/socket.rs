@@ -3,41 +3,13 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use portcullis_socket::{Access, BindError, Listener};
+pub use portcullis_socket::BindError;
+use portcullis_socket::{Access, Listener};
 
 /// Connections that may wait to be accepted.
 const WAITING: u16 = 4096;
-
-/// Why the gate cannot listen.
-#[derive(Debug, thiserror::Error)]
-pub enum SocketError {
-    /// Something other than a socket has the name.
-    #[error("`{}` is not a socket", .0.display())]
-    NotASocket(PathBuf),
-    /// A process listens there.
-    #[error("another process listens on `{}`; is a gate there already?", .0.display())]
-    Taken(PathBuf),
-    /// The system refuses.
-    #[error("cannot listen on `{}`", path.display())]
-    Listen {
-        /// The socket.
-        path: PathBuf,
-        /// What the system reports.
-        source: io::Error,
-    },
-}
-
-impl From<BindError> for SocketError {
-    fn from(error: BindError) -> Self {
-        match error {
-            BindError::NotASocket(path) => Self::NotASocket(path),
-            BindError::InUse(path) => Self::Taken(path),
-            BindError::System { path, source } => Self::Listen { path, source },
-        }
-    }
-}
 
 /// A listening socket. Dropping it removes its name.
 #[derive(Debug)]
@@ -48,10 +20,10 @@ impl Socket {
     /// socket that nothing listens on is replaced.
     ///
     /// # Errors
-    /// [`SocketError`].
-    pub fn bind(path: &Path, shared: bool) -> Result<Self, SocketError> {
+    /// [`BindError`].
+    pub fn bind(path: &Path, shared: bool) -> Result<Self, BindError> {
         let access = if shared { Access::Everyone } else { Access::Owner };
-        Ok(Self(Listener::bind(path, access, WAITING)?))
+        Listener::bind(path, access, WAITING).map(Self)
     }
 
     /// The next connection; `None` when there is none.
