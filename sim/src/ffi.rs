@@ -3,13 +3,10 @@
 /// What C++ tells about one register access.
 #[cxx::bridge(namespace = "portcullis")]
 pub(crate) mod bridge {
-    /// Outcome of a register access.
     struct RegisterResult {
         /// False: no answer within the bound.
         answered: bool,
-        /// AXI response code.
         response: u8,
-        /// Data of a read.
         value: u32,
     }
 

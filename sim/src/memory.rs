@@ -102,28 +102,20 @@ impl DmaRegion {
         (self.pages.map.as_mut_ptr(), self.pages.map.len())
     }
 
-    /// Copies the bytes from `offset` on into `into`.
-    ///
-    /// # Errors
-    /// [`SimError::OutsideRegion`].
+    /// Copies the bytes from `offset` on into `into`. Errors: [`SimError::OutsideRegion`].
     pub fn read(&self, offset: usize, into: &mut [u8]) -> Result<(), SimError> {
         self.check(offset, into.len())?;
         if words::read(self.words(), offset, into) { Ok(()) } else { Err(self.outside(offset, into.len())) }
     }
 
-    /// Copies `from` to the bytes from `offset` on. Not atomic over more than one aligned 8-byte word.
-    ///
-    /// # Errors
+    /// Copies `from` to the bytes from `offset` on. Not atomic over more than one aligned 8-byte word. Errors:
     /// [`SimError::OutsideRegion`]; nothing is written then.
     pub fn write(&self, offset: usize, from: &[u8]) -> Result<(), SimError> {
         self.check(offset, from.len())?;
         if words::write(self.words(), offset, from) { Ok(()) } else { Err(self.outside(offset, from.len())) }
     }
 
-    /// Sets `len` bytes from `offset` on to zero.
-    ///
-    /// # Errors
-    /// [`SimError::OutsideRegion`].
+    /// Sets `len` bytes from `offset` on to zero. Errors: [`SimError::OutsideRegion`].
     pub fn zero(&self, offset: usize, len: usize) -> Result<(), SimError> {
         self.check(offset, len)?;
         let mut at = offset;
@@ -136,10 +128,7 @@ impl DmaRegion {
         Ok(())
     }
 
-    /// The byte at `offset`.
-    ///
-    /// # Errors
-    /// [`SimError::OutsideRegion`].
+    /// The byte at `offset`. Errors: [`SimError::OutsideRegion`].
     pub fn read_u8(&self, offset: usize) -> Result<u8, SimError> {
         let mut byte = [0];
         self.read(offset, &mut byte)?;

@@ -19,7 +19,6 @@ use dma::DmaTable;
 
 const WORD: usize = size_of::<u32>();
 const ALL_ONES: [u8; WORD] = [0xff; WORD];
-/// Bytes of the MSI-X table.
 const TABLE: usize = VECTORS as usize * 16;
 
 /// A simulated card in a PCI slot. Nothing runs between calls; [`PciCard::run`] lets clocks pass.
@@ -43,10 +42,7 @@ pub struct PciCard {
 }
 
 impl PciCard {
-    /// A card after power-up.
-    ///
-    /// # Errors
-    /// Those of [`Sim::new`].
+    /// A card after power-up. Errors: those of [`Sim::new`].
     pub fn new(config: SimConfig) -> Result<Self, SimError> {
         let mut sim = Sim::new(config.clone())?;
         sim.set_bus_master(false);
@@ -112,7 +108,6 @@ impl PciCard {
         }
     }
 
-    /// Remembers what makes the simulation worthless.
     fn keep_failure<T>(&mut self, result: Result<T, SimError>) -> Option<T> {
         match result {
             Ok(value) => Some(value),

@@ -27,21 +27,12 @@ const WAITING: u16 = 8;
 /// The socket cannot be had, or serving cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub enum SocketError {
-    /// Something else has the name.
     #[error("`{}` exists and is not a socket: choose another path", .0.display())]
     NotASocket(PathBuf),
-    /// A card is there.
     #[error("something listens on `{}` already: choose another path, or end it", .0.display())]
     Taken(PathBuf),
-    /// The socket cannot be made or used.
     #[error("cannot listen on `{}`: {source}", path.display())]
-    Listen {
-        /// The socket.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// The simulation is worth nothing any more.
+    Listen { path: PathBuf, source: std::io::Error },
     #[error("{0}")]
     Card(String),
 }
@@ -61,18 +52,14 @@ impl From<BindError> for SocketError {
 pub struct Socket(Listener);
 
 impl Socket {
-    /// Listens at `path`. A socket that nothing listens on is replaced.
-    ///
-    /// # Errors
-    /// [`SocketError::NotASocket`], [`SocketError::Taken`], [`SocketError::Listen`].
+    /// Listens at `path`. A socket that nothing listens on is replaced. Errors: [`SocketError::NotASocket`],
+    /// [`SocketError::Taken`], [`SocketError::Listen`].
     pub fn bind(path: &Path) -> Result<Self, SocketError> {
         Ok(Self(Listener::bind(path, Access::Owner, WAITING)?))
     }
 
     /// Serves `card` to one driver after the other until `stop` can be read or is closed by its other end. `report`
-    /// receives what became of each driver. One that breaks the protocol is dropped, and the next is served.
-    ///
-    /// # Errors
+    /// receives what became of each driver. One that breaks the protocol is dropped, and the next is served. Errors:
     /// [`SocketError::Listen`]; [`SocketError::Card`] when an assertion of the RTL fails or the card breaks the rules
     /// of its bus.
     pub fn serve(

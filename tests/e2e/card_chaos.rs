@@ -125,7 +125,6 @@ impl Run {
         }
     }
 
-    /// Entries for every idle stream.
     fn batch(&mut self, random: &mut Random, world: &World) -> Vec<Descriptor> {
         let slots: Vec<u16> = self.idle.drain(..).collect();
         let entry = |slot: u16| {

@@ -32,7 +32,6 @@ fn world() -> World {
     world
 }
 
-/// A GATE that this world admits.
 fn good() -> Descriptor {
     Descriptor {
         uncertainty: U16::new(10_000),

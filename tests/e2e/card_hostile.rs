@@ -34,7 +34,6 @@ type Misread = fn(u32, u32) -> u32;
 /// Something between the driver and the card.
 #[derive(Default)]
 struct Lie {
-    /// Registers whose reads are changed.
     read: Option<Misread>,
     /// Writes to the submission doorbell do not arrive.
     deaf: bool,
@@ -46,7 +45,6 @@ struct Lie {
     completion_damage: Option<usize>,
     /// Words of a completion that have come, one more with each look; the others are of the lap before.
     completion_parts: Option<Parts>,
-    /// A bit of every record.
     record_bit: Option<usize>,
     /// A bit of every submission, on its way to the ring.
     submission_bit: Option<usize>,
@@ -61,7 +59,6 @@ struct Parts {
 }
 
 impl Parts {
-    /// What stands there now, when `now` will.
     fn of(&self, now: &mut [u8]) {
         let words = Completion::BYTES / 8;
         let come = self.come.get();

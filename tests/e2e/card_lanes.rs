@@ -267,7 +267,6 @@ fn a_fault_between_two_closes_alarms_the_lane_that_is_open<C: TestCard>() {
     card.assert_clean();
 }
 
-/// Somebody changes what the card writes.
 struct Meddled<C> {
     card: C,
     change: fn(&mut [u8]),
@@ -283,7 +282,6 @@ impl<C: TestCard> Card for Meddled<C> {
     }
 }
 
-/// Changes what is a completion.
 fn completion_of(bytes: &mut [u8], change: impl FnOnce(&mut Completion)) {
     if let Ok(completion) = Completion::mut_from_bytes(bytes)
         && *completion != Completion::ZERO

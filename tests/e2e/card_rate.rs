@@ -50,7 +50,6 @@ fn measure_lanes(lanes: u32, latency: u32, rows: u16, verdicts: u64, attest: boo
     (report, card.touched)
 }
 
-/// Registers read, and submission doorbells rung.
 #[derive(Debug, Default, Clone, Copy)]
 struct Touched {
     reads: u64,

@@ -38,7 +38,6 @@ fn give(session: &mut Session<&mut SimCard>, command: Command) {
     session.card_mut().pass(20_000);
 }
 
-/// Records in the card's tree.
 fn records(session: &mut Session<&mut SimCard>) -> u32 {
     registers::with(session.card_mut(), |r| r.records().try_read()).unwrap().v()
 }

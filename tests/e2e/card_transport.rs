@@ -40,7 +40,6 @@ fn begin(slot: u16) -> Descriptor {
     Descriptor::entry(Opcode::Begin, Place { slot, sequence: 0 }, [0; 32]).sealed()
 }
 
-/// A GATE that permitting tables admit.
 fn good(world: &World, slot: u16, sequence: u32) -> Descriptor {
     let mut entry = gate(&mut Random::new(u64::from(sequence)), &world.header);
     (entry.validation_outcome, entry.validation_reason) = (1, 0);

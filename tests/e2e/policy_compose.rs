@@ -31,7 +31,6 @@ use zerocopy::little_endian::U128;
 /// The shipped packages that fit into one image. `biography` splits to another depth than the others.
 const SHIPPED: [&str; 5] = ["clinical", "finance-suitability", "pii", "privilege", "residency"];
 
-/// Tables that hold whatever is generated.
 const ROOMY: Capacity = Capacity { policy: 40_000, entropy: 20_000 };
 
 fn shipped(name: &str) -> Package {
@@ -603,7 +602,6 @@ fn values_that_only_another_member_declares_are_denied() {
     }
 }
 
-/// A stream on record.
 struct Trail {
     context: Vec<u8>,
     records: Vec<Record>,

@@ -13,7 +13,6 @@ use std::collections::BTreeMap;
 /// A part of an answer that a client can see apart from others.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
-    /// Choice.
     pub choice: u32,
     /// `content`, `reasoning` or `refusal`.
     pub channel: String,
@@ -30,31 +29,23 @@ pub(crate) struct SeenText {
     pub(crate) calls: Vec<(String, String)>,
 }
 
-/// Why what a client sees is not what was admitted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AdmissionError {
-    /// A proof does not hold.
     #[error("the proof of stream {0}: {1}")]
     Proof(usize, ReceiptError),
     /// A stream in which nothing was prevented, or text that was there before.
     #[error("stream {0} was only observed: what it holds left whatever the gate said")]
     Observed(usize),
-    /// The identity that BEGIN bound is not one of a gateway's answers.
     #[error("stream {0} is none of an answer of a gateway")]
     Identity(usize),
-    /// A stream of another request, an older one perhaps.
     #[error("stream {0} answers another request")]
     OtherRequest(usize),
-    /// Streams of several answers, or two of one place.
     #[error("stream {0} belongs to another answer than those before it, or stands there twice")]
     OtherAnswer(usize),
-    /// A text without a proof, or a choice without its stream.
     #[error("choice {} has no proof of its {}", .0.choice, .0.channel)]
     Unproven(Place),
-    /// The text is not what was admitted.
     #[error("the {} of choice {} is not what the card admitted", .0.channel, .0.choice)]
     OtherText(Place),
-    /// The calls are not those that were admitted.
     #[error("the tool calls of choice {} are not those that the card admitted", .0.choice)]
     OtherCalls(Place),
     /// Something stands there as a constant of the policy, and is not one.

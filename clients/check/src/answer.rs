@@ -44,7 +44,6 @@ const WORDS: &[&str] = &[
     "a part of the answer was refused; `portcullis` names the rules, where the gate did",
 ];
 
-/// An answer that was checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckedAnswer {
     /// `application/json` or `text/event-stream`, as the client asked for.
@@ -55,19 +54,15 @@ pub struct CheckedAnswer {
     pub facts: Vec<StreamFacts>,
 }
 
-/// Why an answer is not shown.
 #[derive(Debug, thiserror::Error)]
 pub enum AnswerError {
-    /// It is not an answer of a gateway.
     #[error("the answer is not one of a gateway: {0}")]
     Malformed(String),
-    /// A string that no proof is about.
     #[error("the answer holds `{0}`, which no proof is about")]
     Stray(String),
     /// It comes without proofs, and says why: `not_yet` or `never`.
     #[error("the answer comes without its proofs: {0}")]
     Unproven(String),
-    /// What stands in it is not what was admitted.
     #[error(transparent)]
     Admission(#[from] AdmissionError),
 }
@@ -100,10 +95,8 @@ struct WholeBlock {
 }
 
 impl Question {
-    /// The answer as the client may see it. `body` is that of an answer with status 200.
-    ///
-    /// # Errors
-    /// [`AnswerError`]: nothing of the answer may be shown.
+    /// The answer as the client may see it. `body` is that of an answer with status 200. Errors: [`AnswerError`]:
+    /// nothing of the answer may be shown.
     pub fn check(&self, body: &[u8], expected: &Expectations) -> Result<CheckedAnswer, AnswerError> {
         if body.len() > MAX_BYTES {
             return Err(AnswerError::Malformed(format!("it is longer than {MAX_BYTES} bytes")));

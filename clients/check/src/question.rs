@@ -6,13 +6,9 @@ use sha2::{Digest, Sha256};
 /// The APIs whose answers are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Api {
-    /// OpenAI's chat completions.
     Chat,
-    /// OpenAI's completions.
     Completions,
-    /// OpenAI's responses.
     Responses,
-    /// Anthropic's messages.
     Messages,
 }
 
@@ -48,21 +44,16 @@ pub struct Question {
     pub(crate) digest: [u8; 32],
     pub(crate) nonce: String,
     pub(crate) model: String,
-    /// Choices that are asked for.
     pub(crate) choices: u32,
     /// The client reads a stream of events.
     pub(crate) is_stream: bool,
-    /// The stream ends with the usage.
     pub(crate) has_usage: bool,
 }
 
-/// Why a request cannot be checked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QuestionError {
-    /// The body.
     #[error("the request's body is not a JSON object with a `model`")]
     Body,
-    /// The nonce.
     #[error("a nonce has 16 to 64 letters, digits, `-` or `_`, so that no one can guess it")]
     Nonce,
 }
@@ -70,9 +61,6 @@ pub enum QuestionError {
 impl Question {
     /// The request of this body, bound to `nonce`: random, and never used before. The answer is asked for in one piece,
     /// whatever the client reads: nothing of it can be shown before all of it is proven.
-    ///
-    /// # Errors
-    /// [`QuestionError`].
     pub fn new(api: Api, body: &[u8], nonce: &str) -> Result<Self, QuestionError> {
         let is_fit = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
         if !(16..=64).contains(&nonce.len()) || !nonce.bytes().all(is_fit) {

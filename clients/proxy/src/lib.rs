@@ -23,7 +23,6 @@ use tokio::time::timeout;
 const BODY: usize = 4 << 20;
 /// Longest answer of the gateway in bytes.
 const ANSWER: usize = 128 << 20;
-/// Requests at the same time.
 const REQUESTS: usize = 256;
 /// Longest wait for a connection to the gateway.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -47,16 +46,12 @@ pub struct Settings {
     pub patience: Duration,
 }
 
-/// Why a proxy does not serve.
 #[derive(Debug, thiserror::Error)]
 pub enum ProxyError {
-    /// The settings.
     #[error("{0}")]
     Unfit(String),
-    /// The client for the gateway.
     #[error("the client for the gateway: {0}")]
     Client(#[from] reqwest::Error),
-    /// The address, or the runtime.
     #[error("cannot listen on {0}: {1}")]
     Listen(SocketAddr, std::io::Error),
 }
@@ -73,9 +68,6 @@ struct Proxy {
 struct Refusal(StatusCode, &'static str, String);
 
 /// Serves until `stop` is ready. `listening` is called once with the address.
-///
-/// # Errors
-/// [`ProxyError`].
 pub fn serve(
     settings: Settings,
     stop: impl Future<Output = ()> + Send + 'static,

@@ -7,13 +7,10 @@ use portcullis_evidence::checkpoint::{Checkpoint, CheckpointError, SignedCheckpo
 /// Why a checkpoint that was shown is not the card's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShownError {
-    /// Not a checkpoint.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
-    /// The public key is not the one that the ticket names.
     #[error("the public key is not the one that the ticket is for")]
     Key,
-    /// The card did not sign it.
     #[error("the checkpoint is not signed by the card's key")]
     Signature,
 }

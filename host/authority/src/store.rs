@@ -11,19 +11,14 @@ use rusqlite::Connection;
 /// Longest wait for another process's transaction.
 const BUSY: Duration = Duration::from_secs(5);
 
-/// A store that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// SQLite's own reason.
     #[error("the store: {0}")]
     Sqlite(#[from] rusqlite::Error),
-    /// The file cannot be made.
     #[error("cannot make `{0}`: {1}")]
     Make(PathBuf, io::Error),
-    /// The file is another program's, or another kind of store.
     #[error("`{0}` is a database, but not a store of this kind and version")]
     Kind(PathBuf),
-    /// The store holds what this program would not have written.
     #[error("the store is damaged: {0}")]
     Damaged(&'static str),
 }

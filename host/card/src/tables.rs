@@ -9,7 +9,6 @@ use zerocopy::IntoBytes;
 /// to judge by itself what it was given.
 #[derive(Debug, Clone, Copy)]
 pub struct Tables<'a> {
-    /// Image header.
     pub header: &'a ImageHeader,
     /// Rows of the policy bank.
     pub policy: &'a [Row],

@@ -30,7 +30,6 @@ pub(crate) enum Command {
     },
     /// Say what a store holds, and its digest.
     Info {
-        /// The store.
         store: PathBuf,
         /// As JSON.
         #[arg(long)]

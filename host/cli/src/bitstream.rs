@@ -5,7 +5,6 @@ use portcullis_bitstream::manifest::{self, Key, Outcome, Seal};
 use portcullis_verify::console::json_line;
 use std::path::{Path, PathBuf};
 
-/// A check contradicts the manifest.
 const CONTRADICTED: u8 = 3;
 /// The key is the one that everybody knows.
 const TEST_KEY: u8 = 10;

@@ -49,7 +49,6 @@ pub(crate) struct EngineArgs {
     ngram_bytes: usize,
 }
 
-/// Makes engines, one per stream.
 pub(crate) enum EngineFactory {
     Ngram(NgramEngine, Duration),
     Http(HttpSettings),
@@ -96,7 +95,6 @@ impl EngineArgs {
 }
 
 impl EngineFactory {
-    /// An engine for one stream.
     pub(crate) fn make(&self) -> Result<Box<dyn Engine>, EngineError> {
         Ok(match self {
             Self::Ngram(model, deadline) => Box::new(DeadlineEngine::new(Box::new(model.clone()), *deadline)),

@@ -14,13 +14,10 @@ pub(crate) const FAULT: u8 = 4;
 /// Something could not be checked or compared.
 pub(crate) const WARNED: u8 = 5;
 
-/// Why a command ended.
 pub(crate) enum Failure {
     /// Problems of a policy, shown as source excerpts.
     Policy(PolicyError),
-    /// Anything else, with its causes.
     Other(anyhow::Error),
-    /// The card failed.
     Card(anyhow::Error),
 }
 

@@ -27,7 +27,6 @@ impl Stop {
         Ok(Self(asked))
     }
 
-    /// Whether one has.
     pub(crate) fn is_asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

@@ -179,7 +179,6 @@ struct EventSink {
     failure: Option<Failure>,
 }
 
-/// What became of all texts together.
 #[derive(Default)]
 struct Totals {
     texts: u64,

@@ -90,7 +90,6 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     })
 }
 
-/// The entries of a folder, by name.
 fn entries(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let io = || format!("cannot read `{}`", folder.display());
     let entries = fs::read_dir(folder).with_context(io)?;

@@ -33,7 +33,6 @@ fn lines(output: &Output) -> Vec<serde_json::Value> {
     stdout(output).lines().map(|l| serde_json::from_str(l).unwrap()).collect()
 }
 
-/// Every card that this build has.
 fn cards() -> Vec<String> {
     let list = portcullis(&["card", "list"], b"");
     // Not those that have an address.
@@ -289,7 +288,6 @@ fn control_characters_in_an_identity_reach_no_terminal() {
     assert!(!page.contains(['\u{1b}', '\u{9b}', '\u{202e}']));
 }
 
-/// One name, one digest.
 #[test]
 fn each_digest_has_one_name_everywhere() {
     let digests = stdout(&portcullis(&["policy", "digest", "policies/pii"], b""));

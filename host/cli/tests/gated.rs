@@ -82,7 +82,6 @@ impl Gate {
         stream
     }
 
-    /// A connection that has been welcomed.
     fn greeted(&self) -> UnixStream {
         let mut stream = self.connect();
         stream.write_all(&frame(br#"{"Hello":{"version":1}}"#)).unwrap();

@@ -8,7 +8,6 @@ use sha2::{Digest, Sha256};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SpanKind {
-    /// Text.
     #[default]
     Text,
     /// A tool call, in its canonical text.
@@ -22,7 +21,6 @@ impl SpanKind {
         matches!(self, Self::Text)
     }
 
-    /// Domain separation of the commitment.
     const fn tag(self) -> &'static [u8] {
         match self {
             Self::Text => b"portcullis/span/1\0",

@@ -78,7 +78,6 @@ pub struct ContextDocument {
     pub version: u32,
     /// How the text came to the gate.
     pub mode: Mode,
-    /// Size of the candidates.
     pub granularity: Granularity,
     /// What the stream does when nothing admissible is left at a place.
     pub on_refuse: OnRefuse,
@@ -92,7 +91,6 @@ pub struct ContextDocument {
     pub package_digest: Hex<32>,
     /// The agent's governed profile: the operator's choice, unless the ticket pins it.
     pub profile: Profile,
-    /// [`Profile::digest`] of it.
     pub profile_digest: Hex<32>,
     /// What the stream is asked to do.
     pub task: Task,
@@ -108,18 +106,13 @@ pub struct ContextDocument {
 /// Why bytes are not a context document of this version.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ContextError {
-    /// Another version, of which this program can say nothing.
     #[error("it is of version {found}, this program reads version {CONTEXT_VERSION}")]
-    Version {
-        /// Version of the document.
-        found: u32,
-    },
+    Version { found: u32 },
     /// Not the one encoding of a document of this version.
     #[error("{0}")]
     Malformed(String),
 }
 
-/// What every version begins with.
 #[derive(Deserialize)]
 struct Versioned {
     version: u32,
@@ -139,11 +132,8 @@ impl ContextDocument {
         Sha256::digest(self.bytes()).into()
     }
 
-    /// Reads a document.
-    ///
-    /// # Errors
-    /// Another version; an unknown, missing or moved key; another encoding of the same content; a profile that does not
-    /// have the digest beside it.
+    /// Reads a document. Errors: another version; an unknown, missing or moved key; another encoding of the same
+    /// content; a profile that does not have the digest beside it.
     pub fn parse(bytes: &[u8]) -> Result<Self, ContextError> {
         let malformed = |error: serde_json::Error| ContextError::Malformed(error.to_string());
         let Versioned { version } = json::from_slice(bytes).map_err(malformed)?;

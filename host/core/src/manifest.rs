@@ -14,7 +14,6 @@ pub const MAPPING_VERSION: u32 = 7;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// Identity of the package.
     pub package: Identity,
     /// Values of the four enumerations that a policy declares.
     pub enumerations: Enumerations,
@@ -33,7 +32,6 @@ pub struct Manifest {
     /// Thresholds of the trust slope.
     #[serde(default)]
     pub trust_slope: TrustSlope,
-    /// The pre-execution filter.
     #[serde(default)]
     pub prefilter: Prefilter,
     /// What readers get in place of what was refused.
@@ -94,12 +92,10 @@ pub struct Identity {
     pub name: String,
     /// Version, `major.minor.patch`.
     pub version: String,
-    /// One sentence.
     pub description: String,
     /// What is not among the verified facts cannot be asserted.
     #[serde(default)]
     pub closed_world: bool,
-    /// Which citations may stand.
     #[serde(default)]
     pub citations: Citations,
     /// Language of the cue tables (ISO 639-1): `en` or `de`.
@@ -111,7 +107,6 @@ pub struct Identity {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Citations {
-    /// Those that an anchor store allows.
     #[default]
     Resolved,
     /// Any: no one looks them up.
@@ -126,13 +121,9 @@ fn english() -> String {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Enumerations {
-    /// Subject domains.
     pub domain: Vec<String>,
-    /// Audiences.
     pub audience: Vec<String>,
-    /// Temporal conditions.
     pub temporal: Vec<String>,
-    /// Registers of language.
     pub register: Vec<String>,
 }
 
@@ -142,17 +133,14 @@ pub struct Enumerations {
 pub struct Class {
     /// Name that Cedar rules use.
     pub name: String,
-    /// What it stands for.
     #[serde(default)]
     pub description: String,
     /// Files of phrases under the package's folder: one phrase per line, `#` starts a comment, matched without case at
     /// word boundaries.
     #[serde(default)]
     pub vocabulary: Vec<String>,
-    /// Regular expressions.
     #[serde(default, rename = "pattern")]
     pub patterns: Vec<Pattern>,
-    /// Tool calls.
     #[serde(default, rename = "tool", skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<Tool>,
     /// Whether vocabulary and patterns are also looked for in the matching view of a text.
@@ -164,7 +152,6 @@ pub struct Class {
     /// What may stand beside a match of a pattern.
     #[serde(default, skip_serializing_if = "Letters::is_usual")]
     pub letters: Letters,
-    /// Which hits count.
     #[serde(default, skip_serializing_if = "Polarity::is_usual")]
     pub polarity: Polarity,
 }
@@ -187,7 +174,6 @@ const fn is_no(value: &bool) -> bool {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Polarity {
-    /// All of them.
     #[default]
     Any,
     /// Those that the text asserts; what is doubtful does not count. For classes that open a gate.
@@ -272,7 +258,6 @@ pub enum Validator {
 pub struct Quantity {
     /// Name that Cedar rules use, as `context.quantity.NAME`.
     pub name: String,
-    /// What it stands for.
     #[serde(default)]
     pub description: String,
     /// Unit words, without case, and the size of each in the slot's unit: an integer or a fraction such as `"1/1000"`.
@@ -373,13 +358,9 @@ impl Default for Continuity {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TrustSlope {
-    /// Drift warning.
     pub warning: u16,
-    /// Drift correction.
     pub correction: u16,
-    /// Drift halt.
     pub halt: u16,
-    /// Admitted transitions that count.
     pub window: u16,
     /// Share of the accumulated distance kept at each step, in basis points.
     pub decay: u16,
@@ -411,7 +392,6 @@ pub struct Refusal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AfterRefusal {
-    /// It ends, with the refusal text.
     Stop,
     /// It goes on, with a placeholder where the refused part stood.
     Redact,

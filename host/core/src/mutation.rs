@@ -17,7 +17,6 @@ pub struct Mutation {
     pub inert_prefix: bool,
     /// What the span does to what was said before.
     pub category: Category,
-    /// Size of the candidate.
     pub granularity: Granularity,
     /// Epistemic mode of the context.
     pub epistemic: Epistemic,
@@ -47,23 +46,17 @@ pub struct Mutation {
     pub register_divergence: BasisPoints,
     /// Accumulated distance of the lineage, saturating.
     pub trust_slope: u16,
-    /// Bytes of the span.
     pub length: u16,
-    /// Decompose depth.
     pub depth: u8,
     /// Alternatives tried before.
     pub alternatives: u8,
     /// Correction level of the trust slope.
     pub correction: u8,
-    /// Classes in the span.
     pub classes: ClassSet,
-    /// Classes established in memory.
     pub established: ClassSet,
     /// Quantities in their slots' units.
     pub quantities: [Option<i32>; wire::QUANTITY_SLOTS],
-    /// Stage 2.
     pub validation: StageFinding<ValidationReason>,
-    /// Stage 3.
     pub lineage: StageFinding<LineageReason>,
     /// What an admit would add to memory.
     pub proposed: Proposed,
@@ -116,10 +109,8 @@ pub struct Claim {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StageFinding<R> {
-    /// The stage passes.
     #[default]
     Pass,
-    /// The stage rejects, and why.
     Reject(R),
     /// The stage asks for a split, and why.
     Decompose(R),
@@ -140,7 +131,6 @@ impl<R> StageFinding<R> {
 pub struct Place {
     /// Stream slot of the card.
     pub slot: u16,
-    /// Sequence within the stream.
     pub sequence: u32,
 }
 

@@ -8,22 +8,18 @@ pub mod gender {
     pub const MASCULINE: u8 = 1;
     /// "She".
     pub const FEMININE: u8 = 2;
-    /// "It".
     pub const NEUTER: u8 = 4;
-    /// "They".
     pub const PLURAL: u8 = 8;
 }
 
 /// One thing that a sentence asserts of one subject.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Proposition {
-    /// Of what.
     pub subject: Subject,
     /// Of how many of the subject.
     pub quantity: Quantity,
     /// The verb as a dictionary has it, with a modal verb before it.
     pub verb: String,
-    /// Whether it is in the past.
     pub past: bool,
     /// Whether it is denied.
     pub negated: bool,
@@ -40,9 +36,7 @@ pub struct Proposition {
 pub struct Subject {
     /// Its words in lower case, without articles; empty for a pronoun that nothing fits.
     pub words: String,
-    /// Whether it is a name.
     pub name: bool,
-    /// Whether it was a pronoun.
     pub pronoun: bool,
     /// Pronouns that it can be called by: bits of [`gender`].
     pub genders: u8,
@@ -55,7 +49,6 @@ pub enum Quantity {
     /// Nothing is said.
     #[default]
     Plain,
-    /// Each of them.
     All,
     /// A number or a share of them.
     Some,
@@ -68,7 +61,6 @@ pub struct Phrase {
     pub lead: String,
     /// Content words in lower case; numbers in digits.
     pub words: Vec<String>,
-    /// Whether it is a name.
     pub name: bool,
     /// Whether a bound or an approximation stands before its number.
     pub bound: bool,
@@ -87,7 +79,6 @@ impl Subject {
     }
 }
 
-/// Subjects that a pronoun can mean.
 const SUBJECTS: usize = 4;
 
 /// Puts a subject behind the others, as the one spoken of last, unless no pronoun can mean it.

@@ -29,7 +29,6 @@ pub struct SemanticState {
     pub context: Context,
     /// What it has committed to so far.
     pub memory: Commitments,
-    /// The policy in force.
     pub policy: PolicyReference,
     /// The mutation under evaluation: empty whenever state is dumped or compared between steps.
     pub mutation: Option<Box<Mutation>>,
@@ -42,7 +41,6 @@ pub struct SemanticState {
 /// What a stream is for, in the words of the operator: never of the engine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Intent {
-    /// The task.
     pub text: String,
     /// Facts that the operator vouches for; an engine is shown these and nothing else besides admitted text.
     pub facts: Vec<String>,
@@ -53,15 +51,11 @@ pub struct Intent {
 /// Conditions of the stream, as numbers: places in the policy's lists, but the domain as descriptors carry it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Context {
-    /// Domain.
     pub domain: u8,
-    /// Audience.
     pub audience: u8,
-    /// Temporal condition.
     pub temporal: u8,
     /// Epistemic mode.
     pub epistemic: Epistemic,
-    /// Register of language.
     pub register: u8,
 }
 
@@ -97,7 +91,6 @@ pub struct Commitments {
 /// A proposition that was asserted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeldProposition {
-    /// What was asserted.
     pub proposition: Proposition,
     /// Whether an admitted revision replaced it.
     pub replaced: bool,
@@ -107,9 +100,7 @@ pub struct HeldProposition {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", from = "String")]
 pub struct Relation {
-    /// Of what.
     pub subject: String,
-    /// Which relation.
     pub relation: String,
 }
 
@@ -118,7 +109,6 @@ pub struct Relation {
 pub struct ClaimValue {
     /// The value, in normal form.
     pub value: String,
-    /// Whether it is denied.
     pub negated: bool,
 }
 
@@ -133,7 +123,6 @@ pub struct PolicyReference {
     pub image_digest: [u8; 32],
     /// What is not among the verified facts cannot be asserted.
     pub closed_world: bool,
-    /// Which citations may stand.
     pub citations: Citations,
     /// Bounds of the governed loop.
     pub limits: Limits,
@@ -150,13 +139,11 @@ pub struct PolicyReference {
 pub struct Transition {
     /// Sequence of the admitted entry.
     pub sequence: u32,
-    /// Its span commitment.
     pub commitment: [u8; 32],
     /// What it did to what was said before.
     pub category: Category,
     /// Identity of its statement; 0 for none.
     pub fingerprint: u64,
-    /// Its semantic distance.
     pub distance: BasisPoints,
 }
 

@@ -18,7 +18,6 @@ const DERIVE_TAG: &[u8] = b"portcullis/slh-dsa/1\0";
 pub struct Seeds {
     /// SK.seed (FIPS 205, 9.1).
     pub sk_seed: [u8; 16],
-    /// SK.prf.
     pub sk_prf: [u8; 16],
     /// PK.seed, the first half of the public key.
     pub pk_seed: [u8; 16],

@@ -32,10 +32,8 @@ use facts::Facts;
 use findings::Findings;
 use portcullis_core::hex::Hex;
 
-/// Checks a bundle. `progress` receives the number of records done, now and then.
-///
-/// # Errors
-/// Files that are no bundle, and reading that failed. Everything else is a finding in the report.
+/// Checks a bundle. `progress` receives the number of records done, now and then. Errors: files that are no bundle, and
+/// reading that failed. Everything else is a finding in the report.
 pub fn verify(
     files: &dyn Files,
     trust: &Trust,
@@ -45,10 +43,7 @@ pub fn verify(
     verify_snapshot(&Snapshot::new(files), trust, options, progress)
 }
 
-/// Checks a bundle, as [`verify`] does, over a snapshot that others read too.
-///
-/// # Errors
-/// As [`verify`].
+/// Checks a bundle, as [`verify`] does, over a snapshot that others read too. Errors: as [`verify`].
 pub fn verify_snapshot(
     files: &Snapshot<'_>,
     trust: &Trust,

@@ -9,7 +9,6 @@ use portcullis_evidence::verify::series::join;
 use portcullis_evidence::verify::{Code, Options, Property, Report, SeriesCode, Status, verify};
 use world::{Card, Parts, World, assert_contradicted, codes, context, sha};
 
-/// An image that the ticket permits.
 fn permit(parts: &mut Parts) {
     parts.ticket.policy = sha(&parts.image);
     parts.play();

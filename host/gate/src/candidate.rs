@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 /// One candidate of a step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Candidate {
-    /// The text.
     pub text: String,
     /// Quantised log-probabilities of its tokens; absent when the engine gave none. What is not a log-probability makes
     /// stage 2 reject the candidate: it is never guessed.

@@ -11,12 +11,10 @@ use portcullis_policy::image::Bank;
 use portcullis_policy::{Compiled, Package};
 use std::ops::Range;
 
-/// A piece of a text.
 #[derive(Clone, Debug)]
 pub struct Piece {
     /// Its bytes in the text.
     pub range: Range<usize>,
-    /// Those bytes.
     pub text: String,
     /// What it comes to; `None` for inert bytes, which nothing judges by themselves.
     pub span: Option<SpanExplanation>,
@@ -29,7 +27,6 @@ pub struct SpanExplanation {
     pub category: String,
     /// Every field of the descriptor by its Cedar name.
     pub context: serde_json::Value,
-    /// The tables' answer.
     pub determination: Determination,
     /// The stage that gave it.
     pub stage: Stage,
@@ -37,10 +34,8 @@ pub struct SpanExplanation {
     pub rules: Vec<String>,
 }
 
-/// Explains a text piece by piece. `state` is where it begins, and takes up what is admitted.
-///
-/// # Errors
-/// [`ContextError`]: a descriptor that the vocabulary cannot show.
+/// Explains a text piece by piece. `state` is where it begins, and takes up what is admitted. Errors: [`ContextError`]:
+/// a descriptor that the vocabulary cannot show.
 pub fn explain(
     (package, compiled, mapper): (&Package, &Compiled, &Mapper),
     state: &mut SemanticState,

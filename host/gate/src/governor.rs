@@ -33,10 +33,7 @@ pub struct Governor {
 }
 
 impl Governor {
-    /// A governor for a policy.
-    ///
-    /// # Errors
-    /// [`ProfileError`]: the profile names a value that the policy does not declare.
+    /// A governor for a policy. Errors: [`ProfileError`]: the profile names a value that the policy does not declare.
     pub fn new(policy: Arc<Policy>, settings: Settings) -> Result<Self, ProfileError> {
         Ok(Self {
             salts: settings.salts.clone(),
@@ -166,7 +163,6 @@ impl Governor {
         self.notes.get(&sequence).copied()
     }
 
-    /// Reads a whole text.
     pub(crate) fn read(&self, text: String) -> Text {
         self.mapper().read(text, self.granularity(false))
     }
@@ -196,7 +192,6 @@ impl Governor {
         self.settings.max_proposals
     }
 
-    /// The policy.
     #[must_use]
     pub const fn policy(&self) -> &Arc<Policy> {
         &self.policy

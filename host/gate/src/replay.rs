@@ -40,17 +40,10 @@ pub enum Input {
     Proposals(Vec<Result<Proposal, EngineError>>),
 }
 
-/// Why a stream does not replay.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
-    /// A record is not what the replay gives.
     #[error("record {index}: {what} is not what the replay gives")]
-    Differs {
-        /// Its log index.
-        index: u64,
-        /// What differs.
-        what: &'static str,
-    },
+    Differs { index: u64, what: &'static str },
     /// The context document is not the one that BEGIN bound, or not as this version writes it.
     #[error("the context document: {0}")]
     Context(String),
@@ -58,11 +51,7 @@ pub enum ReplayError {
     #[error(
         "the context document is of version {found}, this program replays version {CONTEXT_VERSION}: use the release that wrote it"
     )]
-    Version {
-        /// Version of the document.
-        found: u32,
-    },
-    /// An anchor store that is not at hand.
+    Version { found: u32 },
     #[error("the anchor store with digest {0} is missing")]
     Anchors(String),
     /// A stream continues one that was not replayed, so that the state that it began in is not known.
@@ -71,7 +60,6 @@ pub enum ReplayError {
     /// A stream is tried under policies of which none is the one that it had.
     #[error("none of the policies has the name of `{0}`")]
     Policy(String),
-    /// The policy does not declare what the context document says.
     #[error(transparent)]
     Profile(#[from] ProfileError),
     /// The model card failed: a defect of this program.
@@ -131,7 +119,6 @@ pub fn predecessor_name(last: &Record) -> Hex<32> {
     leaf(last)
 }
 
-/// A stream that was governed again.
 struct Again {
     records: Vec<Record>,
     course: Course,
@@ -178,9 +165,7 @@ pub struct Replayer {
 
 impl Replayer {
     /// Replays under these policies of `image`, with these anchor stores. A stream's context document names its policy.
-    ///
-    /// # Errors
-    /// The model card's.
+    /// Errors: the model card's.
     pub fn new(
         image: &Image,
         policies: impl IntoIterator<Item = Arc<Policy>>,
@@ -220,9 +205,7 @@ impl Replayer {
     }
 
     /// Replays a stream: `recorded` are its records in order, BEGIN first; `salts` those of its entries, by sequence.
-    ///
-    /// # Errors
-    /// [`ReplayError`]; the first record that differs.
+    /// Errors: [`ReplayError`]; the first record that differs.
     pub fn stream(
         &mut self,
         context: &[u8],
@@ -252,9 +235,6 @@ impl Replayer {
     /// name that the stream's own has. An engine gives the answers that it gave, whatever it is asked: behind the
     /// first determination that is another one, they say nothing. `name` is the stream's own for its successors: they
     /// begin with what it ends with under these policies.
-    ///
-    /// # Errors
-    /// [`ReplayError`].
     pub fn trial(&mut self, context: &[u8], input: Input, name: Option<Hex<32>>) -> Result<Course, ReplayError> {
         let document = parse(context)?;
         fits(document.mode, &input)?;

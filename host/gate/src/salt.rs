@@ -14,7 +14,6 @@ pub struct SaltKey(Arc<Zeroizing<[u8; 32]>>);
 /// Where a stream's salts come from.
 #[derive(Clone)]
 pub enum Salts {
-    /// Made from a key.
     Key(SaltKey),
     /// As they were disclosed, by sequence: what a replay has. A salt that was not disclosed is all zero there.
     Disclosed(BTreeMap<u32, [u8; 16]>),
@@ -35,7 +34,6 @@ impl From<SaltKey> for Salts {
     }
 }
 
-/// The operating system gave no random bytes.
 #[derive(Debug, thiserror::Error)]
 #[error("the operating system gave no random bytes for the salt key: {0}")]
 pub struct SaltKeyError(String);

@@ -7,7 +7,6 @@ use portcullis_core::wire::Determination as Answer;
 use portcullis_gate::{Event, EventKind};
 use support::{candidates, govern, judged, package, released, settings, text};
 
-/// Bytes that END commits to.
 fn ending(events: &[Event]) -> &str {
     let closing = |event: &'_ Event| matches!(event.what, EventKind::Ended { .. });
     let EventKind::Ended { closing: Some(closing), .. } = &events.iter().find(|e| closing(e)).unwrap().what else {

@@ -44,7 +44,6 @@ fn prompt(id: &str) -> Item {
     Item::Prompt { id: id.into(), task: Task { intent: "Tell of birds.".into(), facts: Vec::new() } }
 }
 
-/// What a stream is made of.
 #[derive(Clone, Debug)]
 enum Kind {
     Text(Vec<usize>),
@@ -113,7 +112,6 @@ fn with_loop<T>(policy: &Policy, bounds: Bounds, callers: impl FnOnce(SessionHan
     (given, kept.into_inner().unwrap())
 }
 
-/// Opens a stream of this kind.
 fn open(handle: &SessionHandle, governor: &Arc<Governor>, kind: &Kind) -> StreamHandle {
     let text = |parts: &[usize]| parts.iter().map(|part| PARTS[*part]).collect::<String>();
     let request = match kind {

@@ -30,7 +30,6 @@ struct Head {
     steps_per_byte: u64,
 }
 
-/// A started evaluator.
 pub(crate) struct Child {
     process: std::process::Child,
     answer: mpsc::Receiver<Option<EvaluatorFinding>>,
@@ -86,10 +85,8 @@ fn read(from: impl Read) -> Option<EvaluatorFinding> {
 }
 
 /// Serves one evaluator: reads a policy and an input, writes a finding. For the hidden command of a program that
-/// isolates in processes.
-///
-/// # Errors
-/// There is no such evaluator, the input does not come, or the evaluator panics; nothing is written then.
+/// isolates in processes. Errors: there is no such evaluator, the input does not come, or the evaluator panics; nothing
+/// is written then.
 pub fn serve(name: &str, mut from: impl BufRead, mut to: impl Write) -> io::Result<()> {
     let mut head = Vec::new();
     (&mut from).take(HEAD_MAX).read_until(b'\n', &mut head)?;

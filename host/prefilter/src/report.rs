@@ -27,27 +27,21 @@ pub struct Violation {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EvaluatorFinding {
-    /// Each structure with its tier.
     pub violations: Vec<(Tier, Violation)>,
     /// Whether it could not come to an end: then nothing that it did not see counts as absent.
     pub halted: bool,
-    /// Steps that it took.
     pub steps: u64,
 }
 
-/// The verdict of one evaluator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EvaluatorVerdict {
-    /// The evaluator.
     pub evaluator: String,
     /// The most severe tier that it saw; [`Tier::Critical`] when it halted.
     pub tier: Tier,
-    /// Whether it halted.
     pub halted: bool,
     /// Whether it halted for a reason that is not in the input: a panic, a process that died, a deadline.
     pub fault: bool,
-    /// Bytes that it was given.
     pub bytes: u64,
     /// Steps that it took, of those that its budget gave.
     pub steps: u64,
@@ -102,7 +96,6 @@ pub struct FilterReport {
     length: usize,
 }
 
-/// Layout of a report.
 const VERSION: u32 = 1;
 /// Domain separation of the commitment to an input.
 const INPUT_TAG: &[u8] = b"portcullis/prefilter/input/1\0";
@@ -168,7 +161,6 @@ impl FilterReport {
         &self.profile
     }
 
-    /// Each evaluator's verdict, by name.
     #[must_use]
     pub fn evaluators(&self) -> &[EvaluatorVerdict] {
         &self.evaluators

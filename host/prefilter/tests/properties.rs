@@ -158,7 +158,6 @@ proptest! {
         prop_assert_eq!(other.evaluators(), usual.evaluators());
     }
 
-    /// Ranges lie within the input.
     #[test]
     fn ranges_lie_within_the_input(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         for v in filter().report(&bytes).violations() {

@@ -10,9 +10,7 @@ use std::collections::BTreeMap;
 /// Writes the lines about the records of one lane.
 pub(crate) struct LaneWriter {
     lane: u8,
-    /// Serial of the session's ticket.
     serial: u64,
-    /// Streams that began.
     begun: u64,
     streams: LineFile,
     spans: LineFile,
@@ -64,7 +62,6 @@ impl LaneWriter {
         self.receipts.push(receipt)
     }
 
-    /// Bytes of the receipts.
     pub(crate) fn receipts(&self) -> u64 {
         self.receipts.len()
     }
@@ -91,7 +88,6 @@ impl LaneWriter {
         written
     }
 
-    /// What stands there survives this process.
     pub(crate) fn flush(&mut self) -> Result<(), BundleError> {
         [&mut self.streams, &mut self.inputs, &mut self.spans, &mut self.receipts]
             .into_iter()

@@ -19,7 +19,6 @@ use zerocopy::IntoBytes;
 /// each record of the session, and the records and admitted texts of the streams that ended last.
 pub struct ProofBook {
     session: SessionFiles,
-    /// Ended streams that are kept.
     streams: usize,
     state: Mutex<State>,
     changed: Box<dyn Fn() + Send + Sync>,
@@ -28,7 +27,6 @@ pub struct ProofBook {
 /// Whether there is a proof of a stream.
 #[derive(Clone, Debug)]
 pub enum ProofState {
-    /// Here it is.
     Proven(Box<StreamProof>),
     /// The stream has not ended, or no checkpoint covers its end yet.
     Waiting,
@@ -60,7 +58,6 @@ struct Lane {
     open: BTreeMap<u16, u64>,
 }
 
-/// A checkpoint.
 struct Signed {
     message: Hex<{ cose::MESSAGE_BYTES }>,
     /// Records of each lane that it covers, and where the lane's head stands among several.
@@ -71,7 +68,6 @@ struct Signed {
 struct Stream {
     records: StreamRecords,
     number: Option<u64>,
-    /// Index of END.
     end: Option<u64>,
 }
 

@@ -27,7 +27,6 @@ pub struct Recorder {
     writer: Arc<Writer>,
     logs: Arc<Mutex<Logs>>,
     lanes: Vec<LaneWriter>,
-    /// Context documents that are written.
     contexts: BTreeSet<[u8; 32]>,
     /// Names of the files that were there from the start, and of the anchor stores that streams brought.
     files: BTreeSet<String>,
@@ -35,7 +34,6 @@ pub struct Recorder {
     session: SessionFiles,
 }
 
-/// A stream that has not ended.
 #[derive(Default)]
 struct OpenStream {
     lane: usize,
@@ -91,10 +89,7 @@ fn session_files(files: &[(String, Vec<u8>)]) -> SessionFiles {
 
 impl Recorder {
     /// A bundle in a new folder, with these files, for a card of `lanes` lanes; and what the session hands its records
-    /// to.
-    ///
-    /// # Errors
-    /// What could not be written; then no folder is left.
+    /// to. Errors: what could not be written; then no folder is left.
     pub(crate) fn create(
         folder: &Path,
         files: &[(String, Vec<u8>)],
@@ -125,10 +120,8 @@ impl Recorder {
         &self.session
     }
 
-    /// Takes an event, before anything else does: what is released has its record in the bundle.
-    ///
-    /// # Errors
-    /// What prevented it; nothing further may be released.
+    /// Takes an event, before anything else does: what is released has its record in the bundle. Errors: what prevented
+    /// it; nothing further may be released.
     pub fn event(&mut self, event: &Event) -> Result<(), RecorderError> {
         self.keep(event)?;
         if self.writer.is_full() {
@@ -220,10 +213,8 @@ impl Recorder {
     }
 
     /// The session is over: writes what is left, and the manifest. Gives the bundle's folder; `None` when the card
-    /// signed nothing, so that there is no evidence and no folder is left.
-    ///
-    /// # Errors
-    /// What could not be written. What was written is a bundle all the same, unless the manifest had no room.
+    /// signed nothing, so that there is no evidence and no folder is left. Errors: what could not be written. What was
+    /// written is a bundle all the same, unless the manifest had no room.
     pub fn finish(mut self) -> Result<Option<PathBuf>, RecorderError> {
         let rest = self.flush().and_then(|()| self.write_rest());
         let Self { writer, logs, .. } = self;

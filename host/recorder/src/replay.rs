@@ -29,10 +29,8 @@ use zerocopy::FromBytes;
 /// Why nothing was replayed; it says nothing about the evidence.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The bundle cannot be read.
     #[error(transparent)]
     Bundle(#[from] BundleError),
-    /// The replay itself failed.
     #[error(transparent)]
     Replay(#[from] ReplayError),
 }
@@ -40,7 +38,6 @@ pub enum Error {
 /// A draw of streams.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample<'a> {
-    /// How many.
     pub streams: u64,
     /// What the sample is drawn with; whoever checks chooses it, after the bundle was handed over.
     pub seed: &'a str,
@@ -67,34 +64,24 @@ struct OpenStream {
     /// What it was given, as JSON.
     input: Option<String>,
     salts: BTreeMap<u32, [u8; 16]>,
-    /// Whether a salt is missing.
     withheld: bool,
 }
 
 /// A stream whose records are what the replay gives.
 pub(crate) struct Replayed<'a> {
-    /// The anchor stores of its bundle.
     pub(crate) stores: &'a [Store],
     /// The streams that others continue, none of them made again.
     pub(crate) ends: &'a Ends,
-    /// What a successor calls it.
     pub(crate) name: Option<Hex<32>>,
-    /// Its context document.
     pub(crate) context: &'a [u8],
-    /// What it was given.
     pub(crate) input: Input,
-    /// How it went.
     pub(crate) course: Course,
 }
 
-/// Takes each stream that replays.
 pub(crate) type OnReplayed<'a> = &'a mut dyn FnMut(Replayed<'_>) -> Result<(), Error>;
 
 /// Replays a bundle, or a sample of its streams. `progress` is called after each stream. What is wrong with the bundle
-/// is a finding.
-///
-/// # Errors
-/// [`Error`]: there is no bundle, reading it failed, or this program did.
+/// is a finding. Errors: [`Error`]: there is no bundle, reading it failed, or this program did.
 pub fn replay(
     files: &Snapshot<'_>,
     drawn: Option<Sample<'_>>,
@@ -104,10 +91,7 @@ pub fn replay(
 }
 
 /// As [`replay()`], after the bundles of earlier sessions, the earliest first: its streams may continue theirs. Nothing
-/// is reported of those bundles, and what of them does not replay is not continued.
-///
-/// # Errors
-/// As [`replay()`].
+/// is reported of those bundles, and what of them does not replay is not continued. Errors: as [`replay()`].
 pub fn replay_after(
     earlier: &[Snapshot<'_>],
     files: &Snapshot<'_>,

@@ -23,7 +23,6 @@ impl Logs {
         Ok(Self { records: records.collect::<Result<_, _>>()?, heads })
     }
 
-    /// What stands there survives this process.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.records.iter_mut().chain(&mut self.heads).try_for_each(GrowingFile::flush)
     }

@@ -20,7 +20,6 @@ use std::sync::Arc;
 /// What a policy decides otherwise in one bundle.
 #[derive(Debug, serde::Serialize)]
 pub struct TrialReport {
-    /// Streams that were compared.
     pub compared: u64,
     /// Those that went another way, in order.
     pub different: Vec<StreamTrial>,
@@ -43,7 +42,6 @@ pub struct StreamTrial {
     pub stopped_before: Option<String>,
     /// The same under the other policy.
     pub stops: Option<String>,
-    /// Bytes that were admitted.
     pub admitted_before: usize,
     /// The same under the other policy; of an engine's answers, not known.
     pub admitted: Option<usize>,
@@ -56,9 +54,7 @@ pub struct Change {
     pub start: usize,
     /// One past its last byte.
     pub end: usize,
-    /// The span.
     pub text: String,
-    /// What became of it.
     pub before: Fate,
     /// What would have become of it.
     pub after: Fate,
@@ -68,26 +64,19 @@ pub struct Change {
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(tag = "determination", rename_all = "snake_case")]
 pub enum Fate {
-    /// It was admitted.
     Admitted,
-    /// It was refused.
     Refused {
-        /// By this rule, or for this reason.
         rule: String,
     },
-    /// It was split.
     Decomposed {
-        /// By this rule.
         rule: String,
     },
     /// It was not judged: the stream had ended, or the engine had written something else.
     NotJudged,
 }
 
-/// Tries policies on the streams of a bundle: `image` and its policies, which may be one.
-///
-/// # Errors
-/// [`Error`]: there is no bundle, reading it failed, or this program did.
+/// Tries policies on the streams of a bundle: `image` and its policies, which may be one. Errors: [`Error`]: there is
+/// no bundle, reading it failed, or this program did.
 pub fn trial(
     files: &Snapshot<'_>,
     (image, policies): (&Image, &[Arc<Policy>]),

@@ -34,12 +34,9 @@ use zerocopy::{FromBytes, IntoBytes};
 
 /// Of so many bundles that `verify` contradicts, `check` runs on one.
 const SAMPLE: u64 = 16;
-/// Bundles of a shard.
 const SHARD: u64 = 1000;
-/// Lanes of the shards, in turn.
 const LANES: [u8; 3] = [1, 2, 4];
 
-/// A change to the bytes of one file.
 fn change(bytes: &mut Vec<u8>, random: &mut Random) {
     let length = bytes.len();
     let at = random.below(length);
@@ -182,7 +179,6 @@ fn change_log(parts: &mut Parts, random: &mut Random) -> &'static str {
     kind
 }
 
-/// Who forges, and with what papers.
 struct Forger {
     card: Rc<Card>,
     own_certificate: String,
@@ -246,7 +242,6 @@ impl Forger {
     }
 }
 
-/// The receipts of a bundle.
 fn receipts(files: &MemoryFiles) -> Vec<String> {
     let names = (0..LANES_MAX).map(|lane| bundle::in_lane(bundle::RECEIPTS, lane));
     let texts = names.filter_map(|name| String::from_utf8(files.0.get(&name)?.clone()).ok());

@@ -20,7 +20,6 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// The time in words.
     pub(crate) fn time(&self) -> Option<String> {
         self.made.map(|second| format!("{}, by the clock of the machine that made this page", utc(second)))
     }

@@ -122,18 +122,12 @@ pub fn say(text: impl Display) {
     let _ = writeln!(Stdout, "{text}");
 }
 
-/// A value as JSON in one line, safe for a terminal: see [`escape::json`].
-///
-/// # Errors
-/// A value that JSON cannot hold.
+/// A value as JSON in one line, safe for a terminal: see [`escape::json`]. Errors: a value that JSON cannot hold.
 pub fn json_line(value: &(impl Serialize + ?Sized)) -> serde_json::Result<String> {
     serde_json::to_string(value).map(escape::json)
 }
 
-/// A value as JSON in many lines, safe for a terminal: see [`escape::json`].
-///
-/// # Errors
-/// A value that JSON cannot hold.
+/// A value as JSON in many lines, safe for a terminal: see [`escape::json`]. Errors: a value that JSON cannot hold.
 pub fn json_pretty(value: &(impl Serialize + ?Sized)) -> serde_json::Result<String> {
     serde_json::to_string_pretty(value).map(escape::json)
 }

@@ -20,7 +20,6 @@ const BUDGET: &str = "--virtual-time-budget=10000";
 /// Has pages believe that the reader prefers dark ones.
 const DARK: &str = "--blink-settings=preferredColorScheme=0";
 
-/// The programs.
 pub(crate) struct Browser {
     chromium: OsString,
     pdftotext: OsString,

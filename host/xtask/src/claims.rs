@@ -16,7 +16,6 @@ const WHERE: &str = "docs/reference/where-is-what.md";
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Claims {
-    /// Requirements that are not claimed yet.
     open: BTreeMap<String, String>,
     claim: BTreeMap<String, Claim>,
 }
@@ -24,7 +23,6 @@ struct Claims {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Claim {
-    /// The requirement.
     text: String,
     /// `path` or `path#symbol`.
     code: Vec<String>,

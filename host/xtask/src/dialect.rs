@@ -4,7 +4,6 @@ use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Columns of a line.
 const WIDTH: usize = 100;
 /// Folders of files that other tools write.
 const GENERATED: &str = "gen";
@@ -43,7 +42,6 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// What is wrong with a line.
 fn faults(line: &str, design: bool) -> impl Iterator<Item = &'static str> + use<> {
     let code = line.split("//").next().unwrap_or_default();
     let words = code.trim_start();

@@ -21,7 +21,6 @@ const RELEASES: &str = "docs/reference/formats/releases.txt";
 /// What the system must do, and the page made of it.
 const CLAIMS: &str = "docs/claims.toml";
 const REQUIREMENTS: &str = "docs/explanation/requirements.md";
-/// Ports and parameters of the card.
 const TOP: &str = "docs/reference/top.md";
 /// Folders that hold nothing but generated files; a file that no source gives any more is removed from them.
 const WHOLLY_GENERATED: [&str; 4] = ["rtl/layout/gen", "rtl/pkg/gen", "rtl/csr/gen", "host/regs/src"];

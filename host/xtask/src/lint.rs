@@ -75,7 +75,6 @@ pub(crate) fn software(tally: &mut Tally) {
     tally.check("no-default-features", tool::run(cargo().args(bare).args(without)));
 }
 
-/// Form and links of pages.
 pub(crate) fn pages(tally: &mut Tally) {
     say("form of pages and comments");
     tally.check("form of pages and comments", prose::run());

@@ -14,11 +14,9 @@ struct Part {
     /// Entries and stride, where it is an array of register files.
     array: Option<(u64, u64)>,
     description: String,
-    /// Bits, identifier, access, reset.
     fields: Vec<[String; 4]>,
 }
 
-/// The page.
 pub(crate) fn page(peakrdl: &str) -> String {
     let parts = parts(peakrdl);
     let mut out = String::from(

@@ -37,7 +37,6 @@ struct Claim {
     tests: Vec<String>,
 }
 
-/// The page for these claims.
 pub(crate) fn page(claims: &str) -> Result<String> {
     let claims: Claims = toml::from_str(claims)?;
     let mut page = String::from(

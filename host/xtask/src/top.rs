@@ -6,10 +6,8 @@
 use anyhow::{Context, Result, ensure};
 use std::fmt::Write as _;
 
-/// The card.
 pub(crate) const SOURCE: &str = "rtl/top/portcullis_top.sv";
 
-/// A parameter or a port.
 #[derive(Debug, PartialEq, Eq)]
 struct Item {
     /// A port's direction, or a parameter's type.
@@ -20,7 +18,6 @@ struct Item {
     remark: String,
 }
 
-/// The page for this source.
 pub(crate) fn page(source: &str) -> Result<String> {
     let (purpose, rest) = source.split_once("\nmodule ").context("no module")?;
     let (_, rest) = rest.split_once("#(\n").context("no parameters")?;

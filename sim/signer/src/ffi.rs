@@ -6,17 +6,14 @@ pub(crate) mod bridge {
     /// Outputs of the top, settled after the last clock.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     struct Outputs {
-        /// The hash core works.
         core_busy: bool,
         /// device_key works.
         derive_busy: bool,
         /// device_key's seeds stand.
         derive_valid: bool,
-        /// slh_dsa takes a command.
         ready: bool,
         /// PK.root stands.
         root_valid: bool,
-        /// A word of the signature stands.
         word_valid: bool,
     }
 

@@ -1,6 +1,5 @@
 //! The 4,096 bytes by which a PCI function is found and governed (PCI Express Base Specification, chapter 7).
 
-/// Bytes of the space.
 pub(super) const SIZE: usize = 4096;
 /// Bytes of BAR0: the register window.
 pub(super) const BAR0_SIZE: u32 = 1 << 20;
@@ -89,7 +88,6 @@ impl ConfigSpace {
         self.bytes.get(COMMAND).copied().unwrap_or_default()
     }
 
-    /// Whether BARs answer.
     pub(super) fn memory(&self) -> bool {
         self.command() & COMMAND_MEMORY != 0
     }

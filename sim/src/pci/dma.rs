@@ -12,7 +12,6 @@ use crate::sim::{READ, WRITE};
 const PAGE: u64 = 4096;
 /// DmaTable at a time. A virtual machine makes one of every page.
 const MAPS_MAX: usize = 1 << 20;
-/// Files at a time.
 const FILES_MAX: usize = 256;
 
 #[derive(Debug)]
@@ -22,7 +21,6 @@ struct Range {
     part: Option<(FilePart, u8, FileId)>,
 }
 
-/// Device and inode number.
 type FileId = (u64, u64);
 
 /// A file and how many ranges lie in it.

@@ -24,7 +24,6 @@ impl Random {
         if limit == 0 { 0 } else { (self.bits() % limit as u64) as usize }
     }
 
-    /// A number from `low` to `high`.
     pub fn between(&mut self, low: i64, high: i64) -> i64 {
         let span = high.abs_diff(low).saturating_add(1);
         low.wrapping_add((self.bits() % span) as i64)

@@ -248,7 +248,6 @@ struct StreamEvents {
     released: Vec<u32>,
 }
 
-/// The lines about the records.
 fn lines(parts: &mut Parts, events: &[Event], places: &Places) {
     let mut streams: BTreeMap<u64, StreamEvents> = BTreeMap::new();
     let mut begun = vec![0u64; usize::from(parts.count)];

@@ -15,17 +15,14 @@ const DOC: &str = "docs/explanation/long-runs.md";
 /// Environment variable that asks tests for their long random runs.
 const LONG: &str = "PORTCULLIS_LONG";
 
-/// How a run is started.
 enum Task {
     /// `cargo test` of the workspace with these arguments and [`LONG`].
     Tests(&'static [&'static str]),
-    /// Every seeded fault of tests/mutants.toml.
     SeededFaults,
     /// The card in a machine without an IOMMU.
     WithoutIommu,
     /// Every proof of the RTL, the long ones too.
     Proofs,
-    /// The packages of a release.
     Package,
     /// Known faults of dependencies.
     Advisories,

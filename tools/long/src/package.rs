@@ -151,7 +151,6 @@ fn tried(package: &Path, root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What each program is made of.
 fn parts(out: &Path, version: &str) -> Result<Vec<PathBuf>> {
     let tools = tool::root()?.join(FOLDER).join("tools");
     if !tools.join("bin/cargo-cyclonedx").is_file() {

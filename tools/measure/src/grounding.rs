@@ -57,7 +57,6 @@ pub(crate) struct Case<'a> {
     pub(crate) sentence: &'a Sentence,
 }
 
-/// The sentences that are measured.
 pub(crate) fn cases(biographies: &[Biography]) -> Vec<Case<'_>> {
     let mut cases = Vec::new();
     for Biography { person, sentences } in biographies {

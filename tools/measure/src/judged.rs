@@ -18,14 +18,12 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-/// What became of one text.
 #[derive(Default)]
 pub(crate) struct Judged {
     /// Byte range, determination and rule of each mutation that was not split, in order.
     pub(crate) leaves: Vec<Leaf>,
     /// What left, inert bytes included; known only of what this process judged.
     pub(crate) left: String,
-    /// Whether anything was split.
     pub(crate) split: bool,
     /// Why it ended early, with the place of the last determination.
     pub(crate) stopped: Option<(String, usize)>,

@@ -16,7 +16,6 @@ const HARMLESS: &str = "host/prefilter/tests/data";
 const HARMFUL: [&str; 5] = ["inthewild", "cyberseceval", "bipia_instructions", "harmbench", "finance_advice"];
 /// So many joined texts for each set.
 const JOINED: &str = "500";
-/// The project's own cases.
 const CASES: &str = "tests/cases/bytes/prefilter.jsonl";
 
 pub(crate) fn run(data: &Path) -> Result<()> {

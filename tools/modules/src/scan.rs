@@ -30,11 +30,9 @@ pub(crate) struct Module {
     pub(crate) paths: Vec<(Segments, usize)>,
 }
 
-/// A source file.
 #[derive(Debug)]
 pub(crate) struct File {
     pub(crate) path: PathBuf,
-    /// Every identifier outside of imports.
     pub(crate) mentioned: BTreeSet<String>,
 }
 

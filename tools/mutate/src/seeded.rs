@@ -14,15 +14,12 @@ struct Mutants {
     mutant: Vec<Mutant>,
 }
 
-/// One seeded fault.
 #[derive(Deserialize)]
 struct Mutant {
     name: String,
-    /// File to change.
     file: PathBuf,
     /// Text that stands in it exactly once.
     find: String,
-    /// What replaces it.
     replace: String,
     /// Arguments of `cargo test` that must fail.
     test: Vec<String>,

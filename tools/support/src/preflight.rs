@@ -90,10 +90,8 @@ const OPTIONAL: [(&str, &[&str], &str, &str); 4] = [
     ("systemd-analyze", &["systemd-analyze", "--version"], "the test of the service's unit", "systemd"),
 ];
 
-/// Says what is there, what is missing and how to get it, and what set-up and a first build take.
-///
-/// # Errors
-/// Something that set-up needs is missing.
+/// Says what is there, what is missing and how to get it, and what set-up and a first build take. Errors: something
+/// that set-up needs is missing.
 pub fn doctor() -> Result<()> {
     let mut lacks = false;
     for need in &NEEDS {

@@ -13,7 +13,6 @@ pub const DOC: &str = "docs/explanation/verification.md";
 const TABLE: &str = "rtl/formal/proofs.toml";
 const CARD: &str = "rtl/portcullis.f";
 const STANDIN: &str = "sha256_standin";
-/// Included by the design's modules.
 const ASSERT: &str = "rtl/lib/assert.svh";
 
 #[derive(Deserialize)]
@@ -54,7 +53,6 @@ struct TaskRow {
     read: String,
 }
 
-/// How a task goes about it.
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq, Debug)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
@@ -62,11 +60,9 @@ pub enum Mode {
     Prove,
     /// Every run of so many clocks.
     Bmc,
-    /// Shows that something can happen.
     Cover,
 }
 
-/// A proof with its files found.
 #[derive(Clone, Debug)]
 pub struct Proof {
     /// Its top is `NAME_props`.
@@ -85,12 +81,10 @@ pub struct Proof {
     pub long: bool,
 }
 
-/// One run of a proof.
 #[derive(Clone, Debug)]
 pub struct Task {
     /// Unique in its proof.
     pub name: String,
-    /// What it does.
     pub mode: Mode,
     /// Clocks, or steps of the induction.
     pub depth: u32,
@@ -98,10 +92,7 @@ pub struct Task {
     pub read: String,
 }
 
-/// The proofs, in order of their names.
-///
-/// # Errors
-/// The table cannot be read, or names a file that there is not.
+/// The proofs, in order of their names. Errors: the table cannot be read, or names a file that there is not.
 pub fn all() -> Result<Vec<Proof>> {
     let table: Table = toml::from_str(&fs::read_to_string(TABLE).context(TABLE)?).context(TABLE)?;
     let mut sources = BTreeMap::new();
@@ -189,10 +180,7 @@ impl Task {
 }
 
 impl Proof {
-    /// The proof of this name.
-    ///
-    /// # Errors
-    /// As [`all`], or there is none.
+    /// The proof of this name. Errors: as [`all`], or there is none.
     pub fn named(name: &str) -> Result<Self> {
         all()?.into_iter().find(|proof| proof.name == name).with_context(|| format!("{TABLE} states no `{name}`"))
     }

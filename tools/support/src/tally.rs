@@ -23,7 +23,6 @@ impl Tally {
         }
     }
 
-    /// Counts tests that passed.
     pub fn pass(&mut self, count: usize) {
         self.passed += count;
     }
@@ -68,7 +67,6 @@ impl Tally {
         Some(true)
     }
 
-    /// The counts in words.
     pub fn counts(&self) -> String {
         format!("{} passed, {} failed, {} skipped", self.passed, self.failed, self.skips.len())
     }

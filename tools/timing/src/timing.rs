@@ -22,7 +22,6 @@ const WORK: &str = "target/xtask/timing";
 const FLOOR: u64 = 1_250;
 /// What the hash core, the log and the registers must reach.
 const LOW_FLOOR: u64 = 1_100;
-/// Of what is reported only.
 const NONE: u64 = 0;
 /// What nextpnr is asked for; more than the floor, so that it does not stop there.
 const ASKED_MHZ: &str = "200";
@@ -53,7 +52,6 @@ enum Router {
 }
 
 impl Router {
-    /// What nextpnr is given for it.
     const fn options(self) -> &'static [&'static str] {
         match self {
             Self::Router1 => &[],
@@ -90,7 +88,6 @@ const PARTS: [Part; 16] = [
     crowded(part("lane", "", "lane: a whole lane with 256 and 64 rows", NONE)),
 ];
 
-/// What a module reached.
 struct Reached {
     /// Tenths of a megahertz; nothing where not every wire was found.
     fmax: Option<u64>,
@@ -133,7 +130,6 @@ fn row(part: &Part, reached: &Reached) -> String {
     format!("{}{} | {speed}{below} | {luts} | {flops} | {path} |", cell(part.module), part.what)
 }
 
-/// How a module's row begins.
 fn cell(module: &str) -> String {
     format!("| `{module}` | ")
 }
@@ -357,7 +353,6 @@ fn short(cell: &str) -> &str {
     name.strip_prefix("u_part.").unwrap_or(name)
 }
 
-/// A decimal of nextpnr's, in tenths.
 fn tenths(value: &Value) -> Result<u64> {
     scaled(value, 1).context("a frequency of nextpnr's is not a number")
 }

@@ -161,7 +161,6 @@ impl Drop for Server {
     }
 }
 
-/// What a machine is made of.
 struct Guest<'a> {
     qemu: &'a Packages,
     kernel: &'a Packages,
@@ -170,7 +169,6 @@ struct Guest<'a> {
 }
 
 impl Guest<'_> {
-    /// What every machine starts from.
     fn image(&self) -> Result<Initramfs> {
         let mut image = Initramfs::default();
         image.add("init", &fs::read("tests/vm/init")?);
@@ -188,7 +186,6 @@ impl Guest<'_> {
     }
 }
 
-/// A program of this build.
 fn binary(name: &str) -> Result<PathBuf> {
     Ok(demo::binary()?.with_file_name(name))
 }

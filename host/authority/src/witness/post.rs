@@ -48,7 +48,6 @@ pub struct Post {
 pub struct LanePost {
     /// Records under the last accepted checkpoint of the session; 0 before the first.
     pub old: u64,
-    /// Records.
     pub size: u64,
     /// Root of the tree over them.
     pub root: Hash,
@@ -57,13 +56,11 @@ pub struct LanePost {
 }
 
 impl Post {
-    /// Heads of the lanes.
     #[must_use]
     pub fn heads(&self) -> Vec<LaneHead> {
         (0..).zip(&self.lanes).map(|(number, lane)| checkpoint::head(number, lane.size, lane.root)).collect()
     }
 
-    /// The body.
     #[must_use]
     pub fn to_body(&self) -> Vec<u8> {
         let mut text = format!("ticket {}\n", Base64::encode_string(&self.ticket));
@@ -75,10 +72,7 @@ impl Post {
         [text.as_bytes(), b"\n", &self.checkpoint].concat()
     }
 
-    /// Reads a body.
-    ///
-    /// # Errors
-    /// [`Refusal::Malformed`] for anything that [`Post::to_body`] would not write.
+    /// Reads a body. Errors: [`Refusal::Malformed`] for anything that [`Post::to_body`] would not write.
     pub fn from_body(body: &[u8]) -> Result<Self, Refusal> {
         let split = body.len().checked_sub(cose::MESSAGE_BYTES).ok_or(Refusal::Malformed("is too short"))?;
         let (text, checkpoint) = body.split_at_checked(split).ok_or(Refusal::Malformed("is too short"))?;

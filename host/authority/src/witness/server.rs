@@ -54,10 +54,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Serves `witness` on `port` of 127.0.0.1; 0 takes a free one.
-    ///
-    /// # Errors
-    /// The port cannot be had.
+    /// Serves `witness` on `port` of 127.0.0.1; 0 takes a free one. Errors: the port cannot be had.
     pub fn start(witness: Arc<Witness>, port: u16, limits: Limits) -> io::Result<Self> {
         let asked = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let listener = TcpListener::bind(asked)

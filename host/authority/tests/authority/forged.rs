@@ -27,7 +27,6 @@ struct Forged {
     extensions: Vec<Extension>,
 }
 
-/// What is done to it.
 type Change<'a> = &'a dyn Fn(&mut Forged);
 
 impl Forged {
@@ -198,7 +197,6 @@ fn element(tag: u8, content: &[u8]) -> Vec<u8> {
     }
 }
 
-/// The elements in `der`.
 fn elements(mut der: &[u8]) -> Vec<Element> {
     let mut found = Vec::new();
     while !der.is_empty() {

@@ -64,7 +64,6 @@ pub(super) fn post(card: &Card, ticket: &[u8], session: &Session, old: u64) -> P
     }
 }
 
-/// The post with something else about its lane.
 pub(super) fn with(post: &Post, edit: impl Fn(&mut LanePost)) -> Post {
     let mut post = post.clone();
     edit(&mut post.lanes[0]);

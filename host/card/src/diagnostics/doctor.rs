@@ -17,9 +17,7 @@ const HUGE_PAGES: u64 = 32;
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DoctorFinding {
-    /// What was looked at.
     pub what: &'static str,
-    /// What was found.
     pub found: String,
     /// Nothing where all is well; else what mends it, a command where there is one.
     pub remedy: Option<String>,

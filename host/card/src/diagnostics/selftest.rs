@@ -13,13 +13,10 @@ use crate::driver::{CardInfo, Outcome, Session, SessionConfig, SessionError};
 /// One step of the self-test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelftestStep {
-    /// What was tried.
     pub name: &'static str,
-    /// In which lane.
     pub lane: u8,
     /// What the card must answer.
     pub expected: Outcome,
-    /// What it answered.
     pub found: Outcome,
 }
 
@@ -53,13 +50,11 @@ impl SelftestReport {
 /// A self-test that could not be carried to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum SelftestError {
-    /// The session failed.
     #[error(transparent)]
     Session(#[from] SessionError),
     /// This program's known image is none; a defect of the program.
     #[error("the image of the self-test is malformed")]
     Image(#[from] ImageError),
-    /// The card closed without a CLOSE record.
     #[error("the card closed without a CLOSE record")]
     NoClose,
 }
@@ -116,10 +111,8 @@ fn gates() -> Vec<(&'static str, Descriptor, Outcome)> {
 }
 
 /// Brings `card` up with a small image of its own, submits descriptors with known answers, among them a corrupted one,
-/// and closes the session. Whatever the card was doing before is lost.
-///
-/// # Errors
-/// When a session cannot be had or ended; wrong answers are in the report.
+/// and closes the session. Whatever the card was doing before is lost. Errors: when a session cannot be had or ended;
+/// wrong answers are in the report.
 pub fn run<C: Card>(card: C) -> Result<SelftestReport, SelftestError> {
     let image = known::image()?;
     let mut session = Session::open(card, &image, SessionConfig::default())?;

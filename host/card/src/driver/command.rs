@@ -7,7 +7,6 @@ use super::info::{CardInfo, Status, public_key, sticky_fault};
 use crate::card::Card;
 use crate::registers;
 
-/// Gives a command.
 pub(super) fn command<C: Card + ?Sized>(card: &mut C, command: Command) -> Result<(), SessionError> {
     Ok(registers::with(card, |r| r.command().try_write(|w| w.set_v(command.into())))?)
 }
@@ -32,10 +31,8 @@ pub(super) fn await_status<C: Card + ?Sized>(
     Err(WaitError { awaited, bound, quantum: card.quantum() }.into())
 }
 
-/// The card's public key, once it has made it; zero where the card has no signer.
-///
-/// # Errors
-/// [`SessionError::Missing`] for a card without a signer, [`SessionError::Wait`], and the transport's.
+/// The card's public key, once it has made it; zero where the card has no signer. Errors: [`SessionError::Missing`] for
+/// a card without a signer, [`SessionError::Wait`], and the transport's.
 pub fn await_public_key<C: Card + ?Sized>(card: &mut C) -> Result<[u8; 32], SessionError> {
     if !CardInfo::read(card)?.signer {
         return Err(SessionError::Missing("signer"));
@@ -51,10 +48,8 @@ pub fn await_public_key<C: Card + ?Sized>(card: &mut C) -> Result<[u8; 32], Sess
     Err(WaitError { awaited: "the card's key", bound, quantum: card.quantum() }.into())
 }
 
-/// Brings the card to RESET with nothing in flight, from any state.
-///
-/// # Errors
-/// [`SessionError::NeedsReset`] when the card cannot get quiet any more, [`SessionError::Wait`] and the transport's.
+/// Brings the card to RESET with nothing in flight, from any state. Errors: [`SessionError::NeedsReset`] when the card
+/// cannot get quiet any more, [`SessionError::Wait`] and the transport's.
 pub fn reset<C: Card + ?Sized>(card: &mut C) -> Result<(), SessionError> {
     command(card, Command::Reset)?;
     let over = |s: Status| s.needs_reset || (s.life == Life::Reset && !s.busy);

@@ -19,7 +19,6 @@ pub(super) struct LaneDriver {
     pub(super) heartbeat: HeartbeatState,
     pub(super) opening: Option<Record>,
     pub(super) alarm: Option<Record>,
-    /// The CLOSE record.
     pub(super) closing: Option<Record>,
 }
 
@@ -61,7 +60,6 @@ impl LaneDriver {
         })
     }
 
-    /// Entries that can be submitted now.
     pub(super) fn room(&self) -> usize {
         self.rings.size().saturating_sub(self.pending.len())
     }

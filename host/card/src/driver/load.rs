@@ -77,10 +77,7 @@ fn load<C: Card + ?Sized>(card: &mut C, tables: &Tables<'_>) -> Result<(), Sessi
 }
 
 /// Brings the card to LOAD and writes the tables, with every word read back, and the digest that they must have; opens
-/// nothing.
-///
-/// # Errors
-/// As [`Session::open`] up to this point.
+/// nothing. Errors: as [`Session::open`] up to this point.
 pub fn load_only<C: Card + ?Sized>(card: &mut C, tables: &Tables<'_>) -> Result<CardInfo, SessionError> {
     let info = CardInfo::read(card)?;
     if !LANES.contains(&info.lanes) {

@@ -21,7 +21,6 @@ pub(super) enum NextCompletion {
     None,
     /// A part. The rest comes by itself, or the completion is damaged.
     Partial,
-    /// All of it.
     Whole(Completion),
 }
 
@@ -35,13 +34,9 @@ pub(super) struct Rings {
     pub(super) log: DmaBuffer,
     ring_log2: u8,
     log_log2: u8,
-    /// Entries submitted.
     pub(super) submitted: u64,
-    /// Completions consumed.
     pub(super) completed: u64,
-    /// Records consumed.
     pub(super) logged: u64,
-    /// What the doorbells say.
     rung_submitted: u64,
     rung_completed: u64,
     rung_logged: u64,
@@ -73,7 +68,6 @@ impl Rings {
         card.release(self.log)
     }
 
-    /// Entries of the submission ring.
     pub(super) const fn size(&self) -> usize {
         1 << self.ring_log2
     }
@@ -155,7 +149,6 @@ impl Rings {
         Ok(())
     }
 
-    /// Phase of the next completion.
     const fn phase(&self) -> u8 {
         1 ^ (self.completed >> self.ring_log2 & 1) as u8
     }
@@ -188,7 +181,6 @@ impl Rings {
         Ok(record)
     }
 
-    /// Records of the log ring.
     pub(super) const fn log_size(&self) -> u64 {
         1 << self.log_log2
     }
@@ -200,7 +192,6 @@ impl Rings {
     }
 }
 
-/// Low and high half.
 const fn split(address: u64) -> (u32, u32) {
     ((address & 0xffff_ffff) as u32, (address >> 32) as u32)
 }

@@ -64,7 +64,6 @@ pub struct Session<C: Card = Box<dyn Card>> {
     settling: Option<Settling>,
     /// By number; none once their memory is given back.
     lanes: Vec<LaneDriver>,
-    /// Entries submitted.
     submitted: u64,
     /// Answers that a blocking call met while it waited for its own.
     ready: VecDeque<Completed>,
@@ -75,7 +74,6 @@ pub struct Session<C: Card = Box<dyn Card>> {
     health: Health,
 }
 
-/// A checkpoint that was asked for.
 struct Settling {
     /// Records of each lane that it has to cover.
     sizes: Vec<u64>,
@@ -84,7 +82,6 @@ struct Settling {
 }
 
 impl<C: Card> Session<C> {
-    /// The card.
     pub fn card(&self) -> &C {
         &self.card
     }
@@ -100,7 +97,6 @@ impl<C: Card> Session<C> {
         &self.info
     }
 
-    /// The session's epoch.
     pub const fn epoch(&self) -> u32 {
         self.epoch
     }

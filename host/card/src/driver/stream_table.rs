@@ -15,7 +15,6 @@ pub struct StreamHandle {
 }
 
 impl StreamHandle {
-    /// Stream slot.
     #[must_use]
     pub const fn slot(&self) -> u16 {
         self.slot
@@ -26,11 +25,8 @@ impl StreamHandle {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Slot {
     pub(super) open: bool,
-    /// Sequence of the next accepted entry.
     pub(super) next: u32,
-    /// A GATE is in flight.
     held: bool,
-    /// A typed call opened it.
     pub(super) opening: u64,
 }
 

@@ -9,7 +9,6 @@ use memmap2::MmapRaw;
 pub struct Bar(MmapRaw);
 
 impl Bar {
-    /// A mapping of a register window.
     pub(crate) const fn of(map: MmapRaw) -> Self {
         Self(map)
     }

@@ -27,9 +27,6 @@ pub struct SimCard {
 
 impl SimCard {
     /// A card after its reset.
-    ///
-    /// # Errors
-    /// [`CardError::Transport`].
     pub fn new(config: SimConfig) -> Result<Self, CardError> {
         Ok(Self { sim: Sim::new(config)?, regions: BTreeMap::new() })
     }

@@ -122,7 +122,6 @@ pub(super) fn replaced(bytes: Vec<u8>, from: &str, to: &str) -> Vec<u8> {
     text.replacen(from, to, 1).into_bytes()
 }
 
-/// The type of each record.
 pub(super) fn kinds(log: &[u8]) -> Vec<RecordType> {
     let records = log.chunks_exact(192).map(|bytes| Record::read_from_bytes(bytes).unwrap());
     records.map(|record| RecordType::try_from(record.answer.record_type).unwrap()).collect()

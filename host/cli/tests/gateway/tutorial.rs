@@ -4,7 +4,6 @@ use crate::process::{free_port, kit, root};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// The tutorial.
 pub(crate) fn page() -> String {
     std::fs::read_to_string(root().join("docs/tutorials/your-model-server.md")).unwrap()
 }

@@ -7,7 +7,6 @@ use super::Fault;
 pub enum FaultClass {
     /// No fault.
     None,
-    /// One entry is refused.
     Entry,
     /// One entry is refused until a heartbeat renews the credit.
     Credit,
@@ -32,7 +31,6 @@ impl FaultClass {
 }
 
 impl Fault {
-    /// The fault's class.
     #[must_use]
     pub const fn class(self) -> FaultClass {
         match (self as u16) >> 8 {

@@ -45,7 +45,6 @@ pub struct DeviceCertificate {
     pub public_key: [u8; 32],
     /// Design that holds the key.
     pub design_id: [u8; 16],
-    /// Whose key it is.
     pub class: Class,
     /// A regulator was present when the key was placed.
     pub supervised: bool,
@@ -68,10 +67,7 @@ pub fn key_id(public_key: &[u8]) -> [u8; 32] {
 /// Checks the path from the leaf to an anchor, and reads what the leaf says.
 ///
 /// `chain_pem` may be empty. `at` is the Unix second at which every certificate must be valid; without it validity is
-/// not checked.
-///
-/// # Errors
-/// The first reason, from the leaf towards the anchor, not to believe the certificate.
+/// not checked. Errors: the first reason, from the leaf towards the anchor, not to believe the certificate.
 pub fn verify_chain(
     leaf_pem: &[u8],
     chain_pem: &[u8],

@@ -8,7 +8,6 @@
 
 use portcullis_core::wire::{Checkpoint, SIGNATURE_BYTES};
 
-/// Bytes of a checkpoint's message.
 pub const MESSAGE_BYTES: usize = HEAD.len() + Checkpoint::BYTES + MIDDLE.len() + SIGNATURE_BYTES;
 /// Bytes that the card signs.
 pub const SIGNED_BYTES: usize = SIGNED_HEAD.len() + Checkpoint::BYTES;

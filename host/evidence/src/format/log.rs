@@ -19,52 +19,32 @@ pub const HEARTBEAT_CLOCKS: u64 = 1 << 16;
 /// A rule that a record breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
-    /// Layout version, record type, or a reserved byte.
     #[error("it is not a record of layout version {LAYOUT_VERSION}")]
     Layout,
-    /// The log index is not the next.
     #[error("its log index is {0}")]
     Index(u64),
-    /// The tick is before the last record's.
     #[error("its tick {0} is before the tick of the record before it")]
     Tick(u64),
-    /// Epoch, lane or key flags of another session.
     #[error("epoch, lane or key flags are not those of the session")]
     Session,
-    /// The log does not start with OPEN, or opens twice.
     #[error("OPEN does not stand first and only there")]
     Open,
-    /// A record after CLOSE, or anything but CLOSE after an ALARM.
     #[error("a {0} record follows the end of the session")]
     AfterEnd(&'static str),
-    /// A session record that does not repeat what OPEN latched.
     #[error("it does not repeat what OPEN latched")]
     Latched,
-    /// The number of open streams in CLOSE.
     #[error("it counts {found} open streams, but {tracked} are")]
-    OpenStreams {
-        /// As recorded.
-        found: u32,
-        /// As the log shows.
-        tracked: usize,
-    },
+    OpenStreams { found: u32, tracked: usize },
     /// An accepted entry whose CRC, version, opcode or reserved bytes are wrong.
     #[error("the card accepts no such entry")]
     Entry,
-    /// BEGIN on an open slot or another entry on a free one.
     #[error("slot {0} is not in the state that the entry needs")]
     Slot(u16),
     /// An entry that was accepted in a lane to which its stream is not pinned.
     #[error("slot {0} belongs to another lane")]
     Lane(u16),
-    /// A gap or a repetition within a stream.
     #[error("sequence {found} where the stream's next is {next}")]
-    Sequence {
-        /// As recorded.
-        found: u32,
-        /// As the log shows.
-        next: u32,
-    },
+    Sequence { found: u32, next: u32 },
     /// A judged entry whose domain, audience, register or epistemic mode is not that of its stream's first.
     #[error("the context is not that of the first GATE of the stream in slot {0}")]
     Context(u16),
@@ -76,34 +56,23 @@ pub enum Violation {
 /// What a record is, once it has been checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogEvent {
-    /// OPEN, HEARTBEAT, CLOSE or ALARM.
     Session(RecordType, SessionFields),
-    /// An entry that was accepted.
     Entry(Opcode, Determination),
-    /// An entry that was refused.
     Refusal(Fault),
 }
 
 /// Counts of what a log holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Counts {
-    /// Records.
     pub records: u64,
-    /// Streams begun.
     pub streams: u64,
-    /// Mutations admitted.
     pub admits: u64,
-    /// Mutations rejected.
     pub rejects: u64,
-    /// Mutations to be decomposed.
     pub decomposes: u64,
     /// Digests noted.
     pub notes: u64,
-    /// Heartbeats.
     pub heartbeats: u64,
-    /// Alarms.
     pub alarms: u64,
-    /// Entries refused, by fault.
     #[serde(serialize_with = "as_list")]
     pub refused: BTreeMap<EntryFault, u64>,
     /// Rejects and decomposes, by what decided.
@@ -131,7 +100,6 @@ impl Counts {
 /// Why an entry was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 pub struct EntryFault {
-    /// The fault.
     pub fault: &'static str,
 }
 
@@ -170,10 +138,8 @@ const fn context(entry: &Descriptor) -> Context {
     [entry.domain, entry.audience, entry.register, entry.epistemic]
 }
 
-/// An open stream.
 #[derive(Clone, Copy, Debug, Default)]
 struct Stream {
-    /// Sequence of the next entry.
     next: u32,
     /// Context of the first judged entry.
     context: Option<Context>,
@@ -254,7 +220,6 @@ impl LogChecker {
         self.closed
     }
 
-    /// Whether there was an ALARM.
     #[must_use]
     pub const fn is_alarmed(&self) -> bool {
         self.alarm
@@ -272,10 +237,7 @@ impl LogChecker {
         self.tick
     }
 
-    /// Checks the next record.
-    ///
-    /// # Errors
-    /// The first rule that it breaks. The log so far is then no longer meaningful.
+    /// Checks the next record. Errors: the first rule that it breaks. The log so far is then no longer meaningful.
     pub fn next(&mut self, record: &Record) -> Result<LogEvent, Violation> {
         let answer = &record.answer;
         let kind = self.common(answer)?;
@@ -457,7 +419,6 @@ impl LogChecker {
             && stream.is_some_and(|stream| stream.next == entry.sequence.get() && stream.changes_context(entry))
     }
 
-    /// An entry was accepted.
     fn spend(&mut self, answer: &Answer) {
         if self.is_spent(answer.tick.get()) {
             self.overdrawn.get_or_insert(answer.log_index.get());
@@ -515,10 +476,8 @@ fn is_bare(answer: &Answer) -> bool {
         && answer.entropy_row.get() == ROW_NONE
 }
 
-/// Reads the next record of a log; `None` at its end.
-///
-/// # Errors
-/// `UnexpectedEof` when the log ends within a record, and what `from` gives.
+/// Reads the next record of a log; `None` at its end. Errors: `UnexpectedEof` when the log ends within a record, and
+/// what `from` gives.
 pub fn read(from: &mut impl Read) -> io::Result<Option<Record>> {
     let mut record = Record::ZERO;
     let bytes = record.as_mut_bytes();

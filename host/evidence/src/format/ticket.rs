@@ -26,9 +26,7 @@ pub use crate::format::cbor::CborError;
 use crate::format::cbor::{Major, Reader, put_bytes, put_head, put_text};
 use crate::format::statement::{PROTECTED, to_be_signed};
 
-/// Version of the payload.
 pub const VERSION: u64 = 2;
-/// Keys of the payload.
 const KEYS: u64 = 14;
 /// Most permitted contexts.
 pub const MAX_CONTEXTS: usize = 1024;
@@ -45,30 +43,22 @@ const COSE_SIGN1: u64 = 18;
 /// Header parameter `kid` (RFC 9052, 3.1).
 const KID: u64 = 4;
 
-/// What is wrong with a ticket.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TicketError {
-    /// Longer than [`MAX_BYTES`].
     #[error("the ticket is longer than {MAX_BYTES} bytes")]
     Oversize,
-    /// Not the deterministic encoding of a ticket.
     #[error("the ticket {0}")]
     Encoding(#[from] CborError),
-    /// A field holds what it may not.
     #[error("the ticket's {0}")]
     Field(&'static str),
-    /// Another version of the payload.
     #[error(
         "the ticket is not of format version {VERSION}, the only one that this program reads; ask the issuer for a new one"
     )]
     Version,
-    /// The key that signed is not among the trusted issuers.
     #[error("no trusted issuer has the key that signed the ticket of `{0}`")]
     UnknownIssuer(String),
-    /// The signature is not the issuer's over this ticket.
     #[error("the ticket's signature does not verify under the issuer's key")]
     Signature,
-    /// A public key that is not Ed25519 in PEM (RFC 8410).
     #[error("not an Ed25519 public key in PEM")]
     Key,
 }
@@ -110,7 +100,6 @@ pub struct Ticket {
 /// A parsed message: its content, its digest and its signature, which is not checked until [`Signed::verify`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignedTicket<T> {
-    /// What the message says.
     pub content: T,
     /// SHA-256 of the whole message.
     pub digest: [u8; 32],
@@ -123,7 +112,6 @@ pub struct SignedTicket<T> {
 /// Who stands behind a ticket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TicketIssuer {
-    /// A trusted issuer.
     Issuer {
         /// The name that it claims in the ticket: any key may claim any name.
         name: String,
@@ -135,10 +123,8 @@ pub enum TicketIssuer {
 }
 
 impl Ticket {
-    /// Reads a ticket; its signature is not checked.
-    ///
-    /// # Errors
-    /// Bytes that are not exactly the message that [`Ticket::sign`] would make of the same content.
+    /// Reads a ticket; its signature is not checked. Errors: bytes that are not exactly the message that
+    /// [`Ticket::sign`] would make of the same content.
     pub fn parse(cose: &[u8]) -> Result<SignedTicket<Self>, TicketError> {
         if cose.len() > MAX_BYTES {
             return Err(TicketError::Oversize);
@@ -166,10 +152,7 @@ impl Ticket {
         })
     }
 
-    /// The message of this ticket, signed by `key`.
-    ///
-    /// # Errors
-    /// A field out of its range.
+    /// The message of this ticket, signed by `key`. Errors: a field out of its range.
     pub fn sign(&self, key: &SigningKey) -> Result<Vec<u8>, TicketError> {
         self.check()?;
         let payload = self.payload();
@@ -307,10 +290,8 @@ impl Ticket {
 }
 
 impl SignedTicket<Ticket> {
-    /// Who stands behind the ticket: the one of `issuers` that signed it, or no one.
-    ///
-    /// # Errors
-    /// A ticket that claims an issuer, but none of `issuers` signed it; one that a trusted issuer signed as `self`.
+    /// Who stands behind the ticket: the one of `issuers` that signed it, or no one. Errors: a ticket that claims an
+    /// issuer, but none of `issuers` signed it; one that a trusted issuer signed as `self`.
     pub fn verify<'k>(&self, issuers: impl IntoIterator<Item = &'k VerifyingKey>) -> Result<TicketIssuer, TicketError> {
         let name = &self.content.issuer;
         let mut candidates = issuers.into_iter().filter(|key| kid(key) == self.kid).peekable();
@@ -333,10 +314,7 @@ impl SignedTicket<Ticket> {
     }
 }
 
-/// Reads an issuer's public key: Ed25519, PEM (RFC 8410).
-///
-/// # Errors
-/// [`TicketError::Key`].
+/// Reads an issuer's public key: Ed25519, PEM (RFC 8410). Errors: [`TicketError::Key`].
 pub fn issuer_key(pem: &str) -> Result<VerifyingKey, TicketError> {
     VerifyingKey::from_public_key_pem(pem.trim_end()).map_err(|_| TicketError::Key)
 }

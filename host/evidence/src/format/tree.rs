@@ -243,9 +243,7 @@ enum Side {
 
 /// The way from a node to the root, for both kinds of proof.
 struct Climb {
-    /// The node's place on its level.
     at: u64,
-    /// The last place of that level.
     last: u64,
 }
 

@@ -9,7 +9,6 @@ use crate::format::statement::Statement;
 use ed25519_dalek::{SigningKey, VerifyingKey};
 use std::collections::BTreeSet;
 
-/// Version of the payload.
 const VERSION: u64 = 1;
 /// Most bytes of a reason.
 pub const REASON_MAX: usize = 4096;
@@ -30,14 +29,12 @@ pub struct Terms {
     pub name: String,
     /// Why: one line.
     pub reason: String,
-    /// The streams.
     pub streams: BTreeSet<StreamAt>,
 }
 
 /// A withholding, whose signature is not checked until [`Withholding::signer`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Withholding {
-    /// What it says.
     pub terms: Terms,
     statement: Statement,
 }

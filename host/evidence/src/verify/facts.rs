@@ -13,6 +13,5 @@ pub(super) struct Facts {
     pub(super) image: Option<Image>,
     pub(super) device: Option<DeviceCertificate>,
     pub(super) notes: BTreeMap<u64, WitnessedCheckpoint>,
-    /// Streams whose texts were taken out.
     pub(super) withheld: BTreeSet<StreamAt>,
 }

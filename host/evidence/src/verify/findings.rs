@@ -23,9 +23,7 @@ impl fmt::Display for At {
 /// Why a property is not affirmed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Reason<C = Code> {
-    /// Reason code.
     pub code: C,
-    /// How much it weighs.
     pub status: Status,
     /// The first finding, in words.
     pub detail: String,
@@ -45,20 +43,14 @@ pub struct Conclusion {
 /// The five properties.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Properties {
-    /// Policy in force.
     pub policy: Conclusion,
-    /// Genuine gate.
     pub genuine: Conclusion,
-    /// Complete.
     pub complete: Conclusion,
-    /// Replayable.
     pub replayable: Conclusion,
-    /// No gaps.
     pub no_gaps: Conclusion,
 }
 
 impl Properties {
-    /// The conclusion about `property`.
     #[must_use]
     pub const fn of(&self, property: Property) -> &Conclusion {
         match property {
@@ -94,7 +86,6 @@ impl Findings {
         self.0.is_empty()
     }
 
-    /// Something was found.
     pub(super) fn add(&mut self, code: Code, detail: impl fmt::Display) {
         self.add_as(code.status(), code, detail);
     }
@@ -115,7 +106,6 @@ impl Findings {
         }
     }
 
-    /// What another check found.
     pub(super) fn append(&mut self, other: Self) {
         for (key, reason) in other.0 {
             self.0

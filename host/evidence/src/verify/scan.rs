@@ -125,7 +125,6 @@ impl Scan<'_, '_> {
     }
 }
 
-/// What the lanes say so far.
 fn states<'a>(lanes: &'a [Lane<'_>]) -> Vec<&'a LaneState> {
     lanes.iter().map(|lane| &lane.state).collect()
 }

@@ -38,7 +38,6 @@ fn said_as(stem: &str, negated: bool) -> String {
     if negated { format!("not {stem}") } else { stem.to_owned() }
 }
 
-/// What is known of one entity.
 #[derive(Default)]
 pub(super) struct KnownWords {
     pub(super) id: String,
@@ -51,9 +50,7 @@ pub(super) struct KnownWords {
     general: BTreeMap<String, Vec<(usize, usize)>>,
     /// Stems of all words of its facts.
     stems: BTreeSet<String>,
-    /// Relations that its facts speak of.
     relations: BTreeSet<String>,
-    /// Who did what in them.
     roles: Roles,
 }
 

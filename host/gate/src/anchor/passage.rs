@@ -13,7 +13,6 @@ use std::collections::BTreeSet;
 pub struct Passage {
     /// Id of the entity that it is about.
     pub entity: String,
-    /// Whole sentences.
     pub text: String,
     /// Where it comes from.
     pub source: String,

@@ -52,7 +52,6 @@ pub struct Grounding {
     /// Share of the span's words that the facts of the intent's entity do not support; `None` when the intent names
     /// none.
     pub deviation: Option<BasisPoints>,
-    /// What this rests on.
     pub evidence: Vec<Evidence>,
 }
 
@@ -61,7 +60,6 @@ pub struct Grounding {
 pub struct Evidence {
     /// What kind: `citation`, `entity`, `word`, `verb`, `span`.
     pub field: &'static str,
-    /// As it stands in the text.
     pub value: String,
     /// What was wanted of it.
     pub condition: String,

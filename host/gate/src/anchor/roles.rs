@@ -28,7 +28,6 @@ pub(super) struct Roles {
     by_verb: BTreeMap<&'static str, Vec<usize>>,
 }
 
-/// The words around a verb.
 struct Arguments {
     /// Each with its role: [`SUBJECT`], its preposition, or nothing for an object. A word with two roles has none.
     roles: BTreeMap<String, Option<String>>,

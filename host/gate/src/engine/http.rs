@@ -25,7 +25,6 @@ const PROMPT: &str = "{prompt}";
 /// How a server is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpSettings {
-    /// Which protocol.
     pub protocol: Protocol,
     /// `http://host:port` or `https://host:port`, without a path.
     pub address: String,
@@ -106,10 +105,8 @@ struct Rendered {
 }
 
 impl HttpEngine {
-    /// An engine that asks a server.
-    ///
-    /// # Errors
-    /// The address, the temperature, a certificate or the template cannot be used.
+    /// An engine that asks a server. Errors: the address, the temperature, a certificate or the template cannot be
+    /// used.
     pub fn new(settings: HttpSettings) -> Result<Self, EngineError> {
         let unusable = |what: String| Err(EngineError::Gone(what));
         let address = settings.address.trim_end_matches('/').to_owned();

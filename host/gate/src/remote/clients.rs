@@ -9,7 +9,6 @@ use std::time::Duration;
 /// Longest wait for a connection that was hung up to go.
 const LEAVE: Duration = Duration::from_secs(1);
 
-/// A connection.
 struct Entry {
     wire: Arc<Wire>,
     /// It said hello.

@@ -53,10 +53,8 @@ impl Gate {
 
     /// Serves connections until `stop` or until the session cannot go on; then takes no more work, lets open streams
     /// end, and returns once every connection has gone. `journal` keeps what happens before clients hear of it;
-    /// `report` hears what was refused and what went wrong.
-    ///
-    /// # Errors
-    /// Why the card or the journal failed; else [`GateError::Accept`]: the socket is of no use any more.
+    /// `report` hears what was refused and what went wrong. Errors: why the card or the journal failed; else
+    /// [`GateError::Accept`]: the socket is of no use any more.
     pub fn listen<C: Card>(
         &self,
         session: &mut Session<C>,

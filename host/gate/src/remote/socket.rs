@@ -10,23 +10,14 @@ use portcullis_socket::{Access, BindError, Listener};
 /// Connections that may wait to be accepted.
 const WAITING: u16 = 4096;
 
-/// Why the gate cannot listen.
 #[derive(Debug, thiserror::Error)]
 pub enum SocketError {
-    /// Something other than a socket has the name.
     #[error("`{}` is not a socket", .0.display())]
     NotASocket(PathBuf),
-    /// A process listens there.
     #[error("another process listens on `{}`; is a gate there already?", .0.display())]
     Taken(PathBuf),
-    /// The system refuses.
     #[error("cannot listen on `{}`", path.display())]
-    Listen {
-        /// The socket.
-        path: PathBuf,
-        /// What the system reports.
-        source: io::Error,
-    },
+    Listen { path: PathBuf, source: io::Error },
 }
 
 impl From<BindError> for SocketError {
@@ -46,9 +37,6 @@ pub struct Socket(Listener);
 impl Socket {
     /// Listens at `path`, where only this user may connect, or with `shared` every user who reaches the folder. A
     /// socket that nothing listens on is replaced.
-    ///
-    /// # Errors
-    /// [`SocketError`].
     pub fn bind(path: &Path, shared: bool) -> Result<Self, SocketError> {
         let access = if shared { Access::Everyone } else { Access::Owner };
         Ok(Self(Listener::bind(path, access, WAITING)?))

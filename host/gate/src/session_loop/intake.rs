@@ -18,14 +18,11 @@ use std::sync::Arc;
 /// A stream that is about to have a slot.
 pub(super) struct Entrant {
     pub(super) request: StreamRequest,
-    /// Number that its events carry.
     pub(super) number: u64,
-    /// Number that its salts are made from.
     pub(super) salted: u64,
     pub(super) mailbox: Option<(Arc<Mailbox>, Supply)>,
 }
 
-/// Where streams come from.
 pub(super) trait Intake {
     /// The next stream, for a slot that is free.
     fn next(&mut self, inbox: &Arc<Inbox>) -> Option<Entrant>;
@@ -58,7 +55,6 @@ impl<I: Iterator<Item = (Item, (u64, u64))>> Intake for Items<'_, I> {
     }
 }
 
-/// Streams that callers open.
 pub(super) struct Arrivals;
 
 impl Intake for Arrivals {

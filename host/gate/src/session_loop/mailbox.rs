@@ -17,7 +17,6 @@ pub struct Bounds {
     pub waiting: usize,
     /// Parts of one stream that wait to be judged.
     pub parts: usize,
-    /// Bytes of one part.
     pub part_bytes: usize,
     /// Messages to one stream's caller; a stream whose caller does not read them is not judged further.
     pub messages: usize,
@@ -58,11 +57,8 @@ pub enum StreamMessage {
     Event(Event),
     /// The engine is asked for a candidate.
     Propose {
-        /// The task.
         intent: String,
-        /// Verified facts.
         facts: Vec<String>,
-        /// The end of the admitted text.
         admitted: String,
         /// Candidates asked for at this place before.
         attempt: u32,
@@ -94,30 +90,24 @@ pub(super) struct Supply {
 #[derive(Default)]
 struct InboxState {
     arrivals: VecDeque<Arrival>,
-    /// Streams whose mailbox changed, by number.
     changed: BTreeSet<u64>,
-    /// Streams numbered so far.
     numbered: u64,
     /// Live [`super::SessionHandle`]s.
     handles: usize,
     /// No further stream is taken, and at this time the open ones get no further proposals, for this reason.
     drain: Option<(Instant, &'static str)>,
-    /// Why the session is over.
     over: Option<String>,
     credit: Credit,
 }
 
-/// The inbox of a session.
 pub(super) struct Inbox {
     pub(super) bounds: Bounds,
     state: Mutex<InboxState>,
-    /// Something came for the loop.
     arrived: Condvar,
     /// A waiting stream got its slot, or the session is over.
     left: Condvar,
 }
 
-/// How a stream gets in line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     /// Whoever brings it waits for room.
@@ -126,7 +116,6 @@ pub(super) struct Entry {
     pub(super) further: bool,
 }
 
-/// Why a stream is not taken.
 pub(super) enum Refusal {
     Full(Box<StreamRequest>),
     Over(String),
@@ -308,7 +297,6 @@ pub(super) struct Mailbox {
     changed: Condvar,
 }
 
-/// Why a part is not taken.
 pub(super) enum PartRefusal {
     Full(Box<Part>),
     Over(Option<String>),
@@ -438,7 +426,6 @@ impl Mailbox {
         }
     }
 
-    /// Asks the caller's engine.
     pub(super) fn ask(&self, moves: Vec<Move>, view: &View<'_>, attempt: u32) {
         let mut mail = self.mail();
         if mail.unread {

@@ -37,10 +37,8 @@ impl SessionLoop {
 
     /// Judges streams until the session is shut down or every handle is dropped, and all streams have ended. `keep`
     /// takes each event before its stream's caller does; streams are numbered in the order in which they were opened.
-    ///
-    /// # Errors
-    /// The session's, or the first error of `keep`: every stream ends with that reason, and nothing more of it is
-    /// released.
+    /// Errors: the session's, or the first error of `keep`: every stream ends with that reason, and nothing more of it
+    /// is released.
     pub fn run<C: Card, E: From<SessionError> + ToString>(
         self,
         session: &mut Session<C>,
@@ -65,11 +63,8 @@ impl Drop for SessionLoop {
 impl Governor {
     /// Governs every item over one session. `sink` takes what happens, each stream's events in order and streams
     /// interleaved; the next items are taken only as slots become free, and waited for. Engines are asked in threads of
-    /// their own.
-    ///
-    /// # Errors
-    /// The session's: the streams that were still open end with a report that says so, and nothing more of them is
-    /// released. An error of `sink` ends the run.
+    /// their own. Errors: the session's: the streams that were still open end with a report that says so, and nothing
+    /// more of them is released. An error of `sink` ends the run.
     pub fn govern<C: Card, E: From<SessionError>>(
         self: &Arc<Self>,
         session: &mut Session<C>,
@@ -81,10 +76,7 @@ impl Governor {
         self.govern_in(session, free, items.into_iter().zip((0..).map(|n| (n, n))), sink)
     }
 
-    /// Governs one item in one seat.
-    ///
-    /// # Errors
-    /// As [`Governor::govern`].
+    /// Governs one item in one seat. Errors: as [`Governor::govern`].
     pub fn govern_one<C: Card, E: From<SessionError>>(
         self: &Arc<Self>,
         session: &mut Session<C>,
@@ -110,16 +102,13 @@ impl Governor {
     }
 }
 
-/// A stream that has a slot.
 struct OpenStream {
     number: u64,
     machine: StreamMachine,
     /// An engine that answers at once.
     local: Option<Box<dyn Engine>>,
     mailbox: Option<(Arc<Mailbox>, Supply)>,
-    /// The parts of its text, where they are there.
     parts: Option<GivenParts>,
-    /// The caller's engine was asked.
     asked: bool,
     /// It stands in [`Turns::runnable`].
     is_runnable: bool,
@@ -132,9 +121,7 @@ struct Turns<'l, C: Card, K> {
     keep: K,
     /// Slots without a stream, the next on top.
     free: Vec<u16>,
-    /// Streams by slot.
     streams: BTreeMap<u16, OpenStream>,
-    /// Slots of streams by number.
     slots: BTreeMap<u64, u16>,
     /// Slots of streams that may have something to submit, the longest waiting first.
     runnable: VecDeque<u16>,

@@ -46,9 +46,7 @@ pub(crate) struct HostFindings {
 
 /// What the operator vouches for, as the anchors look it up.
 pub(crate) struct OperatorFacts {
-    /// Entity that the intent names.
     intent: Option<String>,
-    /// Stems of intent and verified facts.
     stems: Vec<String>,
 }
 

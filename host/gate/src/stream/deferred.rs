@@ -12,7 +12,6 @@ const MOST: usize = 64;
 #[derive(Debug)]
 struct DeferredWork {
     work: Work,
-    /// Sequence of its last determination.
     seq: u32,
     /// Steps that it may still wait.
     steps: u16,

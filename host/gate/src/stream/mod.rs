@@ -65,7 +65,6 @@ enum PendingEntry {
 /// What a stream needs to go on.
 #[derive(Debug)]
 pub(crate) enum Next {
-    /// The card's answer to this entry.
     Entry(Descriptor),
     /// The card's answer to the entry that it has.
     Answer,
@@ -168,7 +167,6 @@ impl StreamMachine {
         self.proposer.as_mut().map(Proposer::take_moves).unwrap_or_default()
     }
 
-    /// What the stream needs next.
     pub(crate) fn next(&mut self) -> Next {
         if self.submitted.is_some() {
             return Next::Answer;

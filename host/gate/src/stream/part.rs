@@ -42,7 +42,6 @@ pub struct PartReader {
     segmenter: Segmenter,
     /// Bytes of the stream before the segmenter's text.
     before: usize,
-    /// Bytes of the segmenter's text.
     length: usize,
     /// What the engine says of ranges of the segmenter's text.
     said: Vec<Said>,
@@ -57,10 +56,7 @@ impl PartReader {
         Self { governor, segmenter, before: 0, length: 0, said: Vec::new(), given: Vec::new() }
     }
 
-    /// Takes the next bytes of the text.
-    ///
-    /// # Errors
-    /// [`NotUtf8`]: nothing more can be read.
+    /// Takes the next bytes of the text. Errors: [`NotUtf8`]: nothing more can be read.
     pub fn text(
         &mut self,
         chunk: &str,
@@ -79,10 +75,8 @@ impl PartReader {
         Ok(read.map(|text| self.part(text)))
     }
 
-    /// Takes a tool call, which ends the text before it.
-    ///
-    /// # Errors
-    /// [`NotUtf8`]: the text before it ends inside a character.
+    /// Takes a tool call, which ends the text before it. Errors: [`NotUtf8`]: the text before it ends inside a
+    /// character.
     pub fn call(&mut self, call: &Call, logprobs: Option<Result<LogProbs, LogProbsError>>) -> Result<Part, NotUtf8> {
         self.give("", logprobs.clone(), Some(call.clone()));
         let mut part = self.flush()?;
@@ -93,10 +87,7 @@ impl PartReader {
         Ok(part)
     }
 
-    /// The rest of the text, and the end of the stream.
-    ///
-    /// # Errors
-    /// [`NotUtf8`]: it ends inside a character.
+    /// The rest of the text, and the end of the stream. Errors: [`NotUtf8`]: it ends inside a character.
     pub fn finish(mut self) -> Result<Part, NotUtf8> {
         self.given.push(Proposal::End);
         self.flush()

@@ -24,14 +24,12 @@ pub(super) struct Pending {
 /// A candidate that was read with the pending end before it, and comes after that.
 #[derive(Debug)]
 pub(super) struct Upcoming {
-    /// Its text.
     pub(super) text: String,
     /// Its spans, in order.
     pub(super) work: Vec<Work>,
     pub(super) pending: Pending,
 }
 
-/// Candidates that were read together.
 pub(super) struct Reading {
     /// Spans of the current step, in order.
     pub(super) work: Vec<Work>,
@@ -49,7 +47,6 @@ impl Pending {
         self.parts.is_empty()
     }
 
-    /// Its bytes.
     pub(super) fn text(&self) -> String {
         self.parts.iter().map(|part| part.text.as_str()).collect()
     }

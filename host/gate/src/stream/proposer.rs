@@ -27,7 +27,6 @@ pub(super) struct Step {
     text_before: usize,
     /// Bytes of what was proposed before it.
     proposed_before: usize,
-    /// Its candidates, as they were proposed.
     pub(super) proposed: String,
     /// Places of the engine that it takes up: its candidates.
     pub(super) places: usize,
@@ -53,7 +52,6 @@ impl Default for Step {
 /// A place that a rollback may go back to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Target {
-    /// Steps that are taken back.
     back: usize,
     /// Its candidate's place in the admitted ones.
     at: usize,
@@ -77,7 +75,6 @@ pub(super) struct Proposer {
     text: String,
     /// What was proposed up to the current step, refused or not: what follows is read after it.
     proposed: String,
-    /// What is being judged.
     pub(super) step: Step,
     /// Its end that waits for what follows.
     pub(super) pending: Pending,
@@ -85,24 +82,18 @@ pub(super) struct Proposer {
     pub(super) upcoming: Option<Upcoming>,
     /// Admitted steps that can be taken back, in order.
     reversible: Vec<Step>,
-    /// Proposals asked for.
     proposals: u32,
     request: Option<Request>,
     /// What the engine receives before the next request.
     moves: Vec<Move>,
-    /// Rollbacks made.
     rollbacks: u8,
-    /// Places passed, for reports.
     pub(super) place: usize,
-    /// Whether a candidate is being judged.
     pub(super) open: bool,
-    /// Whether the engine ended the text.
     pub(super) ended: bool,
     /// Why the engine proposes nothing more.
     pub(super) failed: Option<EngineError>,
     /// Whether something of the current candidate was refused.
     pub(super) refused: bool,
-    /// Whether what was refused is deferred.
     pub(super) deferred: bool,
 }
 
@@ -296,7 +287,6 @@ impl Proposer {
         Rollback { transitions, inert }
     }
 
-    /// A candidate is up for judgement.
     pub(super) fn begin(&mut self, attempt: u32, inert: &str) {
         let (text_before, proposed_before) = (self.text.len(), self.proposed.len());
         self.step = Step { attempt, inert: inert.to_owned(), text_before, proposed_before, ..Step::default() };
@@ -306,10 +296,8 @@ impl Proposer {
     }
 }
 
-/// What a rollback took back.
 pub(super) struct Rollback {
     /// Sequences of the transitions, in order.
     pub(super) transitions: Vec<u32>,
-    /// Inert bytes that were held there.
     pub(super) inert: String,
 }

@@ -82,7 +82,6 @@ impl WorkQueue {
         self.held.truncate(leading_formatting(&self.held).len());
     }
 
-    /// Drops everything, the held bytes included.
     pub(super) fn abandon(&mut self) {
         self.stack.clear();
         self.held.clear();

@@ -19,7 +19,6 @@ pub struct StreamRequest {
     pub(crate) source: Source,
     /// The engine, where it answers at once, so that the session may wait for it.
     pub(crate) local: Option<Box<dyn Engine>>,
-    /// The parts of the text, where they are there.
     pub(crate) parts: Option<GivenParts>,
     /// Why the stream ends right after BEGIN.
     pub(crate) refusal: Option<(Trigger, String)>,
@@ -49,8 +48,10 @@ impl std::fmt::Debug for StreamRequest {
 
 /// Where the spans of a stream come from.
 pub(crate) enum Source {
-    /// A whole text, read.
-    Text { whole: String, text: Arc<Text> },
+    Text {
+        whole: String,
+        text: Arc<Text>,
+    },
     /// Candidates that come while the stream is open.
     Proposals(Mode),
     /// Parts of a text that come while the stream is open.

@@ -9,7 +9,6 @@ use portcullis_mapping::{LogProbs, LogProbsError, Text};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// One span to be judged.
 #[derive(Clone, Debug)]
 pub(super) struct Work {
     pub(super) text: Arc<Text>,
@@ -32,7 +31,6 @@ pub(super) struct Work {
 /// What an engine says of a part of a read text.
 #[derive(Clone, Debug)]
 pub(super) struct Said {
-    /// The part.
     pub(super) range: Range<usize>,
     /// Bytes of the candidate before it.
     pub(super) skipped: usize,
@@ -56,7 +54,6 @@ impl Said {
 pub(super) struct Base {
     /// The byte of the read text that counting begins at.
     pub(super) from: usize,
-    /// Its number.
     pub(super) number: usize,
 }
 
@@ -102,7 +99,6 @@ impl Work {
         most.map(Ok)
     }
 
-    /// Its bytes.
     pub(super) fn slice(&self) -> &str {
         self.text.slice(&self.range)
     }

@@ -6,12 +6,10 @@ use portcullis_core::mutation::Place;
 use portcullis_core::wire::{BASIS_POINTS_MAX, Descriptor, Opcode, QUANTITY_SLOTS, StageOutcome, row_bits};
 use zerocopy::little_endian::{I32, U16, U128};
 
-/// What subtraction found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Residue {
     /// Nothing is left.
     Empty,
-    /// This is left, and perhaps more.
     Left(Box<Cube>),
     /// The budget ran out before either was certain.
     Unknown,

@@ -12,7 +12,6 @@ use portcullis_core::wire::{Descriptor, ROW_NONE, Row, RowKind, small_enums};
 const BYTE_COLUMNS: usize = 13;
 /// Columns that are ranges over wider integers: eight scalars, four quantities.
 const WIDE_COLUMNS: usize = 12;
-/// Nibbles of the two class sets.
 const NIBBLES: usize = 64;
 
 /// A descriptor's values in the order of the columns.
@@ -54,7 +53,6 @@ impl Key {
     }
 }
 
-/// One bank, indexed.
 #[derive(Clone, Debug)]
 pub(super) enum Index {
     /// At most 64 rows.

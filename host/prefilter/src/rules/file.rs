@@ -56,13 +56,11 @@ pub(crate) struct Phrase {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
-    /// Its identifier.
     pub id: String,
     /// Its tier, where no policy says otherwise.
     pub tier: Tier,
     /// The structure that it stands for, and why that is one.
     pub structure: String,
-    /// Inputs that have it.
     pub hits: Vec<String>,
     /// Inputs that come near and do not have it.
     pub passes: Vec<String>,
@@ -90,19 +88,16 @@ pub struct Rule {
     /// Families that all stand together with these.
     #[serde(default)]
     pub(crate) needs: Vec<String>,
-    /// Families of which some stand together.
     #[serde(default)]
     pub(crate) together: Vec<String>,
     /// One family that stands there several times.
     #[serde(default)]
     pub(crate) repeated: Option<String>,
-    /// A measured form.
     #[serde(default)]
     pub(crate) measure: Option<Measure>,
     /// How many families, repetitions, or what value of the measure at least.
     #[serde(default)]
     pub(crate) at_least: usize,
-    /// Bytes within which they stand.
     #[serde(default)]
     pub(crate) within: usize,
 }
@@ -139,29 +134,24 @@ pub(crate) enum Measure {
     Invisible,
     /// Bidirectional overrides and embeddings.
     Bidi,
-    /// Tag characters and supplementary variation selectors.
     Tags,
     /// Words in which ASCII letters and letters of a look-alike script alternate.
     MixedWords,
     /// Letters of a mathematical, enclosed or full-width alphabet that follow each other.
     StyledRun,
-    /// Combining marks on one base.
     Stacked,
     /// One token, or two in turn, again and again.
     RepeatedToken,
-    /// One byte again and again.
     ByteRun,
     /// Control characters that are no white space.
     Control,
     /// Brackets or quotations that stand open at once.
     Depth,
-    /// Quotation marks that follow each other.
     QuoteRun,
     /// Names in brackets that are quoted, or that a colon follows.
     Turns,
 }
 
-/// Number of each family.
 pub(crate) type Families = BTreeMap<String, usize>;
 
 impl RuleFile {

@@ -19,7 +19,6 @@ const BLANKS_MAX: usize = 4;
 /// Bytes of a literal up to which a state has a row of transitions.
 const DENSE: usize = 4;
 
-/// A family's literal in the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Hit {
     pub(super) family: usize,
@@ -33,14 +32,12 @@ struct Literal {
     length: usize,
     /// Its end is the end of a word.
     whole: bool,
-    /// The bytes, where their case counts.
     exact: Option<Vec<u8>>,
 }
 
 #[derive(Debug)]
 pub(super) struct Lexicon {
     automaton: Option<NFA>,
-    /// By number of the automaton's pattern.
     literals: Vec<Literal>,
     beginnings: Beginnings,
 }
@@ -138,9 +135,7 @@ impl Lexicon {
     }
 }
 
-/// Places of a bitmap.
 const PLACES: usize = 1 << 15;
-/// Bytes that one look takes in.
 const LOOK: usize = 3;
 
 /// How literals begin: bitmaps over their first three bytes and over the three after these, in both cases of ASCII

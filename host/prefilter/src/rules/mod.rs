@@ -22,24 +22,10 @@ use structure::Structures;
 /// A rule file that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum RuleError {
-    /// It does not read.
     #[error("the rules of `{evaluator}`: {problem}")]
-    Read {
-        /// The evaluator.
-        evaluator: String,
-        /// What is wrong.
-        problem: String,
-    },
-    /// A rule or family that does not hold together.
+    Read { evaluator: String, problem: String },
     #[error("`{name}` in the rules of `{evaluator}`: {problem}")]
-    Rule {
-        /// The evaluator.
-        evaluator: String,
-        /// The rule or family.
-        name: String,
-        /// What is wrong.
-        problem: String,
-    },
+    Rule { evaluator: String, name: String, problem: String },
 }
 
 /// The compiled rules of one evaluator. It holds no state: every judgement begins anew.
@@ -58,10 +44,7 @@ pub struct RuleSet {
 }
 
 impl RuleSet {
-    /// Reads and compiles a rule file (TOML).
-    ///
-    /// # Errors
-    /// [`RuleError`] names the rule.
+    /// Reads and compiles a rule file (TOML). Errors: [`RuleError`] names the rule.
     pub fn parse(evaluator: &str, text: &str) -> Result<Self, RuleError> {
         let read = |problem: String| RuleError::Read { evaluator: evaluator.to_owned(), problem };
         let file: RuleFile = toml::from_str(text).map_err(|e| read(e.to_string()))?;
@@ -97,7 +80,6 @@ impl RuleSet {
         self
     }
 
-    /// The evaluator that they are for.
     #[must_use]
     pub fn evaluator(&self) -> &str {
         &self.evaluator
@@ -151,13 +133,11 @@ impl RuleSet {
     }
 }
 
-/// A rule that matched, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RuleHit {
     pub(crate) rule: usize,
     pub(crate) start: usize,
     pub(crate) end: usize,
-    /// Whether it stands within a quotation.
     pub(crate) quoted: bool,
 }
 

@@ -37,7 +37,6 @@ impl<'b> Passages<'b> {
         }
     }
 
-    /// Where the passage begins.
     pub(super) const fn start(&self) -> usize {
         self.start
     }

@@ -86,10 +86,8 @@ fn closes_later(bytes: &[u8]) -> bool {
     bytes.split(|b| *b == b'\n').any(is_fence)
 }
 
-/// A quotation mark.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mark {
-    /// One sign for both ends.
     Straight(u8),
     /// Curly double marks, of which languages use each for either end.
     Double,

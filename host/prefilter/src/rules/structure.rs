@@ -16,7 +16,6 @@ const BARRED: usize = 8;
 const BESIDE: usize = 2;
 /// Before every place of an input, however far an arrangement reaches.
 const NOWHERE: i64 = i64::MIN / 2;
-/// Chains of phrases over phrases.
 const NESTING_MAX: usize = 4;
 
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +46,6 @@ struct Arrangement {
     ends: bool,
 }
 
-/// The arrangements of a rule file.
 #[derive(Debug)]
 pub(super) struct Structures {
     arrangements: Vec<Arrangement>,
@@ -188,7 +186,6 @@ impl Structures {
         Ok(())
     }
 
-    /// What takes a rule back.
     fn add_closings(&mut self, file: &RuleFile, families: &Families) -> Result<(), (String, String)> {
         for (number, rule) in file.rules.iter().enumerate() {
             for family in rule.closed_by.iter().flat_map(|f| f.split('|')) {
@@ -247,7 +244,6 @@ fn place_of(place: usize) -> i64 {
     i64::try_from(place).unwrap_or(i64::MAX / 4)
 }
 
-/// One input's way through the structures.
 pub(super) struct Run<'s> {
     structures: &'s Structures,
     bytes: &'s [u8],

@@ -10,9 +10,7 @@ use std::fmt;
 pub struct ReplayReport {
     /// The worst of the reasons.
     pub status: Status,
-    /// Streams in the logs.
     pub streams: u64,
-    /// Streams that replay.
     pub replayed: u64,
     /// Records that are what the replay gives.
     pub records: u64,
@@ -24,7 +22,6 @@ pub struct ReplayReport {
 }
 
 impl ReplayReport {
-    /// Files that are not a bundle.
     #[must_use]
     pub fn broken(error: &BundleError) -> Self {
         let mut outcome = Self::default();

@@ -13,11 +13,9 @@ use portcullis_evidence::verify::{Code, Property, Reason, Report, Status, Summar
 pub struct Making {
     /// What the bundle is called.
     pub name: String,
-    /// What made the page.
     pub origin: Origin,
     /// The trust folder.
     pub trust: String,
-    /// Its files.
     pub trusted: Vec<TrustFile>,
     /// Unix second for the validity of certificates, where one was given.
     pub at: Option<u64>,
@@ -25,7 +23,6 @@ pub struct Making {
     pub allow_sim: bool,
 }
 
-/// The page.
 #[must_use]
 pub fn page(report: &Report, making: &Making) -> String {
     let session = &report.session;

@@ -105,9 +105,7 @@ const fn is_of_simulation(code: Code) -> bool {
 /// The conclusion of a program, with what it means.
 #[derive(Clone, Copy, Debug)]
 pub struct VerdictText {
-    /// The conclusion.
     pub status: Status,
-    /// Where it is shown.
     pub terminal: Terminal,
 }
 
@@ -127,7 +125,6 @@ const fn tone(status: Status) -> Tone {
     }
 }
 
-/// Profiles that a text report lists.
 const PROFILES_SHOWN: usize = 20;
 
 fn profiles(f: &mut String, all: &BTreeMap<Hex<32>, ProfileUse>, unknown: u64) -> fmt::Result {
@@ -200,9 +197,7 @@ fn session(f: &mut String, session: &Summary) -> fmt::Result {
 /// A series as text, its verdict first.
 #[derive(Clone, Copy, Debug)]
 pub struct SeriesText<'a> {
-    /// The series.
     pub series: &'a Series,
-    /// Where it is shown.
     pub terminal: Terminal,
 }
 

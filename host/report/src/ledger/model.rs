@@ -11,7 +11,6 @@ use std::collections::BTreeMap;
 pub struct LedgerModel {
     /// First entry of the ledger.
     pub header: Header,
-    /// By number.
     pub streams: BTreeMap<u64, StreamModel>,
     /// Whether the last write was cut short.
     pub torn: bool,
@@ -23,21 +22,17 @@ pub struct LedgerModel {
     pub faults: RuleCounts,
     /// Host time of the first entry, milliseconds since 1970.
     pub first_time: Option<u64>,
-    /// And of the last.
     pub last_time: u64,
 }
 
 /// Times, by stage and rule.
 pub type RuleCounts = BTreeMap<(String, String), u64>;
 
-/// One stream.
 #[derive(Debug, Default)]
 pub struct StreamModel {
-    /// Identity in the input.
     pub id: String,
     /// Absent where the ledger does not hold the beginning.
     pub mode: Option<Mode>,
-    /// Of the task.
     pub intent: String,
     /// The whole text of a recorded stream.
     pub text: Option<String>,
@@ -45,7 +40,6 @@ pub struct StreamModel {
     pub judged: Vec<Judgement>,
     /// Other events in words, each after so many determinations.
     pub notes: Vec<(usize, String)>,
-    /// What left.
     pub released: String,
     /// Absent where the ledger does not hold the end.
     pub summary: Option<Summary>,

@@ -7,7 +7,6 @@ use maud::{Markup, html};
 use portcullis_core::wire::Determination;
 use portcullis_gate::{Judgement, Mode, Summary};
 
-/// What a span is marked as.
 fn mark(judged: &Judgement) -> (&'static str, &'static str) {
     match judged.determination.determination {
         Some(Determination::Admit) => ("admit", "admitted"),
@@ -17,7 +16,6 @@ fn mark(judged: &Judgement) -> (&'static str, &'static str) {
     }
 }
 
-/// Why, in a line.
 fn why(judged: &Judgement) -> String {
     let d = &judged.determination;
     let (_, outcome) = mark(judged);
@@ -32,7 +30,6 @@ fn why(judged: &Judgement) -> String {
     text
 }
 
-/// The section of one stream.
 pub(super) fn section(number: u64, stream: &StreamModel, thresholds: [u16; 3]) -> Markup {
     let mode = match stream.mode {
         Some(Mode::Recorded) => "recorded: the text was there before; it was judged, nothing was prevented",

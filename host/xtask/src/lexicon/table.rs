@@ -52,7 +52,6 @@ pub(super) fn text(wordnet: &WordNet) -> Result<String> {
     Ok(text)
 }
 
-/// The lemmas that the table holds.
 struct Selection<'w> {
     wordnet: &'w WordNet,
     lemmas: BTreeSet<Lemma>,

@@ -8,7 +8,6 @@ use std::path::Path;
 /// Parts of speech with the ends of their files' names. An adjective satellite is an adjective.
 const PARTS: [(char, &str); 4] = [('a', "adj"), ('n', "noun"), ('r', "adv"), ('v', "verb")];
 
-/// Words that mean the same.
 pub(super) struct Synset {
     /// Words as they are written, an underscore between those of a phrase.
     pub(super) words: Vec<String>,
@@ -31,9 +30,7 @@ pub(super) struct WordNet {
     pub(super) senses: BTreeMap<(String, char), Vec<u32>>,
     /// How often a lemma's senses stand in the texts that WordNet tagged.
     pub(super) counts: BTreeMap<(String, char), Vec<u64>>,
-    /// Irregular form, part of speech, lemma.
     pub(super) irregular: Vec<(String, char, String)>,
-    /// What each synset means, with examples.
     pub(super) glosses: Vec<String>,
     pub(super) licence: Vec<String>,
 }

@@ -31,7 +31,6 @@ struct Found {
     nameless: Vec<String>,
     doubled: Vec<String>,
     dangling: u32,
-    /// Text of what is folded.
     folded: String,
     /// Streams shown: all, refused only, found by name; on a page that can be searched.
     streams: Option<usize>,
@@ -73,7 +72,6 @@ fn program(name: &str) -> Result<PathBuf> {
     Ok(root()?.join(target_dir()).join("debug").join(name))
 }
 
-/// The page of the demo's ledger.
 fn ledger(folder: &Path) -> Result<PathBuf> {
     let (ledger, page) = (folder.join("ledger"), folder.join("governed-text.html"));
     capture(Command::new(demo::binary()?).args(demo::RUN).arg("--ledger").arg(&ledger))?;

@@ -31,7 +31,6 @@ fn honest<T>(with: impl FnOnce(&Honest) -> T) -> T {
     })
 }
 
-/// The files of the honest session.
 pub fn honest_files() -> MemoryFiles {
     honest(|honest| honest.files.clone())
 }

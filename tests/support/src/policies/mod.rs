@@ -18,16 +18,11 @@ use std::collections::BTreeMap;
 /// How often each construct of the lowering table was generated.
 pub type Coverage = BTreeMap<Construct, u64>;
 
-/// A generated package, compiled.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// Seed that made it.
     pub seed: u64,
-    /// The package.
     pub package: Package,
-    /// Its rows and image.
     pub compiled: Compiled,
-    /// Constructs in its rules.
     pub coverage: Coverage,
     /// Attempts that Cedar's validation called impossible, or that were too large for the tables.
     pub discarded: u32,
@@ -39,7 +34,6 @@ pub struct Case {
 struct Constants {
     /// By range column, quantities after the eleven fields.
     ranges: [Vec<i64>; 15],
-    /// By set column: literal sets.
     sets: [Vec<u128>; 3],
 }
 

@@ -120,7 +120,6 @@ impl Card {
     }
 }
 
-/// The parties that a verifier believes.
 pub struct World {
     pub root: CertificateAuthority,
     pub sim_root: CertificateAuthority,
@@ -331,7 +330,6 @@ pub fn nonce(serial: u64) -> u64 {
 #[derive(Clone)]
 pub struct Parts {
     pub card: Rc<Card>,
-    /// Lanes of the card.
     pub count: u8,
     /// Who signs the checkpoints; the card, unless somebody forges.
     pub signer: Rc<Card>,
@@ -374,7 +372,6 @@ impl Parts {
         (self.spans, self.streams, self.receipts) = (Vec::new(), Vec::new(), Vec::new());
     }
 
-    /// The whole honest session.
     pub fn play(&mut self) {
         // No two streams of a session have one id.
         let id = |slot: u16| format!("a{slot}");
@@ -468,7 +465,6 @@ impl Parts {
         }
     }
 
-    /// The witness's note of each checkpoint.
     pub fn notes(&self) -> Vec<Vec<u8>> {
         let entry = |serial: u64, checkpoint: &wire::Checkpoint| WitnessEntry {
             ticket: self.ticket.serial,
@@ -547,7 +543,6 @@ impl Parts {
     }
 }
 
-/// Makes the manifest again.
 pub fn remanifest(files: &mut MemoryFiles) {
     let manifest = Manifest::of(files).unwrap().to_json().unwrap();
     files.0.insert(bundle::MANIFEST.to_owned(), manifest);

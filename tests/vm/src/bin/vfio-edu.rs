@@ -7,7 +7,6 @@ use portcullis_card::machine::bar::Bar;
 use portcullis_card::transport::vfio::{Access, Interrupts, PciDevice, VfioError};
 use std::time::{Duration, Instant};
 
-/// The device's registers.
 const IDENTITY: u32 = 0x00;
 const LIVENESS: u32 = 0x04;
 const INTERRUPT_STATUS: u32 = 0x24;

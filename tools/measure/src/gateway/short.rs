@@ -15,13 +15,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Sentences of an answer.
 const SENTENCES: usize = 3;
-/// How long answers are asked for.
 const TIME: Duration = Duration::from_secs(10);
 /// Clients that ask as fast as they can.
 const CLIENTS: usize = 16;
-/// Where the proxy's configuration stands.
 const WORK: &str = "target/xtask/bench";
 
 /// Measures the model server alone, behind the gateway and behind LiteLLM's proxy.

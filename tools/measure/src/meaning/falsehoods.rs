@@ -13,7 +13,6 @@ use serde_json::Value;
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// The seed that chooses among words.
 const SEED: &str = "1";
 
 pub(crate) fn run(cases: &Cases<'_>, folder: &Path) -> Result<()> {

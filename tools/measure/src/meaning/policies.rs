@@ -21,7 +21,6 @@ pub(crate) enum World {
     /// Nothing.
     #[default]
     Shipped,
-    /// It is opened.
     Open,
     /// It is opened, and its trust slope ends no text, so that the slope can be read of every span.
     OpenWithoutHalt,
@@ -51,7 +50,6 @@ impl Name {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Question {
     pub(crate) policy: Name,
-    /// Lines of an anchor store.
     pub(crate) store: Option<String>,
     pub(crate) intent: String,
     pub(crate) text: String,
@@ -64,7 +62,6 @@ impl Question {
     }
 }
 
-/// Policies that were compiled.
 #[derive(Default)]
 pub(crate) struct Policies {
     compiled: RefCell<BTreeMap<Name, Rc<Policy>>>,

@@ -3,7 +3,6 @@
 use crate::judged::Judged;
 use std::ops::Range;
 
-/// What became of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     Released,

@@ -35,9 +35,7 @@ const NETLIST: &str = "card.v";
 /// The damaged card, in the programs that test it.
 pub(super) struct Card {
     programs: Vec<Program>,
-    /// Tests of each module.
     tests: BTreeMap<String, Vec<String>>,
-    /// The mutants that the netlist holds.
     holds: BTreeSet<usize>,
 }
 
@@ -172,7 +170,6 @@ fn tests_of(doc: &str, module: &str) -> Result<Vec<String>> {
     Ok(names.filter(here).map(str::to_owned).collect())
 }
 
-/// The undamaged card, elaborated flat.
 fn elaborate() -> Result<PathBuf> {
     let folder = Path::new(FOLDER).join("design-card");
     let list = fs::read_to_string("rtl/portcullis.f")?;
@@ -187,7 +184,6 @@ fn elaborate() -> Result<PathBuf> {
     Ok(folder.join("elaborated.il"))
 }
 
-/// The damaged card as Verilog.
 fn netlist(card: &Path, damage: &BTreeMap<usize, String>) -> Result<String> {
     let folder = card.parent().context("a design stands in a folder")?;
     let damage: Vec<_> = damage.values().map(String::as_str).collect();

@@ -10,7 +10,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// Type and source of a cell.
 type Kind = (String, String);
 /// A kind with the cell's parameters, as they stand in the design.
 type Form = (Kind, String);

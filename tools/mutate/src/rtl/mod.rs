@@ -77,7 +77,6 @@ pub(crate) struct Request<'a> {
     pub(crate) folder: Option<&'a str>,
     /// Only the mutants whose module contains this.
     pub(crate) filter: Option<&'a str>,
-    /// Leave out the simulated card.
     pub(crate) proofs_only: bool,
 }
 
@@ -110,7 +109,6 @@ impl Kept {
         self.all().get(at).cloned().context("the mutant stands in the list")
     }
 
-    /// Notes a trial, on disk too.
     fn note(&self, at: usize, trial: Trial) -> Result<()> {
         let mut all = self.mutants.lock().unwrap_or_else(PoisonError::into_inner);
         all.get_mut(at).context("the mutant stands in the list")?.tried.push(trial);

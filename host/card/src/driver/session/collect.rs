@@ -16,10 +16,8 @@ const LOST: Outcome = Outcome::Fault(Fault::Watchdog);
 
 impl<C: Card> Session<C> {
     /// What was answered since the last call, in each lane in order of submission. Does not wait and reads no register.
-    ///
-    /// # Errors
-    /// The session's state, and [`SessionError::Lost`] when an answer does not fit; nothing that fits is held back then
-    /// from an earlier call, and nothing of this call is given out.
+    /// Errors: the session's state, and [`SessionError::Lost`] when an answer does not fit; nothing that fits is held
+    /// back then from an earlier call, and nothing of this call is given out.
     pub fn poll(&mut self) -> Result<Vec<Completed>, SessionError> {
         if self.ready.is_empty() {
             self.healthy()?;
@@ -31,10 +29,8 @@ impl<C: Card> Session<C> {
     }
 
     /// Waits until at least one entry is answered, and gives all that are. Without an entry in flight it gives none.
-    /// When the card has faulted, the entries in flight are answered with the fault.
-    ///
-    /// # Errors
-    /// [`SessionError::Wait`] when the card makes no progress (it is lost then), or as [`Session::poll`].
+    /// When the card has faulted, the entries in flight are answered with the fault. Errors: [`SessionError::Wait`]
+    /// when the card makes no progress (it is lost then), or as [`Session::poll`].
     pub fn wait(&mut self) -> Result<Vec<Completed>, SessionError> {
         loop {
             let answered = self.poll()?;
@@ -45,10 +41,8 @@ impl<C: Card> Session<C> {
         }
     }
 
-    /// Waits until every entry is answered, and gives the answers in order of submission.
-    ///
-    /// # Errors
-    /// As [`Session::wait`]. Then no answer is given out by this call: [`Session::abandon`] has them.
+    /// Waits until every entry is answered, and gives the answers in order of submission. Errors: as [`Session::wait`].
+    /// Then no answer is given out by this call: [`Session::abandon`] has them.
     pub fn drain(&mut self) -> Result<Vec<Completed>, SessionError> {
         let mut all = Vec::new();
         while self.in_flight() > 0 || !self.ready.is_empty() {
@@ -137,7 +131,6 @@ impl<C: Card> Session<C> {
         }
     }
 
-    /// Records consumed, of all lanes.
     pub(super) fn logged(&self) -> u64 {
         self.lanes.iter().map(|lane| lane.rings.logged).sum()
     }

@@ -13,10 +13,8 @@ use crate::registers;
 impl<C: Card> Session<C> {
     /// Presents a heartbeat and waits for its record in every lane: the credit is full again then. Entries in flight
     /// are answered first; their answers come with the next [`Session::poll`]. A sink that gives nonces
-    /// ([`crate::driver::RecordSink::nonce`]) makes this call unnecessary.
-    ///
-    /// # Errors
-    /// [`SessionError::Missing`], the session's state, a record that does not come, and the transport's.
+    /// ([`crate::driver::RecordSink::nonce`]) makes this call unnecessary. Errors: [`SessionError::Missing`], the
+    /// session's state, a record that does not come, and the transport's.
     pub fn heartbeat(&mut self, nonce: u64) -> Result<(), SessionError> {
         if !self.info.heartbeat {
             return Err(SessionError::Missing("heartbeats"));

@@ -45,17 +45,13 @@ fn random_epoch() -> Result<u32, SessionError> {
 
 impl<C: Card> Session<C> {
     /// Brings `card` up with `image` and opens a session: identity, reset, tables with read-back, rings, epoch, OPEN.
-    ///
-    /// # Errors
-    /// Anything that is not exactly as expected; the card is left in RESET then, where it can be reached.
+    /// Errors: anything that is not exactly as expected; the card is left in RESET then, where it can be reached.
     pub fn open(card: C, image: &Image, config: SessionConfig) -> Result<Self, SessionError> {
         Self::open_tables(card, &Tables::from(image), config)
     }
 
-    /// [`Session::open`] with tables that need not be an image; the card judges them by itself.
-    ///
-    /// # Errors
-    /// As [`Session::open`].
+    /// [`Session::open`] with tables that need not be an image; the card judges them by itself. Errors: as
+    /// [`Session::open`].
     pub fn open_tables(mut card: C, tables: &Tables<'_>, config: SessionConfig) -> Result<Self, SessionError> {
         let info = load_only(&mut card, tables)?;
         check_rings(&info, &config)?;

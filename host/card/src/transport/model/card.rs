@@ -81,7 +81,6 @@ impl ModelCard {
         self.written.get(&register).copied().unwrap_or_default()
     }
 
-    /// A value in two registers.
     fn pair(&self, low: Register, high: Register) -> u64 {
         u64::from(self.value(high)) << 32 | u64::from(self.value(low))
     }

@@ -9,10 +9,8 @@ use zerocopy::IntoBytes;
 /// What stays as it is for the whole of a stream: domain, audience, register, epistemic mode.
 type Context = [u8; 4];
 
-/// An open stream.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OpenStream {
-    /// Sequence of the next accepted entry.
     next: u32,
     /// Context of the first GATE that was accepted.
     context: Option<Context>,

@@ -17,7 +17,6 @@ use crate::transport::memory::DmaMemory;
 
 /// The base address register with the card's registers.
 const REGISTERS: u32 = 0;
-/// Bytes that the register map takes.
 const MAP_BYTES: u64 = 0x2000;
 /// Where Amazon's shell and the XDMA bridge keep their interrupt block (PG195, "IRQ Block Registers"), in which base
 /// address register, and which vendor's devices have it.
@@ -40,9 +39,6 @@ pub struct VfioCard {
 
 impl VfioCard {
     /// Opens the card and resets it.
-    ///
-    /// # Errors
-    /// [`VfioError`].
     pub fn open(bdf: Bdf, access: Access) -> Result<Self, VfioError> {
         let mut device = PciDevice::open(bdf, access)?;
         // The last user's state must not be this one's. Not every function can be reset; the driver resets the design

@@ -38,7 +38,6 @@ impl Ranges {
         Some(start)
     }
 
-    /// Gives a place back.
     pub(super) fn give(&mut self, start: u64) {
         self.taken.remove(&start);
     }

@@ -22,10 +22,8 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// The files in the archive at `path`.
-    ///
-    /// # Errors
-    /// [`BundleError`]: `Nothing` for what is not an archive, `Content`, `Kind`, `Litter`, `Io`.
+    /// The files in the archive at `path`. Errors: [`BundleError`]: `Nothing` for what is not an archive, `Content`,
+    /// `Kind`, `Litter`, `Io`.
     pub fn open(path: &Path) -> Result<Self, BundleError> {
         let shown = path.to_string_lossy();
         let mut from = BufReader::new(File::open(path).map_err(BundleError::io(&shown))?);
@@ -73,10 +71,8 @@ impl Files for Archive {
     }
 }
 
-/// The files of a bundle at `path`: of a tar archive where a file stands there, else of a folder.
-///
-/// # Errors
-/// As [`Archive::open`]. A folder is not looked at yet.
+/// The files of a bundle at `path`: of a tar archive where a file stands there, else of a folder. Errors: as
+/// [`Archive::open`]. A folder is not looked at yet.
 pub fn at(path: &Path) -> Result<Box<dyn Files>, BundleError> {
     Ok(if path.is_file() { Box::new(Archive::open(path)?) } else { Box::new(Directory::new(path)) })
 }

@@ -23,7 +23,6 @@ struct State {
     file: Option<File>,
     /// Bytes for the end of the session.
     closing: u64,
-    /// Bytes for what is written last.
     last: u64,
     full: bool,
 }
@@ -116,7 +115,6 @@ pub struct GrowingFile {
     pending: Vec<u8>,
     /// Where in `pending` each unit ends.
     ends: Vec<usize>,
-    /// Bytes in the file.
     written: u64,
     /// A unit was lost: nothing may follow it.
     broken: bool,
@@ -142,20 +140,15 @@ impl GrowingFile {
         self.len() == 0
     }
 
-    /// Adds a unit.
-    ///
-    /// # Errors
-    /// The system's. Nothing can be added after one.
+    /// Adds a unit. Errors: the system's. Nothing can be added after one.
     pub fn push(&mut self, unit: &[u8]) -> io::Result<()> {
         self.pending.extend_from_slice(unit);
         self.ends.push(self.pending.len());
         if self.pending.len() >= PENDING_MAX { self.flush() } else { Ok(()) }
     }
 
-    /// Hands what was added to the system: it survives this process.
-    ///
-    /// # Errors
-    /// As [`GrowingFile::push`]. Whole units that had room are kept.
+    /// Hands what was added to the system: it survives this process. Errors: as [`GrowingFile::push`]. Whole units that
+    /// had room are kept.
     pub fn flush(&mut self) -> io::Result<()> {
         if self.broken {
             return Err(io::Error::new(io::ErrorKind::StorageFull, "an earlier write failed"));
@@ -181,10 +174,7 @@ impl GrowingFile {
         Ok(())
     }
 
-    /// Forces what was added to the disk: it survives a loss of power.
-    ///
-    /// # Errors
-    /// As [`GrowingFile::flush`].
+    /// Forces what was added to the disk: it survives a loss of power. Errors: as [`GrowingFile::flush`].
     pub fn sync(&mut self) -> io::Result<()> {
         self.flush()?;
         self.file.sync_data()

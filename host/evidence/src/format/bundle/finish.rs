@@ -44,20 +44,16 @@ pub struct FinishReport {
 /// Why a bundle cannot be completed. Nothing was changed then, but for [`FinishError::Io`].
 #[derive(Debug, thiserror::Error)]
 pub enum FinishError {
-    /// Somebody writes there.
     #[error("`{0}` is being written: a session runs there, or another `bundle finish`")]
     Busy(String),
-    /// Nothing that a card signed.
     #[error(
         "the session ended before its card signed anything ({0}): nothing was judged or released, and there is no evidence to complete"
     )]
     NothingSigned(String),
-    /// It was finished, and changed afterwards.
     #[error(
         "the bundle was finished, and its files were changed afterwards: {0}. A crash does not do that, so nothing is mended; see `portcullis verify`"
     )]
     Sealed(BundleError),
-    /// No bundle.
     #[error(transparent)]
     Bundle(#[from] BundleError),
 }
@@ -75,9 +71,6 @@ impl FinishError {
 }
 
 /// Completes the bundle in `folder`; with `dry` only says what would be done.
-///
-/// # Errors
-/// [`FinishError`].
 pub fn finish(folder: &Path, dry: bool) -> Result<FinishReport, FinishError> {
     let at = folder.to_string_lossy();
     let _lock = folder::lock(folder).map_err(|source| match source.kind() {
@@ -177,7 +170,6 @@ pub(super) fn replace(folder: &Path, name: &str, content: &[u8]) -> io::Result<(
 /// The files of a bundle that was not finished.
 struct Unfinished<'a> {
     folder: &'a Path,
-    /// Those that a bundle can have.
     names: BTreeMap<String, u64>,
     /// What the writer had begun and not named.
     parts: Vec<String>,
@@ -373,7 +365,6 @@ impl<'a> Unfinished<'a> {
     }
 }
 
-/// How far the logs are good.
 struct Logs {
     checkpoints: u64,
     /// Records of each lane that are kept.
@@ -404,7 +395,6 @@ struct Lane {
     number: u8,
     rules: LogChecker,
     tree: Frontier,
-    /// Indices of its heartbeats.
     beats: Vec<u64>,
     /// Records that are whole and follow the rules.
     good: u64,

@@ -8,15 +8,11 @@ use portcullis_core::wire::{ImageHeader, LaneHead, Record, Row};
 
 /// List of the other files.
 pub const MANIFEST: &str = "manifest.json";
-/// Session ticket.
 pub const TICKET: &str = "ticket.cose";
-/// Device certificate.
 pub const CERTIFICATE: &str = "device/cert.pem";
 /// Intermediate certificates; may be empty.
 pub const CHAIN: &str = "device/chain.pem";
-/// Table image.
 pub const IMAGE: &str = "policy/image.bin";
-/// Approval of the policy.
 pub const APPROVAL: &str = "policy/approval.cose";
 /// Folder of the policy package's files.
 pub const PACKAGE: &str = "policy/package/";
@@ -26,11 +22,8 @@ pub const HEADS: &str = "records/heads.bin";
 pub const RECORDS: &str = "records/lane-0.bin";
 /// One line a BEGIN record.
 pub const STREAMS: &str = "streams.jsonl";
-/// What streams were given.
 pub const INPUTS: &str = "inputs.jsonl";
-/// Disclosed spans.
 pub const SPANS: &str = "spans.jsonl";
-/// Receipts of released spans.
 pub const RECEIPTS: &str = "receipts.jsonl";
 /// How to check the bundle with stock tools.
 pub const README: &str = "README.md";
@@ -87,7 +80,6 @@ pub(super) fn of_lane(name: &str) -> Option<(&'static str, u8)> {
     })
 }
 
-/// Checkpoint `serial`.
 #[must_use]
 pub fn checkpoint(serial: u64) -> String {
     format!("checkpoints/{serial:08}.cose")
@@ -99,7 +91,6 @@ pub fn witness(serial: u64) -> String {
     format!("witness/{serial:08}.note")
 }
 
-/// Withholding number `serial`.
 #[must_use]
 pub fn withheld(serial: u64) -> String {
     format!("withheld/{serial:08}.cose")

@@ -19,7 +19,6 @@ const KEY_USAGE: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.15");
 const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
 const END: &str = "-----END CERTIFICATE-----";
 
-/// The fields that path validation reads.
 #[derive(Clone, Debug)]
 pub(super) struct X509Certificate {
     pub(super) which: Which,
@@ -57,7 +56,6 @@ pub(super) fn parse_pem(
     Ok(found)
 }
 
-/// The one certificate of a PEM file.
 pub(super) fn parse_one(pem: &[u8], which: Which) -> Result<X509Certificate, CertificateError> {
     let [one] = <[X509Certificate; 1]>::try_from(parse_pem(pem, which, |_| which)?)
         .map_err(|_| CertificateError::Pem(which))?;
@@ -144,7 +142,6 @@ impl X509Certificate {
         }
     }
 
-    /// The constraints of a leaf.
     pub(super) fn check_device(&self) -> Result<(), CertificateError> {
         let wrong = |what| CertificateError::Profile(self.which, what);
         if self.extension::<BasicConstraints>(BASIC_CONSTRAINTS)?.is_some_and(|found| found.ca) {

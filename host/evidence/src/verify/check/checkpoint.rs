@@ -27,7 +27,6 @@ impl Order {
         self.last.as_ref()
     }
 
-    /// Checkpoints so far.
     pub(crate) const fn count(&self) -> u64 {
         self.next
     }
@@ -170,7 +169,6 @@ pub(crate) fn signature(signed: &SignedCheckpoint, facts: &Facts, options: Optio
     simulated
 }
 
-/// What a checkpoint says of the tables.
 pub(crate) fn tables(checkpoint: &Checkpoint, image: Option<&Image>) -> Findings {
     let mut findings = Findings::default();
     let wire = &checkpoint.wire;

@@ -16,7 +16,6 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Copy)]
 enum Document {
     Read(DocumentFacts),
-    /// Of another version.
     Version(u32),
     Malformed,
 }

@@ -5,7 +5,6 @@ use crate::verify::code::Code;
 use crate::verify::findings::Findings;
 use portcullis_core::hex;
 
-/// The list of files.
 pub(crate) fn manifest(bundle: &Bundle<'_>) -> Result<Findings, BundleError> {
     let mut findings = Findings::default();
     match bundle.check_manifest() {

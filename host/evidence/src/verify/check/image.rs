@@ -12,7 +12,6 @@ use portcullis_core::wire::{IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, Row, Stage
 use sha2::{Digest, Sha256};
 use zerocopy::FromBytes;
 
-/// The table image of the bundle.
 #[derive(Clone, Debug)]
 pub(crate) struct Image {
     pub(crate) digest: [u8; 32],
@@ -26,7 +25,6 @@ pub(crate) enum Tables {
     /// An image of a layout or a register map that this verifier does not know: of the card's evidence, nothing can be
     /// read.
     Unknown(String),
-    /// Not an image.
     Malformed,
 }
 
@@ -72,9 +70,6 @@ const MAPPING_VERSIONS: std::ops::RangeInclusive<u32> = 1..=1000;
 
 /// The version of the mapping under which the bundle's package has this digest: SHA-256 over a line with the mapping
 /// version and a line `SHA-256  length  path` for each file. `None` when it has it under none.
-///
-/// # Errors
-/// [`BundleError::Io`].
 pub fn mapping_version(bundle: &Bundle<'_>, package_digest: &[u8; 32]) -> Result<Option<u32>, BundleError> {
     let mut listing = String::new();
     for (name, path) in bundle.below(bundle::PACKAGE) {

@@ -28,7 +28,6 @@ pub(crate) fn tables(kind: RecordType, session: &SessionFields, image: Option<&I
     findings
 }
 
-/// What OPEN says of the ticket.
 pub(crate) fn ticket(kind: RecordType, session: &SessionFields, ticket: Option<&SignedTicket<Ticket>>) -> Findings {
     let mut findings = Findings::default();
     let (RecordType::Open, Some(ticket)) = (kind, ticket) else { return findings };

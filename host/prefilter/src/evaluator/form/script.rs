@@ -19,7 +19,6 @@ enum Sign {
     Other,
 }
 
-/// Counts over the whole input.
 #[derive(Default)]
 pub(super) struct Scripts {
     between: usize,

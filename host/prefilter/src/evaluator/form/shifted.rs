@@ -24,7 +24,6 @@ const ODD_MAX: usize = 3;
 /// What an odd pair adds to the count, of which each usual word takes one.
 const ODD: usize = 2;
 
-/// How many words were odd lately.
 #[derive(Default)]
 pub(super) struct Shifted {
     count: usize,

@@ -4,7 +4,6 @@ use super::{BASE64, BIT, DIGIT, ESCAPE, HEX, HIGH, LEET, LOWER, MORSE, OTHER, To
 use crate::rules::{Measure, Measurements};
 
 const LETTER: u16 = LOWER | UPPER;
-/// Kinds between which an encoding changes.
 const KINDS: u16 = LETTER | BIT | DIGIT;
 /// Tokens within which words in leetspeak are counted.
 const WINDOW: u32 = 24;
