@@ -199,7 +199,7 @@ fn everything_else_is_refused() {
                 let mut wrong = honest.clone();
                 let place = wrong.pointer_mut(pointer).unwrap();
                 let changed = change(place.as_str().unwrap());
-                // A word of the API for another is no text: `stop` for `length`.
+                // One word of the API in place of another is not text: `stop` for `length`.
                 if changed == place.as_str().unwrap() || changed.is_empty() && !is_judged(pointer) {
                     continue;
                 }

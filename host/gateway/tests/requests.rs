@@ -1,4 +1,4 @@
-//! What clients may ask, on every route, and what they are told when they may not.
+//! What clients may ask, on every route, and the answer when they may not.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 

@@ -29,7 +29,7 @@ pub enum Delta {
         /// The text.
         text: String,
     },
-    /// A piece of a tool call. Calls are told apart by `index`; one is whole when another begins or its choice ends.
+    /// A piece of a tool call. `index` distinguishes calls; one is whole when another begins or its choice ends.
     Call {
         /// Choice.
         choice: u32,
