@@ -54,7 +54,7 @@ pub(crate) enum End {
 }
 
 impl Walker<'_> {
-    /// Walks from `at` on; `matched` is told each pattern that matches from there, maybe more than once.
+    /// Walks from `at` on; `matched` receives each pattern that matches from there, maybe more than once.
     pub(crate) fn walk(&mut self, text: &[u8], at: usize, mut matched: impl FnMut(usize)) -> End {
         let before = at.checked_sub(1).and_then(|b| text.get(b)).copied();
         let config = start::Config::new().anchored(Anchored::Yes).look_behind(before);

@@ -113,7 +113,7 @@ impl Run {
     }
 }
 
-/// ISO/IEC 7812-1 annex B; one repeated digit is no number.
+/// ISO/IEC 7812-1 annex B. One repeated digit does not count as a card number.
 fn luhn(digits: &[u8]) -> bool {
     let doubled = |d: u8| if d > 4 { 2 * d - 9 } else { 2 * d };
     let value = |(i, d): (usize, &u8)| u32::from(if i % 2 == 0 { *d } else { doubled(*d) });

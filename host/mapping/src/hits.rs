@@ -102,7 +102,7 @@ struct LocatedPattern {
     class: ClassId,
     regex: Regex,
     validator: Option<Validator>,
-    /// Automaton over the phrases of which one must stand near; `None` is no condition.
+    /// Automaton over the phrases of which one must stand near; `None` sets no condition.
     near: Option<AhoCorasick>,
     /// Whether a match may be glued to letters.
     letters: Letters,
@@ -563,7 +563,7 @@ fn automaton(phrases: &[String], kind: MatchKind) -> Result<Option<AhoCorasick>,
     built.map(Some).map_err(|e| MappingError::Vocabulary(e.to_string()))
 }
 
-/// Phrases of a vocabulary file, one a line; `#` starts a comment. `(a|b)` makes a phrase of each of its alternatives.
+/// Phrases of a vocabulary file, one per line; `#` starts a comment. `(a|b)` makes one phrase per alternative.
 fn vocabulary(class: &str, file: &str, files: &BTreeMap<String, Vec<u8>>) -> Result<Vec<String>, MappingError> {
     let (class, path) = (class.to_owned(), file.to_owned());
     let Some(bytes) = files.get(file) else { return Err(MappingError::MissingVocabulary { class, file: path }) };

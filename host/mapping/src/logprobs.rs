@@ -24,7 +24,7 @@ impl LogProbs {
     /// instead.
     ///
     /// # Errors
-    /// [`LogProbsError`] for text that is no number, or a number over 0.
+    /// [`LogProbsError`] for text that is not a number, or a number over 0.
     pub fn parse<S: AsRef<str>>(texts: &[S]) -> Result<Self, LogProbsError> {
         let read = texts.iter().map(|text| logarithm(text.as_ref())).collect::<Result<Vec<_>, _>>()?;
         let uncertainty = uncertainty(read.into_iter()).ok_or_else(|| LogProbsError("[]".into()))?;

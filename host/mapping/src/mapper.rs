@@ -136,7 +136,7 @@ impl Mapper {
             let other = self.look(&[besides, &joined].concat(), true);
             let place = |at: usize| at.max(besides.len()) - besides.len() + before.len();
             let here = besides.len()..besides.len() + joined.len();
-            // Refused text is no part of the sentence that is read.
+            // The sentence that is read does not include refused text.
             let hits = other.hits.touching(&here);
             let hits = hits.filter(|hit| hit.range.start < here.start || !self.scanner.is_polar(hit.class));
             let hits = hits.map(|hit| (place(hit.range.start)..place(hit.range.end), hit.class));
@@ -166,7 +166,7 @@ impl Mapper {
     }
 
     /// Reads a tool call as one step: its canonical text, with the classes of its tool and arguments besides those of
-    /// the text. `None` when it is no call: [`ValidationReason::ToolMalformed`].
+    /// the text. `None` when it is not a call: [`ValidationReason::ToolMalformed`].
     #[must_use]
     pub fn read_call(&self, call: &Call) -> Option<Text> {
         let (text, arguments) = canonical(call)?;

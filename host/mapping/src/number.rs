@@ -108,7 +108,7 @@ fn in_digits(text: &str, language: &Language) -> Vec<Number> {
             let mut before = text.get(..start).unwrap_or_default().chars().rev();
             let (last, first) = (before.next().unwrap_or(' '), before.next().unwrap_or(' '));
             let minus = matches!(last, '-' | '\u{2212}') && !first.is_alphanumeric();
-            // "B12" is no number of anything, but before a unit it is not passed over either.
+            // "B12" has no value; but if a unit follows, it counts as a number that could not be read.
             let value = if last.is_alphabetic() { None } else { value(shown, language) };
             let value = value.map(|v| if minus { Decimal { digits: -v.digits, ..v } } else { v });
             found.push(Number { range: start..end, value, joined: false });
@@ -138,7 +138,7 @@ fn value(shown: &str, language: &Language) -> Option<Decimal> {
 /// What a number word comes to, and whether it multiplies the number before it.
 type Amount = (i128, bool);
 
-/// What the parts of a word in lower case come to, up to the first that is no number word.
+/// The value of each part of a word in lower case, up to the first part that is not a number word.
 fn amounts(word: &str, kinds: u32, language: &Language) -> Option<Vec<Amount>> {
     let counts = kind::NUMBER | kind::MULTIPLIER;
     if kinds & counts == 0 && !word.contains('-') || word.starts_with(|c: char| c.is_numeric()) {

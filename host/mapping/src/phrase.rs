@@ -207,7 +207,7 @@ impl Phrases {
             return Reach { end: None, open: gap.is_empty() || joins(gap) || genitive };
         };
         let (gap, shown) = (text.get(at..next.start).unwrap_or_default(), text.get(next.clone()).unwrap_or_default());
-        // "Attorney's privilege": the ending of the genitive is no word.
+        // "Attorney's privilege": the ending of the genitive is not a word.
         if self.stemmer(stems).is_some() && matches!(gap, "'" | "\u{2019}") && matches!(shown, "s" | "S") {
             return self.follow_word(text, next.end, (word, rest), stems);
         }

@@ -113,7 +113,7 @@ fn is_taken_back(before: &[Word<'_>], hit: &[Word<'_>], after: &[Word<'_>], stri
     if strict && own.first().is_some_and(|w| w.is(cue::ONLY)) {
         return true;
     }
-    // "Under the clauses data is not sold": the hit is no subject.
+    // "Under the clauses data is not sold": the hit is not the subject.
     let prepositional = before.iter().rev().take(TAG).any(|w| w.is(cue::MEANS));
     let Some(at) = own.iter().take(PREDICATE).position(|w| w.is(cue::AUXILIARY | cue::NEVER)) else { return false };
     let asked = own.iter().take(at).any(|w| w.is(cue::WHICH | cue::HOW | cue::THAT | cue::SUBJECT));

@@ -25,7 +25,7 @@ struct Size {
 struct Slot {
     /// Unit words in lower case, longest first.
     units: Vec<(String, Size)>,
-    /// Phrases in lower case of which one must stand in the sentence; none is no condition.
+    /// Phrases in lower case of which one must stand in the sentence; an empty list sets no condition.
     near: Vec<String>,
     range: std::ops::RangeInclusive<i32>,
 }
@@ -505,7 +505,7 @@ impl Quantities {
 }
 
 /// Adds what the view shows otherwise than the text: another number, or one where the text has none, is inexact. What
-/// the view only joins over a line or a cell is no number.
+/// the view only joins across a line or a cell is not a number.
 pub(crate) fn compare(found: &mut Vec<QuantityHit>, seen: Vec<QuantityHit>, view: &View) {
     let mut inexact = Vec::new();
     for hit in seen {
@@ -534,7 +534,7 @@ impl Slot {
         let glued = self.unit_at(text, at).map(|(size, end)| (size, end, true));
         glued.or_else(|| {
             let after = rest.get(letters..)?;
-            // A sign such as the square for milligrams is no letter, so that each place in the gap may be the unit.
+            // A sign such as the square for milligrams is not a letter: any place in the gap may hold the unit.
             let gap = 1 + after.char_indices().take(GAP_MAX).take_while(|(_, c)| !c.is_alphanumeric()).count();
             let mut places = after.char_indices().take(gap);
             places

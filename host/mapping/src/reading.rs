@@ -167,7 +167,7 @@ impl Reading {
                 lines.push_str(word);
                 lines.push('\n');
             }
-            // A question is no statement, and neither is its denial.
+            // Neither a question nor its denial is a statement.
             if asks(span) {
                 lines.push_str(if proposed.negated { "?\n!" } else { "?" });
             }

@@ -2,7 +2,7 @@
 //!
 //! What is left of the text is read again with each new sentence. A sentence leaves when its end stands (UAX #29 looks
 //! ahead), when no class pattern, phrase, citation or quantity goes on over it, when no markup and no JSON object that
-//! began before it stands open, and when what it ends with is no number of a list item. All these look at a bounded
+//! began before it stands open, and when it does not end with the number of a list item. All these look at a bounded
 //! number of bytes, in whole texts too, so that the spans of a text, and all that is read in them, are the same however
 //! it is cut into chunks.
 
@@ -22,7 +22,7 @@ const SELDOM: usize = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("INVALID-UTF8 at byte {at}")]
 pub struct NotUtf8 {
-    /// The first byte that is none of a character.
+    /// The first byte that does not belong to a character.
     pub at: usize,
 }
 
@@ -151,7 +151,7 @@ impl Segmenter {
         self.granularity != Granularity::Token || (word() && has_word())
     }
 
-    /// Drops what is no context of the rest any more.
+    /// Drops the bytes that the rest does not need as context any more.
     fn forget(&mut self) {
         let needed = self.origin().saturating_sub(CONTEXT);
         let needed = self.waiting.pieces.first().map_or(needed, |piece| needed.min(piece.range.start));

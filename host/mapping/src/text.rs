@@ -87,7 +87,7 @@ impl Text {
         granularity: Granularity,
     ) -> Self {
         let Findings { hits, quantities, citations, calls, unfinished } = found;
-        // What a call is given is no reference of the text: addresses in it are for the classes of the tool.
+        // The arguments of a call are not references of the text: the tool's classes look at addresses in them.
         let in_call = |c: &Range<usize>| {
             let call = calls.get(calls.partition_point(|call| call.end <= c.start));
             call.is_some_and(|call| call.start <= c.start && c.end <= call.end)

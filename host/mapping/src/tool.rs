@@ -163,8 +163,7 @@ pub(crate) fn problems(manifest: &Manifest) -> Vec<MappingError> {
 }
 
 /// The canonical text of a call, `{"arguments":{…},"name":"…"}` with sorted keys, and its arguments. `None` when the
-/// name is empty or the arguments are no JSON object: nothing is guessed, and a key that stands there twice is no
-/// object.
+/// name is empty, or the arguments are not a JSON object, or a key occurs in them twice.
 pub(crate) fn canonical(call: &Call) -> Option<(String, Json)> {
     let arguments = Json::parse(&call.arguments)?;
     if call.name.is_empty() || !matches!(arguments, Json::Object(_)) || arguments.repeats_a_key() {

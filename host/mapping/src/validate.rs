@@ -149,8 +149,8 @@ fn ssn(text: &str) -> bool {
     digits(text).count() == 9 && !matches!(area, 0 | 666 | 900..) && group != 0 && serial != 0
 }
 
-/// A dotted quad, leading zeros or not, or an address of RFC 4291 section 2.2 that is no part of a word. A single colon
-/// behind it is none of its own.
+/// A dotted quad, with or without leading zeros, or an address of RFC 4291 section 2.2 that is not part of a word. A
+/// single colon after the address does not belong to it.
 fn ip(text: &str, found: &Range<usize>) -> Option<Range<usize>> {
     let matched = text.get(found.clone())?;
     if !matched.contains(':') {
