@@ -23,6 +23,7 @@ mod prose;
 mod registers;
 mod requirements;
 mod shells;
+mod table;
 mod top;
 
 use anyhow::Result;

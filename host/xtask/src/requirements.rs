@@ -87,7 +87,7 @@ fn shown_by(tests: &[String]) -> String {
 }
 
 /// Appends an item of a list in lines of bounded width.
-fn wrap(page: &mut String, item: &str) {
+pub(crate) fn wrap(page: &mut String, item: &str) {
     let mut columns = 0;
     for word in item.split(' ') {
         let width = word.chars().count();

@@ -309,8 +309,7 @@ codes! {
         /// a nonce whose note may be among those left out
         HeartbeatUnwitnessed = "heartbeat-unwitnessed" in NoGaps, warns
             => "ask for the notes that were left out, or ask the witness itself";
-        /// the table image is of a layout version or register map that this verifier does not know: records and
-        /// checkpoints were not read
+        /// the verifier does not know the image's layout version or register map; records and checkpoints were not read
         UnknownVersion = "unknown-version" in any, warns => RELEASE;
         /// the property rests on records that are not what a certified card signed
         Unfounded = "unfounded" in any, warns => "settle first what contradicts `genuine` or `complete`";
@@ -361,13 +360,11 @@ codes! {
         /// part of what a stream was given was never asked for, such as a proposal of an engine, and no record judges
         /// it
         InputUnconsumed = "input-unconsumed", warns => "ask why the rest was not judged, and whether it was used";
-        /// tables, mapping, context or mode are of a version that this program does not replay; the words name the
-        /// release that does, where it is known
+        /// this program cannot replay the version of tables, mapping, context or mode; the words name a release that can
         UnknownVersion = "unknown-version", warns => RELEASE;
         /// a stream's input, salts, context or anchor store is not there, or the policy package
         ReplayWithheld = "replay-withheld", warns => TEXTS;
-        /// a stream continues another one, which stands in an earlier bundle or does not replay, so that the state that
-        /// it began in is not known
+        /// a stream continues one of an earlier bundle, or one that does not replay: its first state is not known
         ReplayPredecessor = "replay-predecessor", warns => "replay it together with the earlier bundle";
         /// a fault of the card ended a stream
         ReplayFault = "replay-fault", warns => FAULT;

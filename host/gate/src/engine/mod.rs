@@ -58,7 +58,7 @@ pub enum Proposal {
     End,
 }
 
-/// What an engine is told between proposals.
+/// A message to an engine between proposals.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Move {
     /// See [`Engine::advance`].
@@ -83,9 +83,9 @@ pub enum EngineError {
 pub trait Engine: Send {
     fn name(&self) -> String;
 
-    /// Proposes a candidate to follow `view.admitted`. `attempt` counts the candidates asked for at this place, from 0,
-    /// and is no feedback: an engine may use it as an offset of its seed or as a place in a list, and for nothing else.
-    /// Errors: [`EngineError`] ends the stream.
+    /// Proposes a candidate to follow `view.admitted`. `attempt` counts the candidates asked for at this place, from 0.
+    /// It is not feedback: an engine may use it only as an offset of its seed or as a place in a list. Errors:
+    /// [`EngineError`] ends the stream.
     fn propose(&mut self, view: &View<'_>, attempt: u32) -> Result<Proposal, EngineError>;
 
     /// The last candidate was admitted, wholly or in the parts that `admitted` holds; the next proposal follows it.
