@@ -75,14 +75,15 @@ pub fn verify_snapshot(
     };
     let facts = Facts { ticket, image, device, notes, withheld };
     let simulated = scan::records(&bundle, &facts, options, &mut findings, &mut summary, progress)?;
-    summary.refusals = check::image::rules(&summary.counts, facts.image.as_ref());
+    summary.refusals = check::image::rules(&summary.counts.refusals, facts.image.as_ref());
+    summary.splits = check::image::rules(&summary.counts.splits, facts.image.as_ref());
     // Rule names come from the package only where it is the image's.
-    if summary.mapping_version.is_some() && !summary.refusals.is_empty() {
+    if summary.mapping_version.is_some() && !(summary.refusals.is_empty() && summary.splits.is_empty()) {
         let names = check::rule_names::names(&bundle)?;
-        for refusal in &mut summary.refusals {
-            let name = refusal.rule.and_then(|rule| names.get(usize::from(rule)));
-            refusal.id = name.map(|name| name.id.clone());
-            refusal.reason = name.and_then(|name| name.reason.clone());
+        for decided in summary.refusals.iter_mut().chain(&mut summary.splits) {
+            let name = decided.rule.and_then(|rule| names.get(usize::from(rule)));
+            decided.id = name.map(|name| name.id.clone());
+            decided.reason = name.and_then(|name| name.reason.clone());
         }
     }
     if let Some(name) = files.changed() {

@@ -36,8 +36,18 @@ fn honest() {
     assert_eq!((counts.admits, counts.rejects, counts.decomposes), (3, 1, 1));
     assert_eq!((counts.records, session.signed_records, counts.heartbeats, counts.streams), (14, 14, 1, 2));
     assert_eq!((session.modes.driven, session.modes.recorded, session.disclosed), (1, 1, world::SPANS as u64));
-    let refusals: Vec<_> = session.refusals.iter().map(|r| (r.stage.name(), r.row, r.rule, r.count)).collect();
-    assert_eq!(refusals, [("policy", Some(0), Some(0), 2)]);
+    // One reject and one decompose of the same row: they are counted apart.
+    for decided in [&session.refusals, &session.splits] {
+        let decided: Vec<_> = decided.iter().map(|r| (r.stage.name(), r.row, r.rule, r.count)).collect();
+        assert_eq!(decided, [("policy", Some(0), Some(0), 1)]);
+    }
+    let shown = page(&report, &Making::default());
+    let of =
+        |heading: &str| shown.split_once(&format!("<h3>{heading}</h3>")).unwrap().1.split_once("</table>").unwrap().0;
+    for heading in ["Rejected, by what decided", "Split, by what decided"] {
+        assert!(of(heading).contains("<td>policy</td><td>0</td>"), "{heading}");
+        assert_eq!(of(heading).matches("<td>1</td>").count(), 1, "{heading}");
+    }
     assert_eq!(session.witnessed, Some((START, START + 200)));
 }
 

@@ -384,7 +384,7 @@ fn report_is_one_page() {
         "no approval is in the bundle",
         "the policy's defaults",
         "key ",
-        "Rejected and decomposed",
+        "Rejected, by what decided",
         "Alarms",
         "What is not proved",
     ] {

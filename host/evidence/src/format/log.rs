@@ -75,9 +75,12 @@ pub struct Counts {
     pub alarms: u64,
     #[serde(serialize_with = "as_list")]
     pub refused: BTreeMap<EntryFault, u64>,
-    /// Rejects and decomposes, by what decided.
+    /// Rejects, by what decided.
     #[serde(skip)]
     pub refusals: BTreeMap<DecidingStage, u64>,
+    /// Decomposes, by what decided: of a split nothing is refused until its parts are judged.
+    #[serde(skip)]
+    pub splits: BTreeMap<DecidingStage, u64>,
 }
 
 impl Counts {
@@ -94,6 +97,7 @@ impl Counts {
         self.alarms = self.alarms.max(lane.alarms);
         lane.refused.iter().for_each(|(why, count)| *self.refused.entry(*why).or_default() += count);
         lane.refusals.iter().for_each(|(why, count)| *self.refusals.entry(*why).or_default() += count);
+        lane.splits.iter().for_each(|(why, count)| *self.splits.entry(*why).or_default() += count);
     }
 }
 
@@ -458,10 +462,13 @@ impl LogChecker {
                     _ => ROW_NONE,
                 };
                 let deciding = DecidingStage { stage, row: (row != ROW_NONE).then_some(row) };
-                *counts.refusals.entry(deciding).or_default() += 1;
-                let total =
-                    if determination == Determination::Reject { &mut counts.rejects } else { &mut counts.decomposes };
+                let (total, by_stage) = if determination == Determination::Reject {
+                    (&mut counts.rejects, &mut counts.refusals)
+                } else {
+                    (&mut counts.decomposes, &mut counts.splits)
+                };
                 *total += 1;
+                *by_stage.entry(deciding).or_default() += 1;
             }
             (Opcode::End, _) => {}
         }

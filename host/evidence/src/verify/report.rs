@@ -98,8 +98,10 @@ pub struct Summary {
     pub disclosed: u64,
     /// Counts of the log, as far as it follows its rules.
     pub counts: Counts,
-    /// Rejects and decomposes, by what decided.
+    /// Rejects, by what decided.
     pub refusals: Vec<RuleCount>,
+    /// Decomposes, by what decided.
+    pub splits: Vec<RuleCount>,
 }
 
 /// Streams by mode.

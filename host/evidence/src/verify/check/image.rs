@@ -1,7 +1,7 @@
 //! The table image: one that this verifier reads, built from the package in the bundle.
 
 use crate::format::bundle::{self, Bundle, BundleError};
-use crate::format::log::{Counts, DecidingStage};
+use crate::format::log::DecidingStage;
 use crate::verify::code::Code;
 use crate::verify::findings::Findings;
 use crate::verify::report::{RuleCount, Summary};
@@ -10,6 +10,7 @@ use portcullis_core::manifest::MAPPING_VERSION;
 use portcullis_core::releases;
 use portcullis_core::wire::{IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, Row, Stage};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use zerocopy::FromBytes;
 
 #[derive(Clone, Debug)]
@@ -107,20 +108,20 @@ fn package(
 }
 
 /// The rules behind the rows that decided.
-pub(crate) fn rules(counts: &Counts, image: Option<&Image>) -> Vec<RuleCount> {
-    let rule = |refusal: &DecidingStage| {
-        let (image, row) = (image?, usize::from(refusal.row?));
+pub(crate) fn rules(counts: &BTreeMap<DecidingStage, u64>, image: Option<&Image>) -> Vec<RuleCount> {
+    let rule = |decided: &DecidingStage| {
+        let (image, row) = (image?, usize::from(decided.row?));
         // Policy rows stand first in an image.
-        let before = if refusal.stage == Stage::Entropy { image.header.policy_rows.get().into() } else { 0 };
+        let before = if decided.stage == Stage::Entropy { image.header.policy_rows.get().into() } else { 0 };
         image.rows.get(before + row).map(|row| row.rule.get())
     };
-    let line = |(refusal, count): (&DecidingStage, &u64)| RuleCount {
-        stage: refusal.stage,
-        row: refusal.row,
-        rule: rule(refusal),
+    let line = |(decided, count): (&DecidingStage, &u64)| RuleCount {
+        stage: decided.stage,
+        row: decided.row,
+        rule: rule(decided),
         id: None,
         reason: None,
         count: *count,
     };
-    counts.refusals.iter().map(line).collect()
+    counts.iter().map(line).collect()
 }
