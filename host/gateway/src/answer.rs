@@ -57,7 +57,7 @@ pub(crate) struct Question {
     pub(crate) signed: bool,
     /// Longest wait for the proofs.
     pub(crate) proof: Duration,
-    /// Where the conversation stands.
+    /// Where the conversation is.
     pub(crate) conversation: Conversation,
 }
 
@@ -114,7 +114,7 @@ pub(crate) struct Answer {
     _wakes: Option<Wakes>,
 }
 
-/// Why an answer does not go on.
+/// Why an answer does not continue.
 enum Break {
     /// The client has gone, or does not read.
     Client(&'static str),
@@ -484,7 +484,7 @@ impl Answer {
         Ok(section.timed(Arc::clone(&session.metrics)))
     }
 
-    /// What stands in place of what is refused, where the answer goes on.
+    /// What is in place of what is refused, where the answer continues.
     fn placeholder(&self) -> Option<Arc<str>> {
         let has_gaps = self.question.mode == AnswerMode::Held && !self.question.request.is_json();
         if has_gaps { placeholder(&self.governor) } else { None }
@@ -520,7 +520,7 @@ impl Answer {
             let stopped = choice.is_stopped();
             let is_broken = choice.sections.iter().any(|section| section.end() == Some(SectionEnd::Broken));
             if stopped || is_broken {
-                // What stands behind a refusal, or behind a break, does not count.
+                // What is behind a refusal, or behind a break, does not count.
                 choice.sections.iter_mut().skip(choice.leaving + 1).for_each(Section::give_up);
             }
             let finish = match (stopped, choice.finish) {
@@ -604,7 +604,7 @@ impl Choice {
         finished.map_err(|_| Break::Unfit("a text that ends inside a character"))
     }
 
-    /// The section whose turn it is goes on.
+    /// The section whose turn it is continues.
     fn go(&mut self) {
         self.sections.iter_mut().skip(self.leaving + 1).for_each(Section::rest);
         self.sections.get_mut(self.leaving).into_iter().for_each(Section::go);

@@ -1,4 +1,4 @@
-//! The engine of a driven stream: a model server that writes one sentence at a time and goes on from admitted text.
+//! The engine of a driven stream: a model server that writes one sentence at a time and continues from admitted text.
 //!
 //! An answer of the server is read on as long as everything that it wrote was admitted: its next words follow admitted
 //! text and nothing else. Once something was refused, that answer is given up. The server is asked again, with the
@@ -64,7 +64,7 @@ pub(crate) struct Writer {
     asked: bool,
     /// A tool call was proposed last.
     calls: bool,
-    /// A tool call was admitted: the server cannot be asked to go on from it.
+    /// A tool call was admitted: the server cannot be asked to continue from it.
     called: bool,
     /// Tokens of what was proposed, without refused alternatives.
     tokens: u64,
@@ -79,7 +79,7 @@ struct Running {
     deltas: DeltaStream,
     /// Bytes of a candidate at most.
     most: usize,
-    /// What stands before its next words, from where the server was asked.
+    /// What is before its next words, from where the server was asked.
     before: String,
     /// Spaces at the end of the admitted text that the server was not shown: it may write them again.
     unseen: String,
@@ -117,7 +117,7 @@ impl Writer {
         }
     }
 
-    /// Tokens of what stands in the answer.
+    /// Tokens of what is in the answer.
     pub(crate) const fn usage(&self) -> Usage {
         Usage { prompt: self.prompt, completion: self.tokens }
     }
@@ -237,7 +237,7 @@ impl Running {
                     return Err(DriveError::Unfit("an answer that goes on after its tool calls"));
                 }
                 let known = text.bytes().zip(self.unseen.bytes()).take_while(|(new, known)| new == known).count();
-                // They can only stand at the beginning.
+                // They can only be at the beginning.
                 let is_all = known == text.len();
                 self.unseen = self.unseen.get(known..).filter(|_| is_all).unwrap_or_default().to_owned();
                 if let Some(track) = &mut self.track {
@@ -321,12 +321,12 @@ impl Running {
             tokens += 1;
             bytes -= piece;
         }
-        // One that stands across the end counts with what follows.
+        // One that crosses the end counts with what follows.
         self.pieces.front_mut().into_iter().for_each(|piece| *piece -= bytes);
         tokens
     }
 
-    /// Whether a text at which the answer ends stands across the admitted text and this. One that stands in the text
+    /// Whether a text at which the answer ends spans the admitted text and this. One that is in the text
     /// alone ended it on the server.
     fn is_stopped(&self, text: &str, stops: &[String]) -> bool {
         stops.iter().any(|stop| {

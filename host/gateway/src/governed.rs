@@ -41,7 +41,7 @@ pub(crate) struct Opening {
     pub(crate) sources: Arc<[Source]>,
 }
 
-/// A governed stream, and what came of it.
+/// A governed stream, and the outcome.
 pub(crate) struct GovernedStream {
     id: String,
     mode: Mode,
@@ -125,7 +125,7 @@ impl GovernedStream {
         Ok(())
     }
 
-    /// Whether its BEGIN stands among the messages that were read.
+    /// Whether its BEGIN is among the messages that were read.
     pub(crate) const fn has_begun(&self) -> bool {
         self.section.has_begun()
     }

@@ -52,7 +52,7 @@ impl Observer {
         }
     }
 
-    /// What leaves with this determination: what stands before its span, and the span. What is split waits for its
+    /// What leaves with this determination: what is before its span, and the span. What is split waits for its
     /// parts, and what is judged a second time has left.
     pub(crate) fn judged(&mut self, determination: &Determination) -> Vec<Passing> {
         let (is_refused, range) = match determination.determination {

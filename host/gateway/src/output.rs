@@ -119,7 +119,7 @@ pub struct Provenance {
     /// Identity of the answer.
     pub answer: String,
     /// `held`: what was refused was kept from the reader, not from what the model wrote next. `driven_conversation`:
-    /// the model went on from admitted text. `recorded`: the text was whole before it came, and was judged only.
+    /// the model continued from admitted text. `recorded`: the text was whole before it came, and was judged only.
     /// `observed`: the reader got everything, and this object says what would have been refused.
     pub mode: &'static str,
     /// Name and version of the policy.
@@ -178,7 +178,7 @@ impl Provenance {
     }
 }
 
-/// What became of one governed stream.
+/// The outcome of one governed stream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StreamReport {
     /// Number in its session.
@@ -195,7 +195,7 @@ pub struct StreamReport {
     pub rejected: u64,
     /// Rules that refused, in order, each once.
     pub rules: Vec<String>,
-    /// Where constants of the policy stand in the choice's text of this channel: first byte and length. What is left
+    /// Where constants of the policy are in the choice's text of this channel: first byte and length. What is left
     /// without them is what the records admitted.
     pub constants: Vec<(usize, usize)>,
     /// What was refused and left all the same, where the answer is only observed: first byte and length in the

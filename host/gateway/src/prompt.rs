@@ -81,7 +81,7 @@ impl PromptFilter {
         let report = filter.report(text.as_bytes());
         let verdict = verdict(&report);
         if report.is_fault() {
-            // It says nothing of the text: the next request has it judged anew.
+            // It says nothing of the text: the next request has it judged again.
             return verdict;
         }
         let mut kept = kept();

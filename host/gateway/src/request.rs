@@ -48,7 +48,7 @@ pub struct Request {
 pub enum Input {
     /// A conversation.
     Messages(Vec<Message>),
-    /// A text to go on from.
+    /// A text to continue from.
     Prompt(String),
 }
 

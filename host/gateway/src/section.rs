@@ -39,11 +39,11 @@ pub(crate) struct Section {
     stream: StreamHandle,
     /// Until the text is whole.
     reader: Option<PartReader>,
-    /// It is its turn: what stands before it in its choice has left.
+    /// Its turn has come: everything before it in its choice has left.
     live: bool,
     /// Parts that the session has no room for, or whose turn it is not.
     waiting: VecDeque<Part>,
-    /// What stands in place of what is refused; absent: a refusal ends the stream.
+    /// What is in place of what is refused; absent: a refusal ends the stream.
     placeholder: Option<Arc<str>>,
     /// A refusal that no output marks yet.
     unmarked: bool,
@@ -141,7 +141,7 @@ struct ReleasedCall {
 
 /// How a section's outputs leave.
 pub(crate) struct Manner {
-    /// What stands in place of what is refused; absent: a refusal ends the stream.
+    /// What is in place of what is refused; absent: a refusal ends the stream.
     pub(crate) placeholder: Option<Arc<str>>,
     /// Everything leaves at the end, or nothing does where something was refused.
     pub(crate) whole: bool,
@@ -167,7 +167,7 @@ pub(crate) fn on_refuse(governor: &Governor) -> OnRefuse {
     }
 }
 
-/// What stands in place of what is refused, where the text goes on after a refusal.
+/// What is in place of what is refused, where the text continues after a refusal.
 pub(crate) fn placeholder(governor: &Governor) -> Option<Arc<str>> {
     let constant = || Arc::from(governor.policy().package.manifest().refusal.placeholder.as_str());
     (on_refuse(governor) == OnRefuse::Skip).then(constant)
@@ -322,7 +322,7 @@ impl Section {
         (self.recorded || self.end.is_none()).then_some(self.recorded)
     }
 
-    /// Whether its BEGIN stands among the messages that were read.
+    /// Whether its BEGIN is among the messages that were read.
     pub(crate) const fn has_begun(&self) -> bool {
         self.recorded
     }
@@ -336,7 +336,7 @@ impl Section {
         self.reader.as_ref().map_or(0, PartReader::pending)
     }
 
-    /// A constant that stands behind everything that the section says.
+    /// A constant that is behind everything that the section says.
     pub(crate) fn close_with(&mut self, text: &str) -> Output {
         self.report.constants.push((self.written, text.len()));
         self.written += text.len();
@@ -359,7 +359,7 @@ impl Section {
         self.stream.abort(why);
     }
 
-    /// The section does not count any more: what stands before it in its choice was refused, or broke off.
+    /// The section does not count any more: what is before it in its choice was refused, or broke off.
     pub(crate) fn give_up(&mut self) {
         if !std::mem::replace(&mut self.given_up, true) {
             self.abort("the choice has ended");
@@ -406,7 +406,7 @@ impl Section {
                     return;
                 }
                 Err(SubmitError::TooLong { .. }) => self.abort("a part is longer than the session takes"),
-                // What became of it stands among its messages.
+                // The outcome is among its messages.
                 Err(SubmitError::Over | SubmitError::Closed(SessionClosed(_))) => self.waiting.clear(),
             }
         }
@@ -425,7 +425,7 @@ impl Section {
                 }
                 (StreamMessage::Event(event), None) => self.event(event.what, call_index, &mut outputs),
                 (StreamMessage::Propose { admitted, attempt, .. }, _) => self.ask = Some(Ask { admitted, attempt }),
-                // What was admitted stands in the next question.
+                // What was admitted is in the next question.
                 (StreamMessage::Move(_), _) => {}
             }
         }
@@ -556,7 +556,7 @@ impl Section {
         }
     }
 
-    /// Marks a refusal where it stood.
+    /// Marks a refusal where it was.
     fn mark(&mut self, outputs: &mut Vec<Output>) {
         if std::mem::take(&mut self.unmarked)
             && let Some(placeholder) = &self.placeholder

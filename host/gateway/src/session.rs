@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-/// What a session is opened with, each time anew.
+/// What a session is opened with, each time again.
 pub struct SessionParts {
     /// The card.
     pub card: Box<dyn Card>,

@@ -83,7 +83,7 @@ pub(crate) fn document(number: usize, document: &str, mapper: &Mapper) -> Source
     }
 }
 
-/// A first line that is not a sentence, and what stands below it.
+/// A first line that is not a sentence, and what is below it.
 fn heading(document: &str) -> Option<(&str, &str)> {
     let (first, rest) = document.trim_start().split_once('\n')?;
     let first = first.trim().trim_start_matches('#').trim_start();

@@ -1,4 +1,4 @@
-//! Where the tokens of an answer stand in its text, so that each candidate has the log-probabilities of its own.
+//! Where the tokens of an answer are in its text, so that each candidate has the log-probabilities of its own.
 
 use portcullis_gate::Candidate;
 use portcullis_gate::engine::{Token, logprobs};

@@ -73,7 +73,7 @@ fn turn(messages: &[Value]) -> Value {
     json!({"model": "m", "messages": messages})
 }
 
-/// Has a chat go on; what is said, and which stream is continued.
+/// Has a chat continue; what is said, and which stream is continued.
 fn chat_on(gateway: &Gateway, messages: &[Value]) -> (String, Option<String>) {
     told(&gateway.post("/v1/chat/completions", &turn(messages)))
 }
@@ -208,7 +208,7 @@ fn claims_hold_and_refusals_count_for_nothing() {
     assert!(gapped.starts_with(PLACEHOLDER) && gapped.ends_with(NOTICE), "{gapped}");
     assert_eq!(chat_on(&gateway, &[user("x"), assistant(&gapped), user(ADVICE)]).0, ADVICE);
     assert!(!chat_on(&gateway, &[user("x"), assistant(NOTICE), user(ADVICE)]).0.contains(ADVICE));
-    // A JSON value that was refused released nothing: what stood in it before the refusal is established nowhere.
+    // A JSON value that was refused released nothing: what was in it before the refusal is established nowhere.
     let mut json = turn(&[user(&format!("{{\"a\": \"{NOTICE}\", \"b\": \"Take no pills.\"}}"))]);
     json["response_format"] = json!({"type": "json_object"});
     let (value, _) = told(&gateway.post("/v1/chat/completions", &json));

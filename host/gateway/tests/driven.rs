@@ -1,4 +1,4 @@
-//! Driven answers: the model goes on from admitted text, and never sees what was refused.
+//! Driven answers: the model continues from admitted text, and never sees what was refused.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -18,7 +18,7 @@ fn sentence(place: usize, seed: i64) -> String {
     }
 }
 
-/// A server that goes on from the text that its answer begins with, as those that can be driven do.
+/// A server that continues from the text that its answer begins with, as those that can be driven do.
 fn server(kind: &'static str, sentence: fn(usize, i64) -> String) -> Upstream {
     Upstream::new(Arc::new(move |path, body: &Value| {
         let chat = path.ends_with("/chat/completions");
@@ -136,7 +136,7 @@ fn where_no_alternative_is_left_the_answer_ends() {
     assert!((2..20).contains(&asked(&upstream).len()));
 }
 
-/// The client's bounds hold over all requests: refused words do not count, and its stop text may stand across two.
+/// The client's bounds hold over all requests: refused words do not count, and its stop text may span two.
 #[test]
 fn the_clients_bounds_hold() {
     let upstream = server("vllm", sentence);

@@ -271,8 +271,8 @@ fn a_thought_under_two_names_is_one() {
     assert_eq!((said(&answer, "reasoning_content"), said(&answer, "content")), ("I think.".into(), "Fine.".into()));
 }
 
-/// 16: a card that dies. What left before stands, nothing follows it, the answer says so, and the service ends with the
-/// reason.
+/// 16: a card that dies. What left before stays valid, nothing follows it, the answer says so, and the service ends
+/// with the reason.
 #[test]
 fn a_card_that_dies_ends_every_answer_with_a_stated_reason() {
     let upstream = server(|_| chat((0..6).map(|n| text(&format!("Bird number {n} sings. "))), "stop"));

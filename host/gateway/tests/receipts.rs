@@ -147,7 +147,7 @@ fn the_native_api_releases_what_is_signed() {
     assert_eq!(check(&receipt.json()["proofs"])[0].released, [ReleasedPiece::Text(released)]);
 }
 
-/// Records that are signed, by what stands in a session's folder.
+/// Records that are signed, by what is in a session's folder.
 fn signed(session: &Path) -> u64 {
     let message = |serial| std::fs::read(session.join(bundle::checkpoint(serial))).ok();
     let sizes = (0..).map_while(message).map(|m| SignedCheckpoint::parse(&m).unwrap().checkpoint.wire.size.get());

@@ -195,7 +195,7 @@ fn read_message(at: usize, message: ChatMessage) -> Result<Message, ApiError> {
     })
 }
 
-/// A conversation that a model can be asked to go on with.
+/// A conversation that a model can be asked to continue with.
 pub(super) fn checked(messages: Vec<Message>) -> Result<Vec<Message>, ApiError> {
     match messages.iter().rfind(|message| message.role != Role::System) {
         None if !messages.is_empty() => Ok(messages),

@@ -1,5 +1,5 @@
-//! The detector API of the FMS guardrails orchestrator (TrustyAI): it asks what stands in a text, and decides itself
-//! what becomes of it.
+//! The detector API of the FMS guardrails orchestrator (TrustyAI): it asks what is in a text, and decides itself
+//! the outcome.
 //!
 //! A detection is a span that the gate refuses: its rule, the name of the policy as its type, and the score 1, for the
 //! orchestrator drops what is below its threshold. Every span is judged, whatever the package does after a refusal: a

@@ -56,7 +56,7 @@ enum InputType {
     Response,
 }
 
-/// A message of the conversation; its texts stand among [`GuardrailRequest::texts`].
+/// A message of the conversation; its texts are among [`GuardrailRequest::texts`].
 #[derive(Deserialize)]
 struct StructuredMessage {
     role: Option<String>,
@@ -95,9 +95,9 @@ struct GuardrailAnswer {
 enum Action {
     /// The request, or the answer, ends here.
     Blocked,
-    /// It goes on as it is.
+    /// It continues as it is.
     None,
-    /// It goes on with other texts.
+    /// It continues with other texts.
     GuardrailIntervened,
 }
 
@@ -164,7 +164,7 @@ impl GuardrailAnswer {
     }
 }
 
-/// Every text of a request with who speaks it. A text that stands in no message is the user's.
+/// Every text of a request with who speaks it. A text that is in no message is the user's.
 fn input(request: GuardrailRequest) -> Result<Vec<(Role, String)>, ApiError> {
     let written = |call: &ToolCall| format!("{} {}", call.function.name, call.function.arguments);
     let mut texts: Vec<(Role, String)> = Vec::new();

@@ -179,7 +179,7 @@ impl Inquiry {
     }
 }
 
-/// What came of a stream of so many bytes, which has ended.
+/// The outcome of a stream of so many bytes, which has ended.
 fn verdict(mut stream: GovernedStream, length: usize) -> Result<TextVerdict, ApiError> {
     let failed = || ApiError::gate("the gate failed, and says nothing of this text");
     let end = stream.end().filter(|end| *end != SectionEnd::Broken).ok_or_else(failed)?;

@@ -351,7 +351,7 @@ impl DeltaStream {
         }
     }
 
-    /// Reading goes on after a pause that was not the server's: it has its time anew.
+    /// Reading continues after a pause that was not the server's: it has its time again.
     pub fn resume(&mut self) {
         self.due = self.due.max(Instant::now() + self.limits.between_tokens());
     }
