@@ -45,11 +45,11 @@ pub(crate) struct Walker<'j> {
 /// How a walk ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// No pattern goes on from there.
+    /// No pattern continues from there.
     Dead,
     /// The text ended before.
     Alive,
-    /// The automaton could not go on.
+    /// The automaton could not continue.
     Unknown,
 }
 

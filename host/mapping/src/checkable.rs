@@ -16,7 +16,7 @@ pub struct Checkable {
     pub value: bool,
     /// Whether it is a number, in digits or as a word.
     pub number: bool,
-    /// Whether a denial stands before it in its clause ("not", "never").
+    /// Whether a denial is before it in its clause ("not", "never").
     pub negated: bool,
     /// The relation that is being spoken of here ("born"), from the last word of the relations' table before it.
     pub relation: Option<String>,
@@ -36,7 +36,7 @@ pub(crate) fn checkable(text: &str, language: &Language) -> Vec<Checkable> {
         if kinds & kind::RELATION != 0 {
             relation = language.relation(&lower(shown)).map(str::to_owned);
         } else if kinds & kind::CLAUSE != 0 {
-            // What stands after "and" or "who" is no longer said of the birth.
+            // What is after "and" or "who" is no longer said of the birth.
             relation = None;
         }
         negated &= kinds & kind::CLAUSE == 0 && !gap.contains([',', ';', ':', '.', '(', ')']);
@@ -97,11 +97,11 @@ pub(crate) fn generalisations(word: &str, language: &Language, lexicon: Lexicon)
 /// What the words of a sentence are to each other, as far as a closed world asks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Frame {
-    /// Where verbs stand, in order.
+    /// Where verbs are, in order.
     pub verbs: Vec<usize>,
     /// Where prepositions end: they lead to what follows.
     pub prepositions: Vec<usize>,
-    /// Where pronouns stand.
+    /// Where pronouns are.
     pub pronouns: Vec<usize>,
     /// Denials ("not", "never").
     pub denials: Vec<Range<usize>>,

@@ -43,7 +43,7 @@ const FORMS: &[&str] = &[
 const ARTICLES: &str = r"(?-u:\b)(?:Articles?|Artikel|Arts?\.?|Recitals?|Rec\.) [0-9]{1,4}[a-z]?(?:\([0-9a-z]{1,3}\)){0,3}(?:(?:,| and| und| to| or|-|–) ?[0-9]{1,4}(?:\([0-9a-z]{1,3}\)){0,3}){0,4} (?:of the |of |der |du |des |de la |del )?";
 /// Sections of codes that a paragraph sign shows.
 const SECTIONS: &str = r"§{1,2} ?[0-9]{1,4}[a-z]?(?:(?:,| und| bis|-|–) ?[0-9]{1,4}[a-z]?){0,6}(?: Abs\. ?[0-9]{1,2}[a-z]?)?(?: S(?:atz|\.) ?[0-9]{1,2})?(?: Nr\. ?[0-9]{1,2})? [A-Z][A-Za-z]{1,10}(?-u:\b)";
-/// What stands after a case's first page: pages, the court and the year.
+/// What is after a case's first page: pages, the court and the year.
 const AFTER_PAGE: &str = r"(?:, [0-9]{1,5}(?:[-–][0-9]{1,5})?)?(?: \([^()]{0,40}[0-9]{4}\))?";
 /// ISBN (ISO 2108): with its label, or hyphenated with a prefix.
 const BOOKS: &str = r"(?i:(?-u:\b)isbn(?:-1[03])?:? ?)[0-9][0-9 -]{8,15}[0-9Xx](?-u:\b)|(?-u:\b)97[89]-[0-9]{1,5}-[0-9]{1,7}-[0-9]{1,7}-[0-9](?-u:\b)";
@@ -83,7 +83,7 @@ pub(crate) fn unfinished(text: &str, view: Option<&View>) -> usize {
     begun.of_patterns(text).min(seen)
 }
 
-/// Where citations stand in a text or in its view, in order, those that overlap joined, without the marks that end a
+/// Where citations are in a text or in its view, in order, those that overlap joined, without the marks that end a
 /// sentence. `None` when the patterns are not there, and nothing can be said.
 pub(crate) fn citations(text: &str, view: Option<&View>) -> Option<Vec<Range<usize>>> {
     let patterns = PATTERNS.as_ref()?;
@@ -91,7 +91,7 @@ pub(crate) fn citations(text: &str, view: Option<&View>) -> Option<Vec<Range<usi
     match view {
         None => found.extend(matches(patterns, text).filter_map(|m| cited(text, m))),
         Some(view) if view.is_aligned() => {
-            // The text has the same matches but where one of the view stands over a line break.
+            // The text has the same matches but where one of the view is over a line break.
             for m in matches(patterns, view.text()) {
                 found.extend(cited(view.text(), m.clone()));
                 if view.differs_in(&m) {

@@ -1,4 +1,4 @@
-//! Clauses: the verbs of a text, who does each, and what else stands around it.
+//! Clauses: the verbs of a text, who does each, and what else is around it.
 //!
 //! Read from word lists and order alone, so that it is sometimes wrong. Who uses it asks only whether two texts give
 //! the same words other roles, and takes what is missing for agreement.
@@ -12,13 +12,13 @@ use std::ops::Range;
 /// A verb with its arguments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Clause {
-    /// Where the verb stands.
+    /// Where the verb is.
     pub verb: Range<usize>,
     /// What it can be a form of.
     pub lemmas: Vec<&'static str>,
     /// Its synonyms.
     pub also: Vec<&'static str>,
-    /// Who does it: what stands before it, or behind "by" in the passive.
+    /// Who does it: what is before it, or behind "by" in the passive.
     pub subjects: Vec<Argument>,
     /// The other words of the clause.
     pub others: Vec<Argument>,
@@ -59,16 +59,16 @@ struct Reader<'a> {
     language: &'a Language,
     lexicon: Lexicon,
     clauses: Vec<Clause>,
-    /// Whether the last of them goes on.
+    /// Whether the last of them continues.
     inside: bool,
     /// Whether it is in the passive, and whether a verb that follows now would be.
     passive: bool,
     auxiliary: bool,
-    /// Whether a comma or conjunction stands behind its verb.
+    /// Whether a comma or conjunction is behind its verb.
     parted: bool,
     /// Whether a noun is next: behind a determiner, a possessive, or a preposition.
     nominal: bool,
-    /// What stands before its verb, for the next verb that has no subject of its own.
+    /// What is before its verb, for the next verb that has no subject of its own.
     before: Vec<Argument>,
     /// Words that have no verb yet.
     open: Vec<Argument>,
@@ -97,7 +97,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What stands between two words.
+    /// What is between two words.
     fn gap(&mut self, gap: &str) {
         if gap.contains(['.', ';', ':', '!', '?', '(', ')']) {
             self.end();
@@ -107,7 +107,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A comma, or a conjunction: what stands behind may have its own verb. A conjunction leaves the preposition: "of
+    /// A comma, or a conjunction: what is behind may have its own verb. A conjunction leaves the preposition: "of
     /// Melk and Arda".
     fn part(&mut self) {
         self.nominal = false;
@@ -135,7 +135,7 @@ impl<'a> Reader<'a> {
         self.before.clear();
     }
 
-    /// Gives the words that have no verb to the clause that goes on.
+    /// Gives the words that have no verb to the clause that continues.
     fn flush(&mut self) {
         let open = std::mem::take(&mut self.open);
         if let Some(clause) = self.clauses.last_mut().filter(|_| self.inside) {
@@ -230,7 +230,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The clause that goes on has an object, or a doer behind "by".
+    /// The clause that continues has an object, or a doer behind "by".
     fn act(&mut self) {
         if let Some(clause) = self.clauses.last_mut().filter(|_| self.inside && !self.parted) {
             clause.transitive = true;

@@ -73,7 +73,7 @@ pub enum MappingError {
         quantity: String,
         /// The unit word.
         unit: String,
-        /// What stands there.
+        /// What is there.
         size: String,
     },
     /// The automaton over all phrases could not be built.

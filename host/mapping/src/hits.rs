@@ -102,13 +102,13 @@ struct LocatedPattern {
     class: ClassId,
     regex: Regex,
     validator: Option<Validator>,
-    /// Automaton over the phrases of which one must stand near; `None` sets no condition.
+    /// Automaton over the phrases of which one must be near; `None` sets no condition.
     near: Option<AhoCorasick>,
     /// Whether a match may be glued to letters.
     letters: Letters,
     /// Its longest match.
     longest: usize,
-    /// Rare bytes of which a match holds one, and the bytes that stand before it at most.
+    /// Rare bytes of which a match holds one, and the bytes that are before it at most.
     pivot: Option<(ByteSet, usize)>,
 }
 
@@ -258,7 +258,7 @@ impl Scanner {
         let [written, shown] = &mut searches;
         if view.is_aligned() {
             // No phrase holds a line break: those of the text are those of the view. No line break is a mark: they
-            // stand at the same bytes.
+            // are at the same bytes.
             self.phrases(seen, |range, class| {
                 let same = !view.differs_in(&range);
                 if same && (!self.polar.contains(class) || self.unviewed.contains(class)) {
@@ -384,7 +384,7 @@ struct Search<'t> {
     hits: Vec<Hit>,
     /// From where each pattern of [`Starting`] may begin again.
     next: Vec<usize>,
-    /// Which of them match where the search stands.
+    /// Which of them match where the search is.
     matched: Vec<bool>,
     /// Before which bytes no match of each other pattern begins that was not looked at.
     clear: Vec<usize>,
@@ -530,7 +530,7 @@ fn between_digits(text: &str, at: usize) -> bool {
     digit(at.checked_sub(1)) && digit(Some(at))
 }
 
-/// Whether one of the phrases stands there as a word, or as words.
+/// Whether one of the phrases is there as a word, or as words.
 fn is_near(phrases: &AhoCorasick, around: &str) -> bool {
     let letters = |at: usize| {
         let (before, after) = around.split_at_checked(at).unwrap_or_default();
@@ -539,7 +539,7 @@ fn is_near(phrases: &AhoCorasick, around: &str) -> bool {
     phrases.find_overlapping_iter(around).any(|m| !letters(m.start()) && !letters(m.end()))
 }
 
-/// What stands around a match: where a phrase counts as near.
+/// What is around a match: where a phrase counts as near.
 fn around(text: &str, range: Range<usize>) -> &str {
     let from = floor(text, range.start.saturating_sub(NEAR));
     text.get(from..ceil(text, range.end + NEAR)).unwrap_or_default()

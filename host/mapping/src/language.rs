@@ -42,7 +42,7 @@ pub(crate) mod kind {
     pub(crate) const QUANTIFIER: u32 = 1 << 31;
 }
 
-/// A language file as it stands.
+/// A language file as it is.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CueLists {
@@ -152,7 +152,7 @@ static LANGUAGES: LazyLock<BTreeMap<&'static str, Language>> = LazyLock::new(|| 
         .collect()
 });
 
-/// Words with the lists that each stands on.
+/// Words with the lists that each is on.
 struct WordTable {
     /// Keys of words, each at its slot or behind it (open addressing), 0 for an empty slot: a power of two, at most
     /// half of them taken.
@@ -306,7 +306,7 @@ impl Language {
         }
     }
 
-    /// The lists that a word in lower case stands on, as bits of [`kind`].
+    /// The lists that a word in lower case is on, as bits of [`kind`].
     pub(crate) fn kinds(&self, word: &str) -> u32 {
         self.words.kinds(word, key(word))
     }
@@ -351,7 +351,7 @@ impl Language {
         stem.strip_suffix(['i', 'y']).unwrap_or(stem)
     }
 
-    /// Phrases that stand in a text at word boundaries, with where each begins.
+    /// Phrases that are in a text at word boundaries, with where each begins.
     pub(crate) fn phrases<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (usize, Phrase)> + 'a {
         let found = self.phrases.iter().flat_map(move |automaton| automaton.find_iter(text));
         found.filter_map(move |m| {

@@ -1,7 +1,7 @@
 //! Words of a language that mean nearly the same, or the opposite: a table made from WordNet
 //! (`languages/en/lexicon.txt`), and how common a word is (`languages/en/frequencies.txt`).
 //!
-//! Both are text, sorted by bytes, and searched where they stand in the program: a search reads some seventeen lines,
+//! Both are text, sorted by bytes, and searched where they are in the program: a search reads some seventeen lines,
 //! allocates nothing and depends on no order of hashing. It takes about half a microsecond; [`Lexicon::lemmas`] takes
 //! one and a half, so that who compares a word with many others looks it up once. `cargo xtask gen` makes the tables;
 //! its `lexicon/table.rs` says what a line holds.
@@ -17,7 +17,7 @@ const COMMENT: u8 = b'#';
 const MARKS: [char; 4] = ['=', '+', '!', '@'];
 /// Forms that one word can be, at most.
 const LEMMAS: usize = 12;
-/// Endings that grammar adds, with what stands in their place in a lemma (WordNet's morphy(7WN)).
+/// Endings that grammar adds, with what is in their place in a lemma (WordNet's morphy(7WN)).
 const ENDINGS: &[(PartOfSpeech, &str, &str)] = &[
     (PartOfSpeech::Noun, "s", ""),
     (PartOfSpeech::Noun, "ses", "s"),
@@ -281,7 +281,7 @@ fn list(relations: &'static str, mark: char) -> impl Iterator<Item = &'static st
     words.split(',').filter(|word| !word.is_empty())
 }
 
-/// The line of the word `stem` + `ending`: the word, and what stands behind it.
+/// The line of the word `stem` + `ending`: the word, and what is behind it.
 fn line(table: &'static str, stem: &str, ending: &str) -> Option<(&'static str, &'static str)> {
     let bytes = table.as_bytes();
     let (mut low, mut high) = (0, bytes.len());

@@ -43,13 +43,13 @@ pub struct Mapper {
 /// A span that is up for judgement.
 #[derive(Clone, Copy, Debug)]
 pub struct SpanInput<'a> {
-    /// The text that it stands in.
+    /// The text that it is in.
     pub text: &'a Text,
     /// Its bytes.
     pub span: &'a Range<usize>,
     /// Size of the candidate.
     pub granularity: Granularity,
-    /// Whether held inert bytes stand before it.
+    /// Whether held inert bytes are before it.
     pub inert_prefix: bool,
     /// Decompose depth.
     pub depth: u8,
@@ -124,9 +124,9 @@ impl Mapper {
         Text::new(text, from, &[ends], found, self.language, granularity).ended()
     }
 
-    /// Reads texts that follow each other, the last of which may go on: [`Text::finish`] says what of it is finished.
-    /// Where one ends a piece ends, too, unless something that was found stands across. `besides` is what stands before
-    /// them besides, such as text that was refused: what began there and ends here is found, too.
+    /// Reads texts that follow each other, the last of which may continue: [`Text::finish`] says what of it is
+    /// finished. Where one ends a piece ends, too, unless something that was found crosses it. `besides` is what is
+    /// before them besides, such as text that was refused: what began there and ends here is found, too.
     #[must_use]
     pub fn read_parts(&self, before: &str, besides: &str, parts: &[&str], granularity: Granularity) -> Text {
         let joined = parts.concat();
@@ -211,7 +211,7 @@ impl Mapper {
     }
 
     /// Before where nothing that follows a text changes what is found in it: no hit, citation or quantity and no markup
-    /// goes on from there.
+    /// continues from there.
     pub(crate) fn settled(&self, text: &str) -> usize {
         let of = |text: &str, view: Option<&View>| {
             let seen = view.map(|view| view.origin_from(self.quantities.unfinished(view.text()), text.len()));
@@ -251,13 +251,13 @@ impl Mapper {
         frame(sentence, self.language, self.lexicon)
     }
 
-    /// The verbs of a text with what stands around each, in languages that have word tables.
+    /// The verbs of a text with what is around each, in languages that have word tables.
     #[must_use]
     pub fn clauses(&self, text: &str) -> Vec<Clause> {
         clauses(text, self.language, self.lexicon)
     }
 
-    /// What a span asserts, behind what stands before it in its sentence, with pronouns as they stand; `None` in a
+    /// What a span asserts, behind what is before it in its sentence, with pronouns as they are; `None` in a
     /// language that cannot be read so.
     #[must_use]
     pub fn propositions(&self, before: &str, span: &str) -> Option<Vec<Proposition>> {

@@ -1,6 +1,6 @@
 //! Phrases of several words, whatever joins the words, and phrases by the stems of their words.
 //!
-//! Between two words of a phrase may stand up to three spaces, dashes, slashes, underscores, quotation marks and round
+//! Between two words of a phrase may be up to three spaces, dashes, slashes, underscores, quotation marks and round
 //! brackets: "attorney client privilege" is "attorney-client privilege". A class with `inflect` is found in any form of
 //! its words that has the same stem (Snowball).
 //!

@@ -1,6 +1,6 @@
 //! Polarity: whether a sentence asserts what a hit says.
 //!
-//! What stands before the hit in its sentence is read word by word, and then what follows it in its clause. Words that
+//! What is before the hit in its sentence is read word by word, and then what follows it in its clause. Words that
 //! deny, ask, suppose, report or plan open a scope; marks and clause words close it. Two denials cancel. What is
 //! doubtful counts for [`Polarity::Undenied`] and does not count for [`Polarity::Affirmed`]: in both cases less is
 //! released.
@@ -31,12 +31,12 @@ pub(crate) struct Around<'t> {
     before: &'t str,
     hit: &'t str,
     after: &'t str,
-    /// Whether the sentence begins or ends where nothing is looked at: what stands there may deny the hit.
+    /// Whether the sentence begins or ends where nothing is looked at: what is there may deny the hit.
     cut: bool,
 }
 
 impl<'t> Around<'t> {
-    /// What stands around a hit in a text, or in the view of one.
+    /// What is around a hit in a text, or in the view of one.
     pub(crate) fn new(text: &'t str, view: Option<(&'t View, &str)>, hit: &Range<usize>) -> Self {
         let (end, goes_on) = match view {
             None => sentence::end_of(text, hit, REACH),
@@ -78,7 +78,7 @@ pub(crate) fn counts(polarity: Polarity, around: &Around<'_>, cues: &Cues) -> bo
     !suspended
 }
 
-/// Whether the hit stands in the part of its sentence that is a question.
+/// Whether the hit is in the part of its sentence that is a question.
 fn is_asked(around: &Around<'_>, before: &[Word<'_>], hit: &[Word<'_>], after: &[Word<'_>], strict: bool) -> bool {
     let mut sentence = before.iter().chain(hit).chain(after);
     let (first, second) = (sentence.next(), sentence.next());

@@ -1,7 +1,7 @@
 //! Quantities: a number before a unit word, exact in the slot's unit or refused.
 //!
 //! Like class hits they are found in the whole text before it is cut: no cut parts a number from its unit or the ends
-//! of a range, and the words that must stand near are looked for in the sentence, whatever part of it is judged.
+//! of a range, and the words that must be near are looked for in the sentence, whatever part of it is judged.
 
 use crate::error::MappingError;
 use crate::language::{Language, kind};
@@ -25,7 +25,7 @@ struct Size {
 struct Slot {
     /// Unit words in lower case, longest first.
     units: Vec<(String, Size)>,
-    /// Phrases in lower case of which one must stand in the sentence; an empty list sets no condition.
+    /// Phrases in lower case of which one must be in the sentence; an empty list sets no condition.
     near: Vec<String>,
     range: std::ops::RangeInclusive<i32>,
 }
@@ -124,7 +124,7 @@ const COUNTED: &[&str] = &[
     "compressa",
     "compresse",
 ];
-/// What may stand between what is counted and how much each is.
+/// What may be between what is counted and how much each is.
 const EACH: &[&str] = &["of", "at", "with", "each", "containing", "à", "zu", "je", "de", "da", "mit", "von"];
 /// Longest text between the count and how much each is.
 const COUNTED_MAX: usize = 32;
@@ -305,7 +305,7 @@ fn cells(line: &str, start: usize, mark: char) -> Vec<Range<usize>> {
 const JOINED_LIST: usize = 1024;
 /// Bytes behind a number after which nothing comes to it any more.
 const DECIDED_MAX: usize = 128;
-/// Most letters that stand glued between a number and its unit, in bytes.
+/// Most letters that are glued between a number and its unit, in bytes.
 const GLUED_MAX: usize = 16;
 /// Most characters between a number and its unit: marks and white space, also `**500** mg`.
 const GAP_MAX: usize = 6;
@@ -413,7 +413,7 @@ impl Quantities {
         }
         // The cells of a line are known once its end is.
         let line = text.rfind('\n').map_or(0, |at| at + 1);
-        // What follows a row may be one: its first mark can stand at its end.
+        // What follows a row may be one: its first mark can be at its end.
         let before = text.get(..line.saturating_sub(1)).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
         let cells = text.get(before..).is_some_and(|lines| lines.contains(['|', '\t']));
         let number = numbers.get(from).map_or(text.len(), |number| number.range.start);
@@ -444,7 +444,7 @@ impl Quantities {
         self.slots.iter().flat_map(|slot| &slot.units).map(|(unit, _)| unit.len()).max().unwrap_or(0)
     }
 
-    /// Adds numbers whose unit stands in the head of their column.
+    /// Adds numbers whose unit is in the head of their column.
     fn in_tables(&self, text: &str, numbers: &[Number], found: &mut Vec<QuantityHit>) {
         let mut added = Vec::new();
         for Column { head, cell } in columns(text) {
@@ -474,7 +474,7 @@ impl Quantities {
         }
     }
 
-    /// What the quantities that touch a span come to. The most severe finding stands: what cannot be held exactly or is
+    /// What the quantities that touch a span come to. The most severe finding counts: what cannot be held exactly or is
     /// out of range rejects, two values for one slot decompose.
     pub(crate) fn read<'a>(measured: impl Iterator<Item = &'a QuantityHit>) -> QuantityReading {
         let mut found = QuantityReading::default();
@@ -504,7 +504,7 @@ impl Quantities {
     }
 }
 
-/// Adds what the view shows otherwise than the text: another number, or one where the text has none, is inexact. What
+/// Adds what the view shows differently from the text: another number, or one where the text has none, is inexact. What
 /// the view only joins across a line or a cell is not a number.
 pub(crate) fn compare(found: &mut Vec<QuantityHit>, seen: Vec<QuantityHit>, view: &View) {
     let mut inexact = Vec::new();
@@ -523,7 +523,7 @@ pub(crate) fn compare(found: &mut Vec<QuantityHit>, seen: Vec<QuantityHit>, view
 }
 
 impl Slot {
-    /// The unit after a number, with where it ends and whether nothing but marks stands between ("5k mg" is not
+    /// The unit after a number, with where it ends and whether nothing but marks is between ("5k mg" is not
     /// certain).
     fn unit_after(&self, text: &str, at: usize) -> Option<(Size, usize, bool)> {
         let rest = text.get(at..)?;
@@ -543,7 +543,7 @@ impl Slot {
         })
     }
 
-    /// The unit that the head of a column names, and whether what stands below it is certain. A unit of one letter
+    /// The unit that the head of a column names, and whether what is below it is certain. A unit of one letter
     /// stands alone, in brackets, behind a slash or comma, or behind "in".
     fn unit_in(&self, head: &str) -> Option<(Size, bool)> {
         let head = lower(head);
@@ -562,7 +562,7 @@ impl Slot {
         })
     }
 
-    /// Whether a phrase that must stand near stands in a text.
+    /// Whether a phrase that must be near is in a text.
     fn is_near_in(&self, text: &str) -> bool {
         let text = lower(text);
         self.near.is_empty() || self.near.iter().any(|n| holds(&text, n))
@@ -587,7 +587,7 @@ impl Slot {
     }
 }
 
-/// Whether `phrase` stands in `text` at word boundaries.
+/// Whether `phrase` is in `text` at word boundaries.
 fn holds(text: &str, phrase: &str) -> bool {
     text.match_indices(phrase).any(|(at, _)| is_boundary(text, at) && is_boundary(text, at + phrase.len()))
 }

@@ -24,7 +24,7 @@ pub struct Reading {
     pub transition: bool,
     /// Whether it begins with a word that needs something before it ("therefore").
     pub continuation: bool,
-    /// Whether a pronoun stands at its subject.
+    /// Whether a pronoun is at its subject.
     pub pronoun: bool,
     /// Whether it points at a source outside.
     pub cites: bool,

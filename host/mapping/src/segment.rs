@@ -2,7 +2,7 @@
 //!
 //! Sentences are cut into clauses at `;`, `:` and at a comma before a clause word, but for one that says how far a
 //! statement holds, or whose it is, and for those behind it ("I do not say that it rains, or that it is cold"), and for
-//! one that begins with a quantifier, which counts what stands before it ("Some survive it, but most die"). No cut
+//! one that begins with a quantifier, which counts what is before it ("Some survive it, but most die"). No cut
 //! falls inside a class hit. White space at the ends of a piece is a piece of its own, and inert. Connectives at the
 //! very end of a text lead into nothing: they are a span, and judged.
 

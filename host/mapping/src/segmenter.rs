@@ -1,10 +1,10 @@
 //! A text that arrives in chunks: its spans leave as soon as nothing that follows can change them.
 //!
-//! What is left of the text is read again with each new sentence. A sentence leaves when its end stands (UAX #29 looks
-//! ahead), when no class pattern, phrase, citation or quantity goes on over it, when no markup and no JSON object that
-//! began before it stands open, and when it does not end with the number of a list item. All these look at a bounded
-//! number of bytes, in whole texts too, so that the spans of a text, and all that is read in them, are the same however
-//! it is cut into chunks.
+//! What is left of the text is read again with each new sentence. A sentence leaves when its end is certain (UAX #29
+//! looks ahead), when no class pattern, phrase, citation or quantity continues over it, when no markup and no JSON
+//! object that began before it is open, and when it does not end with the number of a list item. All these look at a
+//! bounded number of bytes, in whole texts too, so that the spans of a text, and all that is read in them, are the same
+//! however it is cut into chunks.
 
 use crate::mapper::Mapper;
 use crate::sentence::settled_end;
@@ -39,7 +39,7 @@ pub struct Segmenter {
     borders: Vec<usize>,
     /// What waits for a span before the rest.
     waiting: Waiting,
-    /// Ends of sentences of the rest that stand.
+    /// Ends of sentences of the rest that are certain.
     ends: Vec<usize>,
     /// The beginning of a character.
     begun: Vec<u8>,
@@ -55,8 +55,8 @@ impl Segmenter {
         Self { granularity, text: String::new(), offset: 0, borders, waiting, ends, begun, tried: 0 }
     }
 
-    /// Takes the next chunk. Gives the part of the text whose spans stand with it, when there is one: its pieces follow
-    /// those of the part before.
+    /// Takes the next chunk. Gives the part of the text whose spans are certain with it, when there is one: its pieces
+    /// follow those of the part before.
     ///
     /// # Errors
     /// [`NotUtf8`]: nothing more of the text can be read.
@@ -120,7 +120,7 @@ impl Segmenter {
         Ok(())
     }
 
-    /// The part of the rest up to the last border that stands.
+    /// The part of the rest up to the last border that is certain.
     fn part(&mut self, mapper: &Mapper) -> Option<Text> {
         let settled = mapper.settled(&self.text);
         let first = self.ends.first()?;

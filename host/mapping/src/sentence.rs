@@ -44,8 +44,8 @@ pub(crate) fn settled_end(text: &str) -> Option<usize> {
     (closed || (!after.is_empty() && stands())).then_some(end)
 }
 
-/// Where the sentence ends that `range` ends in, looked for in so many bytes behind it, and whether it may go on behind
-/// them.
+/// Where the sentence ends that `range` ends in, looked for in so many bytes behind it, and whether it may continue
+/// behind them.
 pub(crate) fn end_of(text: &str, range: &Range<usize>, reach: usize) -> (usize, bool) {
     let limit = text.floor_char_boundary((range.end + reach).min(text.len()));
     let mut end = range.start;
@@ -120,7 +120,7 @@ fn first_of_ascii(line: &[u8]) -> usize {
         while get(end).is_some_and(is_space) {
             end += 1;
         }
-        // SB8a: a comma or another terminator goes on; SB8: so does a period before a lower-case letter.
+        // SB8a: a comma or another terminator continues; SB8: so does a period before a lower-case letter.
         let goes_on = get(end).is_some_and(|b| is_terminator(b) || matches!(b, b',' | b'-' | b':' | b';'));
         let decides = |b: &&u8| b.is_ascii_alphabetic() || is_separator(**b) || is_terminator(**b);
         let ahead = || line.get(end..).unwrap_or_default().iter().take(LOOK).find(decides);

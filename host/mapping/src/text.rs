@@ -77,7 +77,7 @@ pub(crate) struct Findings {
 
 impl Text {
     /// A text of several parts, one after the other: where each of them ends, the last one too. It is read from `from`
-    /// on; what stands before is only the context of hits and quantities.
+    /// on; what is before is only the context of hits and quantities.
     pub(crate) fn new(
         text: String,
         from: usize,
@@ -124,7 +124,7 @@ impl Text {
                 let mut pieces = Vec::new();
                 let mut start = from;
                 for end in read.sentences.clone() {
-                    // A sentence that ends inside a hit goes on.
+                    // A sentence that ends inside a hit continues.
                     if read.split_by(end) && end < whole.end {
                         continue;
                     }
@@ -152,7 +152,7 @@ impl Text {
         self
     }
 
-    /// The same as a part of a longer text, `offset` bytes of which stand before it, behind what waits for a span.
+    /// The same as a part of a longer text, `offset` bytes of which are before it, behind what waits for a span.
     pub(crate) fn following(mut self, offset: usize, waiting: Waiting) -> Self {
         self.offset = offset;
         self.pieces.splice(..0, waiting.pieces);
@@ -213,7 +213,7 @@ impl Text {
         &self.text
     }
 
-    /// Where the text begins: what stands before is the end of another, for context.
+    /// Where the text begins: what is before is the end of another, for context.
     #[must_use]
     pub const fn origin(&self) -> usize {
         self.origin
@@ -243,7 +243,7 @@ impl Text {
         let long = rest.first().is_some_and(|piece| piece.range.len() > most);
         match rest.iter().rposition(|piece| self.holds_hit(&piece.range)).or(long.then_some(0)) {
             None => {}
-            // What stands before the unfinished part is judged.
+            // What is before the unfinished part is judged.
             Some(0) if !self.split_by(end) && !self.holds_hit(&(end..self.text.len())) => {
                 let waiting = rest.split_off(1);
                 let parts = rest.iter().flat_map(|piece| self.cut(&piece.range, vec![end])).collect::<Vec<_>>();
@@ -320,13 +320,13 @@ impl Text {
         found
     }
 
-    /// The beginning of the list item that a place belongs to, up to where the item's first words are: an item goes on
-    /// to the end of its line, at most so many bytes.
+    /// The beginning of the list item that a place belongs to, up to where the item's first words are: an item
+    /// continues to the end of its line, at most so many bytes.
     pub(crate) fn item_of(&self, at: usize) -> Option<&str> {
         let near = self.text.floor_char_boundary(at.saturating_sub(ITEM));
         let line = match self.text.get(near..at)?.rfind('\n') {
             Some(end) => near + end + 1,
-            // What stands before the context is not known.
+            // What is before the context is not known.
             None if near == 0 && self.origin < ITEM => 0,
             None => return None,
         };
@@ -395,7 +395,7 @@ impl Text {
         Quantities::read(self.measured(span))
     }
 
-    /// The quantities of a span, as they stand in the text.
+    /// The quantities of a span, as they are in the text.
     pub fn quantities_of(&self, span: &Range<usize>) -> impl Iterator<Item = &str> {
         self.measured(span).map(|quantity| self.slice(&quantity.range))
     }
@@ -407,7 +407,7 @@ impl Text {
         self.quantities.iter().skip(first).filter(move |q| q.range.start < end && start < q.range.end)
     }
 
-    /// Hits that overlap each other, joined, each with the call that it stands in.
+    /// Hits that overlap each other, joined, each with the call that it is in.
     fn clusters(&self, span: &Range<usize>) -> Vec<Range<usize>> {
         let mut clusters: Vec<Range<usize>> = Vec::new();
         for hit in self.hits.touching(span) {

@@ -61,7 +61,7 @@ impl Tools {
         self.rules.iter().filter(matches).map(|r| r.class).collect()
     }
 
-    /// The calls that stand in a text, in order, their marks written in ASCII or with look-alikes. Whoever reads the
+    /// The calls that are in a text, in order, their marks written in ASCII or with look-alikes. Whoever reads the
     /// text may make them, so that they are judged as calls.
     pub(crate) fn in_text(&self, text: &str) -> Vec<TextCall> {
         let mut found = self.written(text);
@@ -110,12 +110,12 @@ impl Tools {
 /// An object in a text.
 enum Object<'j> {
     Read(&'j Json),
-    /// It is too long, or too much stands open in it.
+    /// It is too long, or too much is open in it.
     Unread,
 }
 
 /// Shows the objects of a text in order. Gives what was looked at for braces that begin none, joined where the next one
-/// stands in it.
+/// is in it.
 fn objects(text: &str, mut show: impl FnMut(Range<usize>, Object<'_>)) -> Vec<Range<usize>> {
     let mut from = 0;
     let mut looked_at = Vec::new();
@@ -174,7 +174,7 @@ pub(crate) fn canonical(call: &Call) -> Option<(String, Json)> {
     Some((text, arguments))
 }
 
-/// A tool call that stands in a text, in one of the shapes that model servers and agent libraries read.
+/// A tool call that is in a text, in one of the shapes that model servers and agent libraries read.
 pub(crate) struct TextCall {
     /// Its bytes: the outermost object that it is in.
     pub(crate) range: Range<usize>,
@@ -183,7 +183,7 @@ pub(crate) struct TextCall {
 }
 
 /// How often a byte is looked at, on average, to find the objects of a text: those that are not closed are read from
-/// each brace anew.
+/// each brace again.
 const EFFORT: usize = 32;
 /// Longest object.
 const LONGEST: usize = 1 << 16;
@@ -195,7 +195,7 @@ const NAMES: [&str; 6] = ["name", "tool_name", "tool", "function", "action", "re
 const ARGUMENTS: [&str; 9] =
     ["arguments", "parameters", "input", "args", "params", "action_input", "tool_input", "kwargs", "tool_args"];
 
-/// Names and arguments of every call in a value. A key that stands there twice is read each way.
+/// Names and arguments of every call in a value. A key that is there twice is read each way.
 fn calls(json: &Json) -> Vec<(&str, Cow<'_, Json>)> {
     let mut found = Vec::new();
     for object in json.values() {

@@ -164,7 +164,7 @@ fn ip(text: &str, found: &Range<usize>) -> Option<Range<usize>> {
     (apart && address.parse().is_ok_and(is_allocated)).then_some(found.start..end)
 }
 
-/// Whether an address lies in a block that has a use (IANA, "Internet Protocol Version 6 Address Space" and "IPv6
+/// Whether an address is in a block that has a use (IANA, "Internet Protocol Version 6 Address Space" and "IPv6
 /// Special-Purpose Address Registry"): global unicast, unique local, link-local, multicast, and what stands for an IPv4
 /// address.
 fn is_allocated(address: std::net::Ipv6Addr) -> bool {
@@ -197,7 +197,7 @@ fn stands_out(text: &str) -> bool {
     body.starts_with(['+', '(']) || matches!(sizes.as_slice(), [3, 3, 4] | [1 | 3, 3, 3, 4] | [6, 4])
 }
 
-/// Whether no further digits stand beside a match, with at most one mark between.
+/// Whether no further digits are beside a match, with at most one mark between.
 fn is_whole_run(text: &str, found: &Range<usize>) -> bool {
     let byte = |at: Option<usize>| at.and_then(|at| text.as_bytes().get(at)).copied();
     let digit = |at: Option<usize>| byte(at).is_some_and(|b| b.is_ascii_digit());

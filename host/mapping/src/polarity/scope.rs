@@ -1,4 +1,4 @@
-//! The scopes that stand open where a hit begins.
+//! The scopes that are open where a hit begins.
 
 use super::cues::{Word, cue};
 use super::mark::{Mark, mark};
@@ -30,10 +30,10 @@ pub(super) struct Scope {
 }
 
 impl Scope {
-    /// Reads what stands before a hit in its sentence; `gap` parts it from the hit.
+    /// Reads what is before a hit in its sentence; `gap` parts it from the hit.
     pub(super) fn before(words: &[Word<'_>], gap: &str, hit: Option<&Word<'_>>, strict: bool) -> Self {
         let mut scope = Self::default();
-        // The scope before the last comma, and where that stands.
+        // The scope before the last comma, and where that is.
         let mut aside: Option<(Self, usize)> = None;
         let mut from = 0;
         for at in 0..=words.len() {
@@ -57,7 +57,7 @@ impl Scope {
         scope
     }
 
-    /// A mark closes what stands open, but for what goes on behind it.
+    /// A mark closes what is open, but for what continues behind it.
     fn part(&mut self, mark: Mark, gap: &str, next: &Word<'_>) {
         let goes_on = mark == Mark::Comma && next.is(cue::OR | cue::NOR);
         if !goes_on {

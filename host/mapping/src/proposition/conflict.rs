@@ -61,7 +61,7 @@ fn called_the_same(a: &Subject, b: &Subject) -> bool {
     !a.words.is_empty() && (a.words == b.words || part(a, b) || part(b, a))
 }
 
-/// Whether a denial denies a statement: all that it holds stands in the statement, and the statement says no more of
+/// Whether a denial denies a statement: all that it holds is in the statement, and the statement says no more of
 /// when, where or for whom.
 fn denies(tables: &Tables, said: &Proposition, denied: &Proposition) -> bool {
     let quantities = match (said.quantity, denied.quantity) {
@@ -204,7 +204,7 @@ impl<'a> Pair<'a> {
         self.tables.language.kinds(word) & kind::MONTH != 0
     }
 
-    /// Two places of which neither can lie in the other.
+    /// Two places of which neither can be in the other.
     fn two_places(&self, a: &Phrase, b: &Phrase) -> bool {
         let region = |p: &Phrase| p.words.iter().any(|w| self.tables.grammar.roles(w) & role::REGION != 0);
         a.name
@@ -289,7 +289,7 @@ fn one_word<'a>(a: &'a Phrase, b: &'a Phrase) -> Option<(&'a str, &'a str)> {
     differing.next().is_none().then_some((one, other))
 }
 
-/// Whether the words of one phrase all stand in the other.
+/// Whether the words of one phrase all are in the other.
 fn includes(a: &Phrase, b: &Phrase) -> bool {
     let within = |a: &Phrase, b: &Phrase| a.words.iter().all(|w| b.words.contains(w));
     within(a, b) || within(b, a)

@@ -206,7 +206,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Marks at the start of a line: what is quoted goes on, an item, a heading or a comment stands apart.
+    /// Marks at the start of a line: what is quoted continues, an item, a heading or a comment is apart.
     fn line_prefix(&mut self, byte: u8) -> bool {
         let run = self.rest().bytes().take_while(|b| *b == byte).count();
         let spaced = matches!(self.byte(self.at + run), Some(b' ' | b'\t'));
@@ -283,7 +283,7 @@ impl Builder<'_> {
         }
     }
 
-    /// A character that is seen as it is or as what it stands for; `written` says that it stands in the text itself.
+    /// A character that is seen as it is or as what it stands for; `written` says that it is in the text itself.
     fn character(&mut self, c: char, origin: Range<usize>, written: bool) {
         if c.is_ascii() {
             match c {
@@ -348,7 +348,7 @@ impl Builder<'_> {
         }
     }
 
-    /// White space of so many bytes, or what stands in its place.
+    /// White space of so many bytes, or what is in its place.
     fn space(&mut self, length: usize, line_breaks: usize, border: bool) {
         self.gap(self.at..self.at + length, line_breaks, border);
         self.at += length;
@@ -362,7 +362,7 @@ impl Builder<'_> {
         self.line_start |= line_breaks > 0;
     }
 
-    /// Writes white space: one space, or a blank line where one stands, over which nothing is joined.
+    /// Writes white space: one space, or a blank line where one is, over which nothing is joined.
     fn flush(&mut self) {
         let Some(gap) = self.gap.take() else { return };
         let wrapped = gap.line_breaks == 1 && !gap.border && self.view.text.ends_with('-');

@@ -105,7 +105,7 @@ pub(super) fn fold(c: char) -> Fold {
     }
 }
 
-/// The value of a decimal digit of any script, as a digit of ASCII: the digits of a script stand in one row, from 0 to
+/// The value of a decimal digit of any script, as a digit of ASCII: the digits of a script are in one row, from 0 to
 /// 9.
 fn decimal(c: char) -> Option<u8> {
     let (start, _) = PROPERTIES.decimal.range(c)?;

@@ -13,7 +13,7 @@ pub(super) enum Leaves {
 pub(super) const LONGEST: usize = 1024;
 /// Longest formula.
 const FORMULA: usize = 128;
-/// Elements that stand apart from what is beside them.
+/// Elements that are apart from what is beside them.
 const APART: &[&str] = &[
     "td",
     "th",
@@ -149,7 +149,7 @@ pub(super) fn is_open_link_end(text: &str) -> bool {
     opens && link_end(text).is_none() && open_line(text, LONGEST).is_some()
 }
 
-/// Bytes of the formula's end from its opening sign on: a sign that no space stands before and no digit behind.
+/// Bytes of the formula's end from its opening sign on: a sign that no space is before and no digit behind.
 pub(super) fn formula(text: &str) -> Option<usize> {
     let line = bounded(text, FORMULA).split('\n').next().unwrap_or_default();
     let bytes = line.as_bytes();

@@ -1,6 +1,6 @@
 //! The matching view: the text as a reader of the page sees it, with the way back to the bytes.
 //!
-//! Classes and quantities are matched on the text and on its view; a hit in either stands. What the view leaves out or
+//! Classes and quantities are matched on the text and on its view; a hit in either counts. What the view leaves out or
 //! joins is said in `docs/explanation/mapping.md`. A line of ASCII without markup has no view: it is its own.
 
 mod build;
@@ -146,7 +146,7 @@ impl View {
         self.lines.get(first).is_some_and(|b| *b < range.end) || self.crosses_border(range)
     }
 
-    /// Whether a range of an aligned view is written otherwise than in the text.
+    /// Whether a range of an aligned view differs from the text.
     pub(crate) fn differs_in(&self, range: &Range<usize>) -> bool {
         let first = self.lines.partition_point(|b| *b < range.start);
         let lines = self.lines.iter().skip(first).take_while(|b| **b < range.end);

@@ -1,8 +1,8 @@
-//! Markup that the end of a text begins: where it stands, and what the text is seen as once it is complete.
+//! Markup that the end of a text begins: where it is, and what the text is seen as once it is complete.
 
 use super::{latex, markup};
 
-/// Bytes at the end of a text in which markup can stand open.
+/// Bytes at the end of a text in which markup can be open.
 const REACH: usize = markup::LONGEST + 8;
 /// A terminal's control sequence.
 const ESCAPE: u8 = 0x1b;
@@ -44,7 +44,7 @@ fn is_open_link(text: &str) -> bool {
 }
 
 /// The text without the entity, tag, command, target or emphasis that its end begins, and with its last link closed;
-/// `None` where nothing stands open. A prefix of it is a prefix of the text.
+/// `None` where nothing is open. A prefix of it is a prefix of the text.
 pub(crate) fn completed(text: &str) -> Option<String> {
     let from = text.ceil_char_boundary(text.len().saturating_sub(REACH));
     let tail = text.get(from..).unwrap_or_default();
