@@ -35,7 +35,7 @@ impl FileMemory {
     }
 }
 
-/// Bytes of a file that stand at a device address.
+/// Bytes of a file that are at a device address.
 #[derive(Debug, Clone)]
 pub(crate) struct FilePart {
     file: FileMemory,
@@ -57,7 +57,7 @@ struct Pages {
     len: usize,
 }
 
-/// A page-aligned, zeroed buffer that stands at one device address. Clones are handles to the same memory.
+/// A page-aligned, zeroed buffer that is at one device address. Clones are handles to the same memory.
 ///
 /// All access is through atomic words, here and in the bus model, so that handles may be used from any thread.
 /// The memory lives until the last handle is gone and the [`crate::Sim`] that mapped it has dropped or unmapped it.
@@ -68,7 +68,7 @@ pub struct DmaRegion {
 }
 
 impl DmaRegion {
-    /// Allocates `len` bytes, at least one, that will stand at `address`.
+    /// Allocates `len` bytes, at least one, that will be at `address`.
     pub(crate) fn allocate(address: u64, len: usize) -> Result<Self, SimError> {
         let failed = |source| SimError::Allocate { len, source };
         if len == 0 {

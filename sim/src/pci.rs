@@ -132,7 +132,7 @@ impl PciCard {
     fn unmap_all_between(&mut self, from: u128, to: u128) {
         let sim = Arc::clone(&self.sim);
         let mut sim = sim.lock().unwrap_or_else(PoisonError::into_inner);
-        // Everything lies inside, so nothing is refused.
+        // Everything is inside, so nothing is refused.
         let _ = self.maps.unmap(&mut sim, from, to);
     }
 

@@ -24,7 +24,7 @@ const MOST: u64 = 1024;
 /// Drivers that may wait for their turn.
 const WAITING: u16 = 8;
 
-/// The socket cannot be had, or serving cannot go on.
+/// The socket cannot be had, or serving cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum SocketError {
     #[error("`{}` exists and is not a socket: choose another path", .0.display())]
@@ -59,7 +59,7 @@ impl Socket {
     }
 
     /// Serves `card` to one driver after the other until `stop` can be read or is closed by its other end. `report`
-    /// receives what became of each driver. One that breaks the protocol is dropped, and the next is served. Errors:
+    /// receives the outcome of each driver. One that breaks the protocol is dropped, and the next is served. Errors:
     /// [`SocketError::Listen`]; [`SocketError::Card`] when an assertion of the RTL fails or the card breaks the rules
     /// of its bus.
     pub fn serve(

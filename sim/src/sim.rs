@@ -156,7 +156,7 @@ impl Sim {
         self.files.remove(&address);
     }
 
-    /// Whether a file stands at this address, in the card's eyes.
+    /// Whether a file is at this address, in the card's eyes.
     #[cfg(test)]
     pub(crate) fn map_is(&self, address: u64) -> bool {
         let mapped = self.card.is_mapped(address);

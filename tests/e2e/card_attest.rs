@@ -222,7 +222,7 @@ fn a_reset_in_the_middle_of_a_signature_leaves_the_card_whole() {
     card.assert_clean();
 }
 
-/// The host is slow with checkpoints: none is overwritten, verdicts go on, and CLOSE waits for room.
+/// The host is slow with checkpoints: none is overwritten, verdicts continue, and CLOSE waits for room.
 #[test]
 fn a_full_checkpoint_ring_holds_checkpoints_and_not_verdicts() {
     let mut card = SimCard::fresh();
@@ -251,7 +251,7 @@ fn a_full_checkpoint_ring_holds_checkpoints_and_not_verdicts() {
 }
 
 /// A host that reads a table window while the card hashes its tables cannot put another row before the hash: here the
-/// genuine row stands beyond the count, and a forged one in its place.
+/// genuine row is beyond the count, and a forged one in its place.
 #[test]
 fn a_window_read_while_the_tables_are_hashed_changes_nothing() {
     let mut card = SimCard::fresh();

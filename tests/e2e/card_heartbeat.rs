@@ -149,7 +149,7 @@ fn a_heartbeat_waits_for_what_is_in_flight<C: TestCard>() {
     for lane in 0..lanes {
         let log = of_lane(&kept.lock().unwrap(), lane);
         let beats = log.iter().filter(|record| record.answer.record_type == RecordType::Heartbeat as u8).count();
-        // The stream stands in lane 0.
+        // The stream is in lane 0.
         assert_eq!((beats, log.len()), (5, if lane == 0 { 2 + 5 * 21 + 1 } else { 2 + 5 }), "lane {lane}");
     }
     card.assert_clean();

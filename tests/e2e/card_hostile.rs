@@ -125,7 +125,7 @@ impl<C: TestCard> Card for Liar<C> {
         self.card.dma_write(buffer, offset, &bytes)
     }
     fn patience(&self) -> u32 {
-        // Enough for what these tests wait for, and short where they wait in vain.
+        // Enough for what these tests wait for, and short where they wait without result.
         let enough = self.lie.completion_parts.as_ref().map_or(0, |_| 8);
         self.card.patience().clamp(enough, 400)
     }
@@ -156,7 +156,7 @@ fn assert_lost<C: Card>(mut session: Session<C>, world: &World, what: &str) -> L
     lost
 }
 
-/// What becomes of a completion before it is planted.
+/// The outcome of a completion before it is planted.
 type Change = fn(&mut Completion);
 
 /// A completion that admits submission 1, as the card itself would write it, but for `change`.
@@ -184,7 +184,7 @@ fn a_stale_completion_of_another_epoch_loses_the_card<C: TestCard>() {
     // The card writes no answer over it.
     session.card_mut().lie.deaf = true;
     session.submit(&[good(&world, 1)]).unwrap();
-    // The phase is right, so is the CRC: it could have stood there since the session before.
+    // The phase is right, so is the CRC: it could have been there since the session before.
     let ring = session.completion_ring().unwrap();
     let ring = DmaBuffer::new(ring.address(), ring.len());
     let stale = planted(0x0bad_caff, |_| ());

@@ -221,7 +221,7 @@ fn a_fault_answers_every_entry_once<C: TestCard>() {
             assert!(outcomes[taken..].iter().all(|outcome| *outcome == Outcome::Fault(Fault::Doorbell)), "lane {lane}");
             let kinds = kinds(&kept, lane);
             assert_eq!(kinds[kinds.len() - 2..], [RecordType::Alarm, RecordType::Close], "lane {lane}");
-            // One for each entry that was taken; another may stand in the log without its answer.
+            // One for each entry that was taken; another may be in the log without its answer.
             assert!((taken + 3..=taken + 4).contains(&kinds.len()), "lane {lane}: {taken} taken, {kinds:?}");
         }
         card.assert_clean();
@@ -311,7 +311,7 @@ fn a_lie_of_one_lane_loses_them_all<C: TestCard>() {
         });
     };
     let error = session.wait().unwrap_err();
-    // As if a heartbeat stood before it.
+    // As if a heartbeat was before it.
     let lost = LossCause::Record { lane: 1, index: 5, what: "a heartbeat that no one presented" };
     assert!(matches!(&error, SessionError::Lost(found) if *found == lost), "{error}");
     assert!(matches!(session.poll(), Err(SessionError::Lost(_))));

@@ -1,5 +1,5 @@
 //! The tables are hashed again in RUN: a bit that turns over in one of them is a fault of its own, without CLOSE, in a
-//! bounded time, whatever the host asks for meanwhile; and verdicts, checkpoints and sessions over tables that stand
+//! bounded time, whatever the host asks for meanwhile; and verdicts, checkpoints and sessions over tables that are
 //! are as without it.
 #![cfg(feature = "sim")]
 

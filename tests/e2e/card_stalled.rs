@@ -1,4 +1,4 @@
-//! What waits in a full log ring when a fault comes, and where the fault's own record then stands. The rules are the
+//! What waits in a full log ring when a fault comes, and where the fault's own record then is. The rules are the
 //! verifier's.
 #![cfg(feature = "sim")]
 

@@ -109,7 +109,7 @@ fn a_doorbell_out_of_range_is_a_sticky_fault<C: TestCard>() {
         let lanes = u16::from(session.info().lanes);
         session.submit(&(0..16).map(|i| begin(i * lanes)).collect::<Vec<_>>()).unwrap();
         assert_eq!(session.drain().unwrap().len(), 16, "{what}");
-        // Says what was consumed, so that the counters stand where the table above thinks.
+        // Says what was consumed, so that the counters are where the table above thinks.
         write(*session.card_mut(), Bell::LogHead, 17);
         write(*session.card_mut(), Bell::CqHead, 16);
         ring(*session.card_mut());
@@ -219,7 +219,7 @@ fn an_image_that_does_not_fit_is_not_opened<C: TestCard>() {
     card.assert_clean();
 }
 
-/// Gives OPEN to a card that stands in LOAD with valid rings, and waits for what comes of it.
+/// Gives OPEN to a card that is in LOAD with valid rings, and waits for the outcome.
 fn open_by_hand<C: TestCard>(card: &mut C) -> (Life, Fault) {
     let buffers: Vec<_> = [4096, 2048, 4096].map(|bytes| card.allocate(bytes).unwrap()).into();
     let [sq, cq, log] = [0, 1, 2].map(|i: usize| buffers[i].address());
@@ -275,7 +275,7 @@ fn a_row_that_was_not_written_whole_is_not_opened<C: TestCard>() {
         [registers::POLICY_WINDOW + 256 + 4, registers::POLICY_WINDOW + 2 * 256 + 188, registers::ENTROPY_WINDOW + 256]
     {
         load_only(&mut card, &world.tables()).unwrap();
-        // The word that stands there already, but out of order.
+        // The word that is there already, but out of order.
         let word = card.read32(address).unwrap();
         card.write32(address, word).unwrap();
         assert_eq!(open_by_hand(&mut card), (Life::Load, Fault::ImageIncomplete), "{address:#x}");
@@ -425,7 +425,7 @@ fn bus_failure<C: TestCard>(fail: fn(&mut C), fault: Fault) {
     let _ = session.submit(&(0..8).map(|slot| good(&world, slot, 1)).collect::<Vec<_>>());
     let answered = session.drain().unwrap();
     assert_eq!(answered.len(), 8);
-    // Record and completion of another lane may have been on the bus before the failure, and stand.
+    // Record and completion of another lane may have been on the bus before the failure, and count.
     let lanes = session.info().lanes;
     let (stood, faulted): (Vec<_>, Vec<_>) = answered.into_iter().partition(|completed| completed.outcome.is_admit());
     assert!(stood.is_empty() || lanes > 1);

@@ -145,7 +145,7 @@ impl<C: Card> Card for Counting<C> {
     }
 }
 
-/// Register reads and writes, and quanta in vain, while `verdicts` are taken with 64 streams in flight.
+/// Register reads and writes, and quanta without result, while `verdicts` are taken with 64 streams in flight.
 fn traffic<C: TestCard>(verdicts: u64) -> (u64, u64, u64) {
     let world = World::permitting();
     let card = Counting { card: C::fresh(), reads: 0, writes: 0, vain: 0 };
@@ -687,7 +687,7 @@ fn every_descriptor_is_answered_once_whatever_happens() {
                     _ => placed(gate(&mut random, &world.header), slot, number as u32),
                 })
                 .collect();
-            // A batch whose doorbell fails stands in the ring all the same.
+            // A batch whose doorbell fails is in the ring all the same.
             let before = session.in_flight();
             let pushed = session.submit(&batch);
             let taken = session.in_flight() - before;

@@ -449,7 +449,7 @@ fn a_broken_composition_is_refused() {
     };
     assert!(without("profiles/a/p0.toml").contains("no `profiles/a/p0.toml`"));
     assert!(without("members/b/policy.toml").contains("members/b/"));
-    // What is wrong in a member's rules is shown where it stands in the composition.
+    // What is wrong in a member's rules is shown where it is in the composition.
     let mut files = good.clone();
     files.insert(
         "members/b/rules.cedar".into(),

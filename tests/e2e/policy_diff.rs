@@ -93,7 +93,7 @@ fn each_kind_of_change_is_named() {
     let split = ["decompose by ANCHOR-AMBIGUOUS", "decompose by RULE"];
     let split: BTreeSet<_> = split.into_iter().map(|by| ("reject by RULE".to_owned(), by.to_owned())).collect();
     assert_eq!(pairs(&decompose), split);
-    // At the depth limit both reject, so every witness stands above it.
+    // At the depth limit both reject, so every witness is above it.
     assert!(decompose.witnesses.iter().all(|w| w.descriptor_a.depth < 2));
 
     let moved = changed(&forbid(text).replace("forbid", "@stage(\"entropy\") forbid"));

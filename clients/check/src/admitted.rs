@@ -22,7 +22,7 @@ pub struct Place {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SeenText {
     pub(crate) text: String,
-    /// Where the gateway says that constants of the policy stand in it: first byte and length, in order. It is believed
+    /// Where the gateway says that constants of the policy are in it: first byte and length, in order. It is believed
     /// only where the bytes are one of the constants that the client expects.
     pub(crate) constants: Vec<(usize, usize)>,
     /// Tool calls, in order: name, and arguments as they are written.
@@ -48,7 +48,7 @@ pub enum AdmissionError {
     OtherText(Place),
     #[error("the tool calls of choice {} are not those that the card admitted", .0.choice)]
     OtherCalls(Place),
-    /// Something stands there as a constant of the policy, and is not one.
+    /// Something is there as a constant of the policy, and is not one.
     #[error("the {} of choice {} holds a text that neither the card admitted nor the policy has as a constant", .0.channel, .0.choice)]
     OtherConstant(Place),
 }
@@ -63,7 +63,7 @@ struct AdmittedCall {
 
 impl Question {
     /// Whether everything in `texts` was admitted for this request, nothing that was admitted is missing, and all of it
-    /// stands in its order. Gives what each proof shows, in the order of the proofs.
+    /// is in its order. Gives what each proof shows, in the order of the proofs.
     ///
     /// A channel besides the content of which the client sees nothing cannot be missed.
     pub(crate) fn check_admitted(

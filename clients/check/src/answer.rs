@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// Longest answer in bytes.
 const MAX_BYTES: usize = 128 << 20;
 
-/// Words of the APIs that can stand in an answer.
+/// Words of the APIs that can be in an answer.
 const WORDS: &[&str] = &[
     "",
     "assistant",

@@ -72,7 +72,7 @@ impl From<rusqlite::Error> for IssueError {
     }
 }
 
-/// What became of a ticket.
+/// The outcome of a ticket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     Issued,
@@ -308,7 +308,7 @@ fn begin(database: &mut Connection) -> Result<Transaction<'_>, IssueError> {
     Ok(database.transaction_with_behavior(TransactionBehavior::Immediate)?)
 }
 
-/// Commits, and returns the ticket as it stands then.
+/// Commits, and returns the ticket as it is then.
 fn finish(work: Transaction, digest: &[u8; 32]) -> Result<TicketRecord, IssueError> {
     let ticket = by_digest(&work, digest)?.ok_or(IssueError::Unknown)?;
     work.commit()?;

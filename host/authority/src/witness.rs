@@ -1,8 +1,8 @@
 //! The witness: an outside party that remembers which checkpoints it was shown, so that a session has one history.
 //!
 //! It accepts checkpoint `k` of a ticket's session only after checkpoint `k - 1`, from the same run of the card, over
-//! logs that go on from the ones before it (RFC 9162, 2.1.4), under the newest ticket of the key, and only once. What
-//! it accepts it appends to its own log of the key and hands back as a note with the nonce of the next heartbeat
+//! logs that continue from the ones before it (RFC 9162, 2.1.4), under the newest ticket of the key, and only once.
+//! What it accepts it appends to its own log of the key and hands back as a note with the nonce of the next heartbeat
 //! (`portcullis_evidence::note`). To post the same checkpoint again gives the same note again: an answer that was lost
 //! does no harm.
 //!
@@ -36,7 +36,8 @@ pub use http::{HttpError, read_head};
 use log::Log;
 pub use post::{LanePost, MAX_BODY, Post};
 
-/// `application_id`, "PTCX". A store of "PTCW" has the root of one lane where this has the heads of all.
+/// `application_id`, "PTCX". Stores of an older version ("PTCW") hold the root of one lane; this one holds the heads of
+/// all lanes.
 const APPLICATION: i32 = 0x5054_4358;
 const TABLES: &str = "
 CREATE TABLE log (
@@ -87,7 +88,7 @@ pub enum Refusal {
     Validity(u64, u64),
     #[error(transparent)]
     Conflict(#[from] Conflict),
-    /// The log is not that of the checkpoint, or does not go on from the last one.
+    /// The log is not that of the checkpoint, or does not continue from the last one.
     #[error("the log is not shown to go on from the last checkpoint")]
     Inconsistent,
     #[error("the witness cannot answer")]

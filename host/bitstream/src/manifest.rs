@@ -110,7 +110,7 @@ pub struct Check {
 /// What was just built.
 #[derive(Clone, Debug)]
 pub struct Seal<'a> {
-    /// Folder that gets the manifest; the files stand in it.
+    /// Folder that gets the manifest; the files are in it.
     pub dir: &'a Path,
     /// Target, as the folders of `bitstreams` are named.
     pub target: &'a str,

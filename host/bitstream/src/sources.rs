@@ -18,7 +18,7 @@ pub const DESIGN_PACKAGE: &str = "rtl/pkg/gen/design_pkg.sv";
 #[derive(Clone, Debug)]
 pub struct Sources {
     root: PathBuf,
-    /// Files that stand in the place of those of the checkout.
+    /// Files that are in the place of those of the checkout.
     overlay: Option<PathBuf>,
 }
 

@@ -46,7 +46,7 @@ impl CardKind {
         }
     }
 
-    /// What stands on a command line.
+    /// What is on a command line.
     #[must_use]
     pub const fn usage(self) -> &'static str {
         match self {

@@ -29,7 +29,7 @@ pub(crate) enum Command {
 
 #[derive(clap::Args)]
 pub(crate) struct SealArgs {
-    /// Folder that gets `manifest.toml`; the files stand in it.
+    /// Folder that gets `manifest.toml`; the files are in it.
     dir: PathBuf,
     /// Target, as the folders of `bitstreams` are named.
     #[arg(long)]

@@ -105,7 +105,7 @@ struct AdmittedLine<'a> {
     calls: Vec<AdmittedCall<'a>>,
 }
 
-/// An admitted tool call, byte for byte, and the place in the text where it stands.
+/// An admitted tool call, byte for byte, and the place in the text where it is.
 #[derive(Serialize)]
 struct AdmittedCall<'a> {
     at: usize,

@@ -33,7 +33,7 @@ const GATE_DEADLINE: std::time::Duration = std::time::Duration::from_secs(120);
 
 /// Determinations go to stdout, progress and errors to stderr.
 ///
-/// The totals of several texts stand at the end; with --json on stderr, where that is a terminal.
+/// The totals of several texts are at the end; with --json on stderr, where that is a terminal.
 ///
 /// Exit codes: 0 every input got its determinations; 1 an error, or a task without an engine, or whose engine failed; 2
 /// usage; 3 a single text was refused anywhere, or any with --fail-on-refuse; 4 a fault of the card.
@@ -77,7 +77,7 @@ pub(crate) struct Args {
     /// Write admitted text only: JSON Lines (`{"id","text"}`) for JSON Lines input, else the bytes.
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// After a refusal: leave the span out and go on, or end the stream. Default: skip for whole texts, stop for
+    /// After a refusal: leave the span out and continue, or end the stream. Default: skip for whole texts, stop for
     /// candidates.
     #[arg(long)]
     on_refuse: Option<OnRefuseArg>,

@@ -238,7 +238,7 @@ fn idle_connections_that_use_up_every_file_hold_nobody() {
     assert!(said.lines().count() < 300, "{} lines: {said}", said.lines().count());
 }
 
-/// Idle connections for which no thread can be had: each is turned away, and the gate goes on.
+/// Idle connections for which no thread can be had: each is turned away, and the gate continues.
 #[test]
 fn connections_without_a_thread_are_turned_away() {
     // Threads of 64 MiB in an address space that has room for a few of them, and for the heap in what is left.

@@ -51,7 +51,7 @@ impl Mode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnRefuse {
-    /// Leaves the refused span out and goes on with unchanged state.
+    /// Leaves the refused span out and continues with unchanged state.
     Skip,
     /// Ends the stream: safe non-execution.
     Stop,

@@ -37,7 +37,7 @@ pub struct Manifest {
     /// What readers get in place of what was refused.
     #[serde(default)]
     pub refusal: Refusal,
-    /// The package's part in a composition; `None` for a package alone. It stands in no file: the composition
+    /// The package's part in a composition; `None` for a package alone. It is in no file: the composition
     /// decides it.
     #[serde(skip)]
     pub membership: Option<Membership>,
@@ -149,7 +149,7 @@ pub struct Class {
     /// Whether other forms of a phrase's words count: those with the same stem.
     #[serde(default, skip_serializing_if = "is_no")]
     pub inflect: bool,
-    /// What may stand beside a match of a pattern.
+    /// What may be beside a match of a pattern.
     #[serde(default, skip_serializing_if = "Letters::is_usual")]
     pub letters: Letters,
     #[serde(default, skip_serializing_if = "Polarity::is_usual")]
@@ -189,7 +189,7 @@ impl Polarity {
     }
 }
 
-/// What may stand beside a match of a pattern.
+/// What may be beside a match of a pattern.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Letters {
@@ -231,7 +231,7 @@ pub struct Pattern {
     /// Check of the match; a match that fails it does not count.
     #[serde(default)]
     pub validator: Option<Validator>,
-    /// Phrases of which one must stand within 64 bytes of the match, without case; empty means no condition.
+    /// Phrases of which one must be within 64 bytes of the match, without case; empty means no condition.
     #[serde(default)]
     pub near: Vec<String>,
 }
@@ -262,7 +262,7 @@ pub struct Quantity {
     pub description: String,
     /// Unit words, without case, and the size of each in the slot's unit: an integer or a fraction such as `"1/1000"`.
     pub units: BTreeMap<String, String>,
-    /// Phrases of which one must stand in the same span; empty means no condition.
+    /// Phrases of which one must be in the same span; empty means no condition.
     #[serde(default)]
     pub near: Vec<String>,
     /// Lowest value in the slot's unit.
@@ -328,7 +328,7 @@ pub struct Continuity {
     pub definite: bool,
     /// Established claims must not be contradicted; superseded values must not come back.
     pub contradiction: bool,
-    /// A continuation must continue something, an enumeration must go on from where it is.
+    /// A continuation must continue something, an enumeration must continue from where it is.
     pub discontinuity: bool,
     /// Mean distance of the last sentences from what was said before, in basis points, at which a sentence is refused
     /// unless a cue of transition leads over; 0 looks at no topic. A stream with an anchor store or a closed world is
@@ -336,7 +336,7 @@ pub struct Continuity {
     pub topic: u16,
     /// Admitted transitions that are recent.
     pub recent: u16,
-    /// How often one statement may stand among the recent ones; 0 means no limit.
+    /// How often one statement may be among the recent ones; 0 means no limit.
     pub repetitions: u16,
 }
 
@@ -380,11 +380,11 @@ impl Default for TrustSlope {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Refusal {
-    /// Whether an answer ends at its first refusal or goes on behind a placeholder.
+    /// Whether an answer ends at its first refusal or continues behind a placeholder.
     pub on_refuse: AfterRefusal,
-    /// What stands at the end of an answer that the gate ended.
+    /// What is at the end of an answer that the gate ended.
     pub text: String,
-    /// What stands in place of each refusal of an answer that goes on.
+    /// What is in place of each refusal of an answer that continues.
     pub placeholder: String,
 }
 
@@ -393,7 +393,7 @@ pub struct Refusal {
 #[serde(rename_all = "snake_case")]
 pub enum AfterRefusal {
     Stop,
-    /// It goes on, with a placeholder where the refused part stood.
+    /// It continues, with a placeholder where the refused part was.
     Redact,
 }
 

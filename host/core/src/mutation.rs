@@ -13,14 +13,14 @@ use zerocopy::little_endian::{I32, U16, U32, U128};
 /// One proposed change of the semantic state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mutation {
-    /// Whether held inert bytes stand before the span.
+    /// Whether held inert bytes are before the span.
     pub inert_prefix: bool,
     /// What the span does to what was said before.
     pub category: Category,
     pub granularity: Granularity,
     /// Epistemic mode of the context.
     pub epistemic: Epistemic,
-    /// What became of external references.
+    /// The outcome of external references.
     pub anchor: Anchor,
     /// Index into the policy's temporal conditions.
     pub temporal: u8,
@@ -126,7 +126,7 @@ impl<R> StageFinding<R> {
     }
 }
 
-/// Where an entry stands: its stream and its place in it.
+/// Where an entry is: its stream and its place in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Stream slot of the card.

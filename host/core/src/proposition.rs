@@ -25,7 +25,7 @@ pub struct Proposition {
     pub negated: bool,
     /// Whether it holds at every time ("never", "always", "none").
     pub universal: bool,
-    /// What stands besides subject and verb.
+    /// What is besides subject and verb.
     pub phrases: Vec<Phrase>,
     /// The sentence, for the reader.
     pub shown: String,
@@ -62,7 +62,7 @@ pub struct Phrase {
     /// Content words in lower case; numbers in digits.
     pub words: Vec<String>,
     pub name: bool,
-    /// Whether a bound or an approximation stands before its number.
+    /// Whether a bound or an approximation is before its number.
     pub bound: bool,
 }
 

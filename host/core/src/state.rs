@@ -1,4 +1,4 @@
-//! The semantic state object: seven typed fields that stand beside the engine and that only an admitted mutation
+//! The semantic state object: seven typed fields that are beside the engine and that only an admitted mutation
 //! changes.
 
 mod admit;
@@ -147,12 +147,12 @@ pub struct Transition {
     pub distance: BasisPoints,
 }
 
-/// Bounds on entropy and uncertainty that the host keeps; the thresholds themselves stand in the entropy bank.
+/// Bounds on entropy and uncertainty that the host keeps; the thresholds themselves are in the entropy bank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bounds {
     /// Accumulated distance of the lineage, in basis points, saturating.
     pub trust_slope: u16,
-    /// Which threshold the slope stands over.
+    /// Which threshold the slope is over.
     pub drift: Drift,
     /// What the stream speaks of, and how far the last sentences lie from it.
     pub topic: Topic,
@@ -199,7 +199,7 @@ impl SemanticState {
     }
 
     /// Whether intent or memory holds a content word. Under a drift correction only the intent counts: the stream is
-    /// anchored anew.
+    /// anchored again.
     #[must_use]
     pub fn knows(&self, word: &str) -> bool {
         self.intent.words.contains(word)

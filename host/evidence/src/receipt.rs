@@ -47,7 +47,7 @@ pub(crate) fn head_proof<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Op
     json::object(from).map(Some)
 }
 
-/// Where the head of the record's lane stands under a checkpoint of several lanes. Its root follows from the record's
+/// Where the head of the record's lane is under a checkpoint of several lanes. Its root follows from the record's
 /// path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -98,7 +98,7 @@ pub enum ReceiptError {
     NotOneStream,
     #[error("the context document is not the one that the stream's BEGIN bound")]
     OtherContext,
-    /// An admitted text is missing, or one stands there that the stream did not admit.
+    /// An admitted text is missing, or one is there that the stream did not admit.
     #[error("the texts are not those of the stream's admits: record {0}")]
     Withheld(u64),
     #[error("the checkpoint: {0}")]
@@ -172,7 +172,7 @@ pub fn prove(files: &dyn Files, lane: u8, index: u64) -> Result<ReceiptProof, Pr
 }
 
 /// The first checkpoint over record `index` of a lane: its serial, the lane's size under it, and where the lane's head
-/// stands.
+/// is.
 pub(crate) fn covering(bundle: &Bundle<'_>, lane: u8, index: u64) -> Result<(u64, u64, Option<HeadProof>), ProveError> {
     let mut heads = bundle.heads()?;
     for serial in 0..bundle.checkpoints() {

@@ -434,7 +434,7 @@ fn approvals() {
     };
     let good = with(Approval::sign(sha(&parts.image), "the board", &world.approver));
     assert_affirmed(&good);
-    // The name is the signer's claim: the key and its file in the trust folder stand beside it, in every report.
+    // The name is the signer's claim: the key and its file in the trust folder are beside it, in every report.
     let key = hex::encode(&sha(world.approver.verifying_key().as_bytes()));
     let [approval] = &good.session.approvals[..] else { panic!("{:?}", good.session.approvals) };
     assert_eq!((approval.claimed.as_str(), approval.file.as_deref()), ("the board", Some("approvers/board.pub")));

@@ -37,7 +37,7 @@ fn assert_refused(world: &World, mut files: MemoryFiles, what: &str) {
     assert_ne!(code, 0, "{what}, manifest made to fit: {found}");
 }
 
-/// Files of which something stands behind every byte. The README and the numbers of streams are for people.
+/// Files of which something is behind every byte. The README and the numbers of streams are for people.
 fn evidence(files: &MemoryFiles) -> Vec<String> {
     // What a stream was given is judged by the replay.
     let people = [bundle::README, bundle::STREAMS, bundle::INPUTS, bundle::MANIFEST];

@@ -21,7 +21,7 @@ fn next_layout(world: &World, card: &std::rc::Rc<Card>) -> Parts {
     permit(&mut parts);
     for record in parts.log.lanes.iter_mut().flatten() {
         record.answer.version += 1;
-        // What stands where a field is reserved today.
+        // What is where a field is reserved today.
         record.answer.text_classes.set(7);
     }
     parts.reroot();
@@ -73,7 +73,7 @@ fn what_cannot_be_read_is_neither_affirmed_nor_contradicted() {
     }
 }
 
-/// The marks of simulation that stand outside of the checkpoints are enough.
+/// The marks of simulation that are outside of the checkpoints are enough.
 #[test]
 fn simulated_evidence_of_an_unknown_version_is_marked() {
     let world = World::new();

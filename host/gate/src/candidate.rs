@@ -14,7 +14,7 @@ pub struct Candidate {
     /// unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logprobs_absent: Option<String>,
-    /// The tool call that the candidate is; its text is made from it then, and what stands in `text` is not looked at.
+    /// The tool call that the candidate is; its text is made from it then, and what is in `text` is not looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<Call>,
 }

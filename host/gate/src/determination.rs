@@ -95,7 +95,7 @@ pub struct Summary {
     pub termination: Option<Termination>,
 }
 
-/// Where and why a stream ended before its text did: what was admitted stands, nothing else went out.
+/// Where and why a stream ended before its text did: what was admitted stays released, nothing else left.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Termination {
     pub trigger: Trigger,

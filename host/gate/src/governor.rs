@@ -106,7 +106,7 @@ impl Governor {
         !self.anchors.is_empty()
     }
 
-    /// The same governor that has these digests noted in each stream, by the sequence that their NOTE stands at. A NOTE
+    /// The same governor that has these digests noted in each stream, by the sequence that their NOTE is at. A NOTE
     /// changes nothing but the sequences behind it.
     #[must_use]
     pub(crate) fn with_notes(mut self, notes: BTreeMap<u32, [u8; 32]>) -> Self {

@@ -43,7 +43,7 @@ fn a_refused_task_has_no_engine_made() {
     assert_eq!(governed(&"a b ".repeat(3 << 20), &[]), (0, Some(Trigger::Prefilter)));
 }
 
-/// An order that is cut over two facts stands in the judged bytes as the engine would read it, one line after the
+/// An order that is cut over two facts is in the judged bytes as the engine would read it, one line after the
 /// other.
 #[test]
 fn facts_are_judged_together() {

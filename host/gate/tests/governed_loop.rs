@@ -154,7 +154,7 @@ fn drift_is_warned_of_corrected_and_halted() {
 
 #[test]
 fn the_correction_level_reaches_the_card_and_tightens() {
-    // The entropy rule STRICT refuses keys while a correction stands.
+    // The entropy rule STRICT refuses keys while a correction is in force.
     let slope = "[trust_slope]\nwarning = 1000\ncorrection = 2000\ndecay = 10000\nweights = [1, 0, 0]\n";
     let package = package(slope);
     let mut item = text("a", "Rivers flow north. Here is the key.");
@@ -234,7 +234,7 @@ fn identifiers() -> Arc<Policy> {
 fn the_end_of_a_candidate_that_may_become_a_hit_waits_for_what_follows() {
     let skip = || Settings { on_refuse: Some(OnRefuse::Skip), ..settings() };
     for (steps, left) in [
-        // The hit stands across two or three candidates, and takes both halves with it.
+        // The hit spans two or three candidates, and takes both halves with it.
         (&[&["Pay 4111 1111"] as &[&str], &[" 1111 1111 now."]] as &[&[&str]], "Pay now."),
         (&[&["Pay 4111"], &[" 1111"], &[" 1111 1111"], &[" now."]], "Pay now."),
         (&[&["Ask jane.doe"], &["@example.org"], &[" today."]], "Ask today."),

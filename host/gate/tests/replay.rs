@@ -26,7 +26,7 @@ struct Trail {
     salts: BTreeMap<u32, [u8; 16]>,
 }
 
-/// Governs [`TEXT`], and has `check` replay what came of it.
+/// Governs [`TEXT`], and has `check` replay the outcome.
 fn with_trail(check: impl FnOnce(&mut Replayer, Trail)) {
     let files = BTreeMap::from([
         ("policy.toml".to_owned(), MANIFEST.as_bytes().to_vec()),

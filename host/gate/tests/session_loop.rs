@@ -445,7 +445,7 @@ fn a_caller_that_does_not_read_stands_still_alone() {
         let heard = handle.open(governor.request(item())).unwrap();
         let other = play(&heard, &governor, &Kind::Text(Vec::new()), Duration::ZERO);
         assert_eq!(released(&other).len(), 200 * 12);
-        // It goes on once it is read.
+        // It continues once it is read.
         assert_eq!(deaf.end(), None);
         assert_eq!(said(&play(&deaf, &governor, &Kind::Text(Vec::new()), Duration::ZERO)), said(&other));
     });

@@ -33,7 +33,7 @@ pub enum Kind {
     NeverMatches,
     /// Warning: a rule whose every match is decided by others anyway.
     Covered,
-    /// Warning: a class that opens a gate wherever its words stand, denied or not.
+    /// Warning: a class that opens a gate wherever its words are, denied or not.
     Polarity,
 }
 
@@ -170,7 +170,7 @@ impl Problem {
         self
     }
 
-    /// The same problem of a package that lies below this folder.
+    /// The same problem of a package that is below this folder.
     pub(crate) fn below(mut self, folder: &str) -> Self {
         match self.0.place.take() {
             Some((place, _)) => {
@@ -279,7 +279,7 @@ impl PolicyError {
         problems.collect::<Vec<_>>().join("\n")
     }
 
-    /// The same problems of a package that lies below this folder.
+    /// The same problems of a package that is below this folder.
     pub(crate) fn below(self, folder: &str) -> Self {
         Self { problems: self.problems.into_iter().map(|problem| problem.below(folder)).collect() }
     }

@@ -1,4 +1,4 @@
-//! The filter: every evaluator judges its own copy, and the most severe verdict stands.
+//! The filter: every evaluator judges its own copy, and the most severe verdict counts.
 
 use crate::evaluator::{Evaluator, HALT_BUDGET, builtin, halt};
 use crate::policy::{FilterPolicy, FilterPolicyError};

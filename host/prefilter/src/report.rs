@@ -149,7 +149,7 @@ impl FilterReport {
         self.threshold
     }
 
-    /// Whether the input may go on to what acts on it.
+    /// Whether the input may continue to what acts on it.
     #[must_use]
     pub const fn is_executive(&self) -> bool {
         self.executive

@@ -71,7 +71,7 @@ impl LaneWriter {
         self.given.insert(begin, Some(input));
     }
 
-    /// Inputs stand in the order in which their streams began. One that cannot be written is left out: it is withheld
+    /// Inputs are in the order in which their streams began. One that cannot be written is left out: it is withheld
     /// then.
     pub(crate) fn write_inputs(&mut self) -> Result<(), RecorderError> {
         let mut written = Ok(());

@@ -60,7 +60,7 @@ struct Lane {
 
 struct Signed {
     message: Hex<{ cose::MESSAGE_BYTES }>,
-    /// Records of each lane that it covers, and where the lane's head stands among several.
+    /// Records of each lane that it covers, and where the lane's head is among several.
     lanes: Vec<(u64, Option<HeadProof>)>,
 }
 

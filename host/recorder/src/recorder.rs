@@ -203,7 +203,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// What stands in the bundle so far survives this process.
+    /// What is in the bundle so far survives this process.
     fn flush(&mut self) -> Result<(), RecorderError> {
         self.logs.lock().unwrap_or_else(PoisonError::into_inner).flush()?;
         self.lanes.iter_mut().try_for_each(LaneWriter::flush)?;

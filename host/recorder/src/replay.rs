@@ -334,7 +334,7 @@ struct LogReplay<'a> {
     outcome: &'a mut ReplayReport,
     progress: &'a mut dyn FnMut(),
     each: OnReplayed<'a>,
-    /// Streams that continue one which was not replayed: it may stand in another lane.
+    /// Streams that continue one which was not replayed: it may be in another lane.
     waiting: Vec<OpenStream>,
     may_wait: bool,
 }

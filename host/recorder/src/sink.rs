@@ -32,7 +32,7 @@ impl Logs {
         self.records.iter().zip(sizes).all(|(log, size)| log.len() / Record::BYTES as u64 >= *size)
     }
 
-    /// What stands there survives a loss of power.
+    /// What is there survives a loss of power.
     fn sync(&mut self) -> io::Result<()> {
         self.records.iter_mut().chain(&mut self.heads).try_for_each(GrowingFile::sync)
     }
@@ -60,7 +60,7 @@ impl BundleSink {
         Self { writer, logs, witness, waiting: VecDeque::new() }
     }
 
-    /// Writes the checkpoints whose records are here. The records reach the disk first: no checkpoint stands there
+    /// Writes the checkpoints whose records are here. The records reach the disk first: no checkpoint is there
     /// without them.
     fn write_checkpoints(&mut self) -> Result<(), SinkError> {
         let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,7 +1,7 @@
-//! Trial of a policy: what it decides otherwise than the policy that was in force, over the streams of finished
+//! Trial of a policy: what it decides differently from the policy that was in force, over the streams of finished
 //! bundles.
 //!
-//! A stream is first replayed, so that what stood in force is what the records say. Then it is governed again under the
+//! A stream is first replayed, so that what was in force is what the records say. Then it is governed again under the
 //! other policy, with what it was given. Texts that were there before they were judged, whole or in chunks, are
 //! compared to their ends. An engine writes on from what was admitted: its answers are compared up to the first
 //! determination that is another one.
@@ -60,7 +60,7 @@ pub struct Change {
     pub after: Fate,
 }
 
-/// What became of a span.
+/// The outcome of a span.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(tag = "determination", rename_all = "snake_case")]
 pub enum Fate {
@@ -152,7 +152,7 @@ fn first_change(before: &Course, after: &Course) -> Vec<Change> {
 }
 
 /// Every span of a text that was admitted and would not be, or the other way round. The two may cut the text
-/// differently: what is compared is what becomes of its bytes.
+/// differently: what is compared is the outcome of its bytes.
 fn changes(before: &Course, after: &Course) -> Vec<Change> {
     let (was, is) = (Outcome::new(before), Outcome::new(after));
     let refused = |of: &Outcome, by: &Outcome, flip: bool| {
@@ -173,7 +173,7 @@ fn changes(before: &Course, after: &Course) -> Vec<Change> {
     changes
 }
 
-/// What became of the spans of a text.
+/// The outcome of the spans of a text.
 struct Outcome<'a> {
     /// The last judgement of each span: one that was deferred is judged again.
     last: BTreeMap<(usize, usize), &'a Judgement>,

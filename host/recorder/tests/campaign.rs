@@ -1,5 +1,5 @@
 //! A campaign of random changes to bundles in memory: neither `verify` nor `check` affirms one, and nothing panics. A
-//! table tells what became of each kind of change, a histogram which check refused first.
+//! table tells the outcome of each kind of change, a histogram which check refused first.
 //!
 //! `PORTCULLIS_LONG=1` makes 1,000,000 changes, otherwise a few thousand are made; `PORTCULLIS_MUTATIONS` sets another
 //! number, and `PORTCULLIS_SEED` another seed. The changes are cut into shards, each with a seed of its own, so that
@@ -330,7 +330,7 @@ impl Verdicts {
     }
 }
 
-/// What became of the changes of one kind.
+/// The outcome of the changes of one kind.
 #[derive(Clone, Copy, Default)]
 struct Kind {
     made: u64,
@@ -338,7 +338,7 @@ struct Kind {
     check: Verdicts,
 }
 
-/// What became of the bundles of a shard.
+/// The outcome of the bundles of a shard.
 #[derive(Default)]
 struct Tally {
     made: u64,

@@ -152,7 +152,7 @@ pub fn problem(name: &str, text: impl Display) {
 }
 
 /// An error with its causes, printable in a terminal: names in it can come from a hostile bundle. A cause whose words
-/// stand in the text already is left out.
+/// are in the text already is left out.
 #[must_use]
 pub fn describe(error: &anyhow::Error) -> String {
     let mut text = String::new();

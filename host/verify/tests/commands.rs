@@ -164,7 +164,7 @@ fn a_report_begins_with_its_verdict_and_says_what_to_do() {
     let said = assert_code(&scene.run("verify", &[text(&simulated), "--allow-sim"]), 10);
     assert!(said.starts_with("verdict      warned\n             What was checked holds."), "{said}");
     assert_eq!(said.matches("claim: ").count(), 5, "{said}");
-    // Every mark of a simulated card stands in one line.
+    // Every mark of a simulated card is in one line.
     let line = said.lines().find(|line| line.contains("sim-design")).unwrap();
     assert!(["sim-flag", "sim-key", "sim-root"].iter().all(|code| line.contains(code)), "{line}");
     assert_eq!(said.matches("sim-").count(), 4, "{said}");

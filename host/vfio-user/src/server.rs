@@ -30,9 +30,9 @@ pub struct DmaRange {
 pub trait Device {
     fn region(&self, index: u32) -> Region;
     fn irqs(&self, index: u32) -> u32;
-    /// Reads bytes that lie in the region.
+    /// Reads bytes that are in the region.
     fn read(&mut self, region: u32, offset: u64, into: &mut [u8]) -> Result<(), Errno>;
-    /// Writes bytes that lie in the region.
+    /// Writes bytes that are in the region.
     fn write(&mut self, region: u32, offset: u64, from: &[u8]) -> Result<(), Errno>;
     /// Lets the device reach memory. Without a file it cannot, which is not an error: an access there is.
     fn map(&mut self, map: DmaRange, file: Option<OwnedFd>) -> Result<(), Errno>;
@@ -231,7 +231,7 @@ fn answer<D: Device>(command: Command, message: Message, device: &mut D) -> Resu
     }
 }
 
-/// Bytes of an access that lies in its region.
+/// Bytes of an access that is in its region.
 fn inside<D: Device>(device: &D, access: &Access) -> Result<usize, Errno> {
     let (index, count) = (access.region.get(), access.count.get());
     let size = if index < region::COUNT { device.region(index).size } else { 0 };

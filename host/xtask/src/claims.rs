@@ -1,4 +1,4 @@
-//! docs/claims.toml: every requirement has code and a test that exist, or stands among the open ones.
+//! docs/claims.toml: every requirement has code and a test that exist, or is among the open ones.
 
 use anyhow::{Context, Result, bail, ensure};
 use portcullis_tools::cargo_test::JOINED;
@@ -87,7 +87,7 @@ fn holds(path: &str, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Every test of the workspace as `file::name`, or as `crate::name` where it stands in the crate itself.
+/// Every test of the workspace as `file::name`, or as `crate::name` where it is in the crate itself.
 fn known_tests() -> Result<BTreeSet<String>> {
     let messages = capture(cargo().args(["test", "--locked", "--workspace", "--no-run", "--message-format", "json"]))?;
     let mut found = BTreeSet::new();

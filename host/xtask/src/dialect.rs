@@ -51,7 +51,7 @@ fn faults(line: &str, design: bool) -> impl Iterator<Item = &'static str> + use<
     let misnamed = block.is_some_and(|(_, name)| !name.starts_with("g_"));
     let port = words.strip_prefix("input ").is_some_and(|rest| design && !rest.starts_with(' '));
     let bare = design && code.contains("assert (") && !code.contains("`define");
-    // The message is the macro's last argument, which may stand on a later line: what ends here must end with it.
+    // The message is the macro's last argument, which may be on a later line: what ends here must end with it.
     let mute =
         design && code.contains("`ASSERT(") && code.trim_end().ends_with(");") && !code.trim_end().ends_with("\");");
     [
@@ -91,7 +91,7 @@ fn name_column(line: &str) -> Option<usize> {
     let words = code.strip_prefix("    ")?;
     ["input ", "output "].iter().any(|direction| words.starts_with(direction)).then_some(())?;
     let mut name = code.trim_end().trim_end_matches(',').trim_end();
-    // Behind the name of an array stands its size.
+    // Behind the name of an array is its size.
     while let Some(open) = name.strip_suffix(']').and_then(|rest| rest.rfind('[')) {
         name = name.get(..open).unwrap_or_default().trim_end();
     }

@@ -153,7 +153,7 @@ fn crate_root(accessors: &Path) -> Result<()> {
     Ok(fs::remove_file(module)?)
 }
 
-/// The list of releases with the line of this one made anew, as its last.
+/// The list of releases with the line of this one made again, as its last.
 fn releases(map_digest: &[u8]) -> Result<String> {
     let version = env!("CARGO_PKG_VERSION");
     let number = |path: &str, name: &str| -> Result<String> {

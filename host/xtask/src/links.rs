@@ -1,5 +1,5 @@
 //! Links: every relative link of a page leads to a file and a heading of the repository, every page under `docs/`
-//! stands once in the table of contents, and every path `docs/…` that a file mentions exists.
+//! is once in the table of contents, and every path `docs/…` that a file mentions exists.
 
 use anyhow::{Context, Result, ensure};
 use portcullis_tools::pages::{Use, blocks};
@@ -125,7 +125,7 @@ fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Targets of the links of a page, with their lines. What stands in code is not a link; a link may go over two lines.
+/// Targets of the links of a page, with their lines. What is in code is not a link; a link may go over two lines.
 fn links(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (at, line) in prose(text) {

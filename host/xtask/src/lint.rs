@@ -84,7 +84,7 @@ pub(crate) fn pages(tally: &mut Tally) {
 }
 
 /// Lints the card, with one lane and with eight, the signer's bench top and both shells with assertions on; waivers
-/// stand in rtl/lint.vlt.
+/// are in rtl/lint.vlt.
 fn rtl() -> Result<()> {
     let card = vec!["rtl/portcullis.f"];
     let mut tops = vec![

@@ -50,7 +50,7 @@ enum Task {
     Clients,
     /// What this machine lacks, with the package that has it, and what set-up and a first build take.
     Doctor,
-    /// Make the hashes of the pinned Python packages anew, from the package index.
+    /// Make the hashes of the pinned Python packages again, from the package index.
     Pins,
     /// Make the generated files from their sources.
     Gen {
@@ -116,7 +116,7 @@ enum Task {
     Vm(Words),
     /// Judge a few real sentences on the simulated card.
     Demo,
-    /// Make the golden bundle of this release, its line in the list of releases and the test vectors anew: before a
+    /// Make the golden bundle of this release, its line in the list of releases and the test vectors again: before a
     /// release, once every format is as it shall be.
     Golden,
     /// What CI runs.

@@ -70,7 +70,7 @@ pub(crate) fn page(peakrdl: &str) -> String {
     out + "\n## Memories\n\n| offset | memory | bytes | meaning |\n| --- | --- | --- | --- |\n" + &memories
 }
 
-/// The rows of a register that stands `more` times behind itself.
+/// The rows of a register that is repeated `more` times.
 fn register(out: &mut String, below: &mut Below, part: &Part, more: usize, notes: &[&Part]) {
     let array = if more == 0 { String::new() } else { format!("[0..{more}]") };
     let step = if more == 0 { "" } else { " + 4 × index" };

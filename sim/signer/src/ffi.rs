@@ -9,10 +9,10 @@ pub(crate) mod bridge {
         core_busy: bool,
         /// device_key works.
         derive_busy: bool,
-        /// device_key's seeds stand.
+        /// device_key's seeds are ready.
         derive_valid: bool,
         ready: bool,
-        /// PK.root stands.
+        /// PK.root is ready.
         root_valid: bool,
         word_valid: bool,
     }

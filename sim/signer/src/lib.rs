@@ -70,7 +70,7 @@ pub enum Stall {
     Alternating = 1,
     /// Half of the clocks, at random.
     Random = 2,
-    /// Only in clocks in which a word stands, and not in the first of them.
+    /// Only in clocks in which a word is offered, and not in the first of them.
     AfterValid = 3,
     /// For a few words, then not for up to 4,095 clocks.
     Long = 4,
@@ -105,7 +105,7 @@ impl Bench {
         self.checked(())
     }
 
-    /// Goes on for `clocks` without a command; the words of a signature are taken and dropped. Errors: a failed
+    /// Continues for `clocks` without a command; the words of a signature are taken and dropped. Errors: a failed
     /// assertion.
     pub fn run(&mut self, clocks: u64) -> Result<(), BenchError> {
         self.top().run(clocks);

@@ -24,7 +24,7 @@ const DEVICE_CONTROL: usize = PCIE + 0x08;
 /// Bit 15 of device control, in its second byte.
 const START_FLR: u8 = 1 << 7;
 const MSIX: usize = 0xb0;
-/// Offset of the pending bits in BAR2; the table stands at 0.
+/// Offset of the pending bits in BAR2; the table is at 0.
 pub(super) const PENDING: u32 = 0x800;
 
 /// Bytes with the bits of them that a driver may change.
@@ -35,7 +35,7 @@ pub(super) struct ConfigSpace {
 }
 
 impl ConfigSpace {
-    /// As it stands after reset: no memory, no bus master. BAR4 is there with `bench` only.
+    /// As it is after reset: no memory, no bus master. BAR4 is there with `bench` only.
     pub(super) fn new(bench: bool) -> Self {
         let mut space = Self { bytes: vec![0; SIZE], writable: vec![0; SIZE] };
         space.set(0x00, &VENDOR.to_le_bytes());

@@ -77,7 +77,7 @@ impl Random {
         (0..count).map(|_| self.byte()).collect()
     }
 
-    /// The seed of what is still to come: `Random::new` of it goes on from here.
+    /// The seed of what is still to come: `Random::new` of it continues from here.
     #[must_use]
     pub const fn seed(&self) -> u64 {
         self.0

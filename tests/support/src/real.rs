@@ -57,7 +57,7 @@ fn items(member: &str) -> Vec<Item> {
     ]
 }
 
-/// Where the records of a lane stand after one was put between them.
+/// Where the records of a lane are after one was put between them.
 struct Places(Vec<Vec<u64>>);
 
 impl Places {
@@ -66,7 +66,7 @@ impl Places {
     }
 }
 
-/// What came of a governed session: each lane's records, and its events.
+/// The outcome of a governed session: each lane's records, and its events.
 struct Governed {
     lanes: Vec<Vec<Record>>,
     events: Vec<Event>,

@@ -66,7 +66,7 @@ pub(crate) fn cases(biographies: &[Biography]) -> Vec<Case<'_>> {
     cases
 }
 
-/// How many sentences are judged right, of how many: supported, unsupported and mixed ones. And what became of the
+/// How many sentences are judged right, of how many: supported, unsupported and mixed ones. And the outcome of the
 /// others.
 pub(crate) type Rates = ([(usize, usize); 3], [Vec<String>; 3]);
 

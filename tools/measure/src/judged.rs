@@ -1,4 +1,4 @@
-//! What becomes of labelled texts: what the program itself prints of them on the simulated card, or what a policy makes
+//! The outcome of labelled texts: what the program itself prints of them on the simulated card, or what a policy makes
 //! of them in this process on the model of the card.
 
 use anyhow::{Context, Result};
@@ -46,7 +46,7 @@ impl Judged {
     }
 }
 
-/// Governs `{"id", "text", "intent"}` lines on the simulated card; what became of each, by its id.
+/// Governs `{"id", "text", "intent"}` lines on the simulated card; the outcome of each, by its id.
 pub(crate) fn govern(policy: &str, anchors: Option<&Path>, lines: &[Value]) -> Result<BTreeMap<String, Judged>> {
     let folder = Path::new("target/measure");
     std::fs::create_dir_all(folder)?;
@@ -99,7 +99,7 @@ impl Policy {
         &self.0.package
     }
 
-    /// What becomes of each item, in their order. `store` is an anchor store as JSON Lines.
+    /// The outcome of each item, in their order. `store` is an anchor store as JSON Lines.
     pub(crate) fn judge(&self, store: Option<&str>, items: Vec<Item>, release: Release) -> Result<Vec<Judged>> {
         let settings =
             Settings { on_refuse: Some(OnRefuse::Skip), release, ..Settings::new(SaltKey::from_bytes([7; 32])) };
@@ -126,7 +126,7 @@ impl Policy {
         Ok(judged)
     }
 
-    /// What becomes of these texts, each with its intent, released span by span.
+    /// The outcome of these texts, each with its intent, released span by span.
     pub(crate) fn texts<'a>(
         &self,
         store: Option<&str>,

@@ -33,7 +33,7 @@ pub(crate) fn run(data: &Path) -> Result<()> {
     cases(Path::new(CASES))
 }
 
-/// What became of the rows of a group with one expectation.
+/// The outcome of the rows of a group with one expectation.
 #[derive(Default)]
 struct Group {
     right: usize,

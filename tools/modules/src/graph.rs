@@ -152,7 +152,7 @@ fn continued(import: &Import, left: &[String]) -> Segments {
 }
 
 /// The shortest circle of each knot: of each set of files of which every one leads to every other. A circle's first
-/// file stands at its end once more.
+/// file is at its end once more.
 pub(crate) fn circles(uses: &Uses) -> Vec<(BTreeSet<usize>, Vec<usize>)> {
     let mut found: Vec<(BTreeSet<usize>, Vec<usize>)> = Vec::new();
     for start in uses.keys() {

@@ -53,7 +53,7 @@ impl Source {
         Ok(source)
     }
 
-    /// Reads a file as the module `at`; its child modules stand in `folder`.
+    /// Reads a file as the module `at`; its child modules are in `folder`.
     fn file(&mut self, path: &Path, folder: &Path, at: Segments) -> Result<()> {
         let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
         let tokens: TokenStream =
@@ -133,7 +133,7 @@ impl Source {
         Ok(place + 3)
     }
 
-    /// The name of the item whose keyword stands here.
+    /// The name of the item whose keyword is here.
     fn define(&mut self, tokens: &[TokenTree], place: usize, at: &Segments) {
         // `macro_rules ! name`, `static mut NAME`, `const fn name`.
         let name = tokens.iter().skip(place + 1).find_map(|token| match token {
@@ -160,7 +160,7 @@ impl Source {
         after
     }
 
-    /// The `use` that stands here. Returns the place behind it.
+    /// The `use` that is here. Returns the place behind it.
     fn import(&mut self, tokens: &[TokenTree], place: usize, at: &Segments) -> usize {
         let end = (place..tokens.len()).find(|at| punct(tokens, *at, ';')).unwrap_or(tokens.len());
         let public = match place.checked_sub(1).and_then(|before| tokens.get(before)) {
@@ -178,7 +178,7 @@ impl Source {
     }
 }
 
-/// Keywords behind which an item's name stands.
+/// Keywords behind which an item's name is.
 const DEFINING: [&str; 9] = ["struct", "enum", "fn", "trait", "type", "const", "static", "union", "macro_rules"];
 
 fn punct(tokens: &[TokenTree], place: usize, wanted: char) -> bool {
@@ -190,7 +190,7 @@ fn is_bound(tokens: &[TokenTree], place: usize) -> bool {
     punct(tokens, place + 1, '<')
 }
 
-/// The attribute that stands here, and the place behind it.
+/// The attribute that is here, and the place behind it.
 fn attribute(tokens: &[TokenTree], place: usize) -> Option<(&Group, usize)> {
     if !punct(tokens, place, '#') {
         return None;
@@ -225,7 +225,7 @@ fn item_end(tokens: &[TokenTree], mut place: usize) -> usize {
         TokenTree::Ident(ident) => ITEMS.iter().any(|word| ident == word),
         _ => false,
     });
-    // The whole of these ends with a semicolon, whatever braces stand in it.
+    // The whole of these ends with a semicolon, whatever braces are in it.
     let statement = tokens
         .iter()
         .skip(place)

@@ -18,7 +18,7 @@ struct Mutants {
 struct Mutant {
     name: String,
     file: PathBuf,
-    /// Text that stands in it exactly once.
+    /// Text that is in it exactly once.
     find: String,
     replace: String,
     /// Arguments of `cargo test` that must fail.

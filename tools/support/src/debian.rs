@@ -40,7 +40,7 @@ pub struct View {
 }
 
 impl View {
-    /// Makes the view in `folder`, anew, and fetches the lists of these suites. Errors: the folder cannot be written,
+    /// Makes the view in `folder` again and fetches the lists of these suites. Errors: the folder cannot be written,
     /// or the archive cannot be reached.
     pub fn new(folder: &Path, archive: &str, suites: &[&str]) -> Result<Self> {
         if folder.exists() {

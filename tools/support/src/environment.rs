@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     /// What `python3 -m venv` leaves where ensurepip is missing, and what an upgrade of Python leaves: both are made
-    /// anew.
+    /// again.
     #[test]
     fn an_environment_without_pip_or_with_a_dead_interpreter_is_made_anew() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The hashes of the pinned Python packages: made anew from what the package index offers for each system that set-up
+//! The hashes of the pinned Python packages: made again from what the package index offers for each system that set-up
 //! runs on.
 
 use crate::environment::packages;

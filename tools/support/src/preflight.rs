@@ -169,7 +169,7 @@ fn needed_mib() -> u64 {
     tools + build
 }
 
-/// Mebibytes that are free where the checkout stands, as `df` says.
+/// Mebibytes that are free where the checkout is, as `df` says.
 fn free_mib() -> Option<u64> {
     let output = capture(Command::new("df").args(["-Pm", "."])).ok()?;
     output.lines().nth(1)?.split_whitespace().nth(3)?.parse().ok()

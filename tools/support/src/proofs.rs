@@ -1,4 +1,4 @@
-//! The proofs of rtl/formal/proofs.toml, and which modules stand in which of them, from what the proofs elaborated.
+//! The proofs of rtl/formal/proofs.toml, and which modules are in which of them, from what the proofs elaborated.
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Folders of rtl whose every module must stand in a proof.
+/// Folders of rtl whose every module must be in a proof.
 pub const FOLDERS: [&str; 6] = ["gate", "lane", "log", "hash", "attest", "ring"];
 /// The document that names the proofs of each module.
 pub const DOC: &str = "docs/explanation/verification.md";
@@ -107,7 +107,7 @@ pub fn all() -> Result<Vec<Proof>> {
     Ok(proofs)
 }
 
-/// Where each SystemVerilog file stands, by its name without suffix. Designs are read in one flat folder, so names are
+/// Where each SystemVerilog file is, by its name without suffix. Designs are read in one flat folder, so names are
 /// unique.
 fn index(folder: &Path, sources: &mut BTreeMap<String, PathBuf>) -> Result<()> {
     for entry in fs::read_dir(folder)? {

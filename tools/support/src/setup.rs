@@ -59,7 +59,7 @@ pub fn clients() -> Result<PathBuf> {
     beside_the_build("clients", CLIENTS, what, "", |_| Ok(()))
 }
 
-/// The same for other clients that may stand before the gateway: LiteLLM, LangChain, LlamaIndex, and OpenAI's client
+/// The same for other clients that may be before the gateway: LiteLLM, LangChain, LlamaIndex, and OpenAI's client
 /// for Node.js in the folder `node`. Errors: the folder cannot be written, or the packages cannot be installed.
 pub fn peers() -> Result<PathBuf> {
     let what = "LiteLLM, LangChain, LlamaIndex; about 900 MB, minutes";

@@ -1,4 +1,4 @@
-//! Running tools: where they stand, how their failure is reported.
+//! Running tools: where they are, how their failure is reported.
 
 use anyhow::{Context, Result, bail};
 use std::os::fd::AsFd;

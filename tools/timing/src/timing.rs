@@ -97,7 +97,7 @@ struct Reached {
     path: String,
 }
 
-/// Routes `modules`, or all where none is named, and makes their rows of the page anew; the other rows stay.
+/// Routes `modules`, or all where none is named, and makes their rows of the page again; the other rows stay.
 pub(crate) fn run(modules: &[String]) -> Result<()> {
     let known = |name: &String| PARTS.iter().any(|p| p.module == name);
     if let Some(unknown) = modules.iter().find(|m| !known(m)) {
@@ -143,7 +143,7 @@ fn with_row(page: &str, module: &str, row: &str) -> String {
     rows.flat_map(|row| [row, "\n"]).collect()
 }
 
-/// What stands before the rows; of the routers, where a row is by router2.
+/// What is before the rows; of the routers, where a row is by router2.
 fn header(rows: &str) -> String {
     let router2: Vec<_> = PARTS
         .iter()
@@ -193,7 +193,7 @@ fn nextpnr() -> Result<()> {
 /// Synthesises, places and routes one module between registers.
 fn route(part: &Part) -> Result<Reached> {
     let module = part.module;
-    // The parts stand below the top, which need not be read for them.
+    // The parts are below the top, which need not be read for them.
     let files: Vec<_> = yosys::sources()?.into_iter().filter(|file| !file.starts_with("rtl/top/")).collect();
     let read = format!("read_slang -j 1 {} --top {module} {}", part.parameters, files.join(" "));
 

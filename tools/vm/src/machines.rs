@@ -164,7 +164,7 @@ impl Drop for Server {
 struct Guest<'a> {
     qemu: &'a Packages,
     kernel: &'a Packages,
-    /// Whether an IOMMU stands between its devices and its memory.
+    /// Whether an IOMMU is between its devices and its memory.
     iommu: bool,
 }
 

@@ -62,7 +62,7 @@ impl Packages {
         self.root.join("complete").exists()
     }
 
-    /// Where the files are, as they would stand under `/`.
+    /// Where the files are, as they would be under `/`.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }

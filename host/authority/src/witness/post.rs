@@ -21,7 +21,7 @@ use super::Refusal;
 
 /// Most hashes of a proof (C2SP `tlog-witness`).
 const MAX_PROOF: usize = 63;
-/// Most bytes of a lane's line beside its root: the name, two numbers, and what stands between them.
+/// Most bytes of a lane's line beside its root: the name, two numbers, and what is between them.
 const MAX_NUMBERS: usize = 48;
 /// Largest body in bytes: the largest ticket, and the largest proof of every lane in base64, the fixed lines, and the
 /// checkpoint.
@@ -37,7 +37,7 @@ pub struct Post {
     pub ticket: Vec<u8>,
     /// The card's public key.
     pub public_key: [u8; 32],
-    /// What stands under the checkpoint, by lane.
+    /// What is under the checkpoint, by lane.
     pub lanes: Vec<LanePost>,
     /// COSE message of the checkpoint.
     pub checkpoint: Vec<u8>,
@@ -51,7 +51,7 @@ pub struct LanePost {
     pub size: u64,
     /// Root of the tree over them.
     pub root: Hash,
-    /// That the log goes on from its first `old` records (RFC 9162, 2.1.4); empty when `old` is 0.
+    /// That the log continues from its first `old` records (RFC 9162, 2.1.4); empty when `old` is 0.
     pub proof: Vec<Hash>,
 }
 

@@ -100,7 +100,7 @@ fn simulated_and_real_never_mix() {
     let unmarked = Device { design_id: [0x11; 16], ..simulated() };
     assert!(matches!(sim.certify(&unmarked), Err(CaError::Design("real"))));
 
-    // Neither root stands in the other's place.
+    // Neither root is in the other's place.
     let mut store = TrustStore::default();
     assert_eq!(store.add_root(sim_pem.as_bytes()), Err(CertificateError::ClassRoot));
     assert_eq!(store.add_sim_root(real_pem.as_bytes()), Err(CertificateError::ClassRoot));

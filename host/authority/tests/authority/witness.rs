@@ -195,11 +195,11 @@ fn a_second_history_is_refused_and_kept_as_proof() {
     assert_eq!(forks.iter().map(|fork| (fork.ticket, fork.serial)).collect::<Vec<_>>(), [(1, 0), (1, 1)]);
     assert_eq!((&forks[1].accepted, &forks[1].refused), (&accepted.checkpoint, &bad.checkpoint));
     for fork in forks {
-        // The proof stands by itself: the card signed both.
+        // The proof needs nothing else: the card signed both.
         assert!(SignedCheckpoint::parse(&fork.accepted).unwrap().verify(&bench.card.public_key));
         assert!(SignedCheckpoint::parse(&fork.refused).unwrap().verify(&bench.card.public_key));
     }
-    // The honest history goes on.
+    // The honest history continues.
     let next = bench.next(1, 1, Life::Closing);
     assert_eq!(bench.go(next).index, 2);
 }
@@ -250,7 +250,7 @@ fn what_does_not_follow_is_refused() {
         let wrong = with(&honest, |lane| lane.proof.clone_from(&proof));
         assert!(matches!(bench.witness.add(&wrong, NOW), Err(Refusal::Inconsistent)));
     }
-    // Another log that does go on from the last checkpoint, but is not the one that the card signed.
+    // Another log that does continue from the last checkpoint, but is not the one that the card signed.
     let mut unsigned = bench.session.clone();
     unsigned.advance(5, 9, Life::Run);
     let wrong = with(&honest, |lane| {
@@ -342,7 +342,7 @@ fn every_lane_goes_on() {
         let mut next = session.clone();
         next.advance(&[2, 0, 1, 7, 0, 0, 1, 3], Life::Run);
         let honest = next.post(&card, &ticket, &old);
-        // One lane rewritten, under the card's own signature; every other one goes on.
+        // One lane rewritten, under the card's own signature; every other one continues.
         for lane in 0..usize::from(lanes) {
             let mut rewritten = next.clone();
             rewritten.leaves[lane][0] = [9; 32];

@@ -40,7 +40,7 @@ impl Default for Doctor {
 }
 
 impl Doctor {
-    /// A machine whose files stand below `root`.
+    /// A machine whose files are below `root`.
     #[must_use]
     pub fn at(root: &Path, locked: Option<u64>) -> Self {
         Self { root: root.into(), locked }

@@ -11,7 +11,7 @@ pub(super) fn command<C: Card + ?Sized>(card: &mut C, command: Command) -> Resul
     Ok(registers::with(card, |r| r.command().try_write(|w| w.set_v(command.into())))?)
 }
 
-/// A signature takes about this many times as long as anything else that the card does: millions of clocks.
+/// A signature takes millions of clocks: about this many times as long as any other step of the card.
 pub(super) const SIGNING: u32 = 64;
 
 /// Waits until `done` says so of the status.

@@ -13,7 +13,7 @@ use crate::limits::LANES;
 use crate::registers::{self, ENTROPY_WINDOW, HEADER_WINDOW, POLICY_WINDOW, words_of};
 use crate::tables::Tables;
 
-/// A word of a table: where it stands, its number in its window, its value.
+/// A word of a table: where it is, its number in its window, its value.
 struct Word {
     window: &'static str,
     number: usize,

@@ -1,4 +1,4 @@
-//! What became of an entry, and of a session.
+//! The outcome of an entry, and of a session.
 
 use portcullis_core::wire::{Descriptor, Determination, Fault, Record};
 use portcullis_policy::evaluate::Verdict;

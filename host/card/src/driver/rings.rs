@@ -11,7 +11,7 @@ use crate::registers;
 /// Entries that one doorbell tells of while the card is under load.
 const BATCH: u64 = 32;
 
-/// What stands where the next completion will be.
+/// What is where the next completion will be.
 ///
 /// No bus promises that the 64 bytes of a write come into memory at once, nor in which order. The phase says that the
 /// write has begun, the CRC that all of it is there.
@@ -153,7 +153,7 @@ impl Rings {
         1 ^ (self.completed >> self.ring_log2 & 1) as u8
     }
 
-    /// The place of the next completion, as it stands now.
+    /// The place of the next completion, as it is now.
     pub(super) fn next_completion<C: Card>(&self, card: &C) -> Result<NextCompletion, CardError> {
         let offset = self.ring_offset(self.completed, Completion::BYTES);
         let mut completion = Completion::ZERO;

@@ -30,9 +30,9 @@ use crate::card::DmaBuffer;
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Health {
     Good,
-    /// Sticky fault in the card. What was answered before it stands.
+    /// Sticky fault in the card. Answers from before it stay valid.
     Faulted(Fault),
-    /// Nothing stands any more.
+    /// Nothing that the card reports counts any more.
     Lost(LossCause),
 }
 
@@ -44,7 +44,7 @@ pub struct Session<C: Card = Box<dyn Card>> {
     info: CardInfo,
     epoch: u32,
     ticket_digest: [u8; 32],
-    /// Rows of the image's two banks; what a verdict names lies below them.
+    /// Rows of the image's two banks; what a verdict names is below them.
     rows: (u16, u16),
     /// SHA-256 of the tables, zero where the card hashes none; session records and checkpoints repeat it.
     policy_digest: [u8; 32],

@@ -1,4 +1,4 @@
-//! Which stream slots are open, and where each stream stands.
+//! Which stream slots are open, and where each stream is.
 
 use portcullis_core::wire::{Descriptor, Opcode, lane_of};
 

@@ -105,7 +105,7 @@ pub enum PciError {
 }
 
 impl Sysfs {
-    /// A sysfs that stands elsewhere.
+    /// A sysfs that is elsewhere.
     #[must_use]
     pub fn at(root: &Path) -> Self {
         Self(root.into())

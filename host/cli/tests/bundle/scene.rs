@@ -89,7 +89,7 @@ impl Scene {
         (out.status.code().unwrap(), json, codes)
     }
 
-    /// Writes a bundle's manifest anew, as whoever changed the bundle would.
+    /// Writes a bundle's manifest again, as whoever changed the bundle would.
     pub(super) fn reseal(&self, bundle: &str) {
         let manifest = Manifest::of(&Directory::new(self.path(bundle))).unwrap();
         std::fs::write(self.path(bundle).join(MANIFEST), manifest.to_json().unwrap()).unwrap();

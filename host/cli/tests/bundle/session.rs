@@ -37,7 +37,7 @@ fn a_bundle_of_several_lanes_lacks_none() {
     };
     assert!(matches!(stock("b"), (Some(0 | 4), _)), "{}", stock("b").1);
 
-    // OPEN and CLOSE stand in each lane's log, and the streams were spread over the lanes: four texts, a stream each.
+    // OPEN and CLOSE are in each lane's log, and the streams were spread over the lanes: four texts, a stream each.
     let file = |lane: u32| format!("records/lane-{lane}.bin");
     let records = (0..lanes).map(|lane| std::fs::metadata(scene.path("b").join(file(lane))).unwrap().len() / 192);
     for (lane, records) in records.enumerate() {
@@ -186,7 +186,7 @@ fn many(scene: &Scene) {
     std::fs::write(scene.path("in.jsonl"), (0..400).map(line).collect::<Vec<_>>().join("\n")).unwrap();
 }
 
-/// Whoever reads the results goes away: the run goes on to its end. The disk is full: the session is closed, and its
+/// Whoever reads the results goes away: the run continues to its end. The disk is full: the session is closed, and its
 /// bundle says so; what was on its way then has records and no texts.
 #[test]
 fn a_run_that_fails_leaves_a_whole_bundle() {

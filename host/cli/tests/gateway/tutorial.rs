@@ -20,7 +20,7 @@ pub(crate) fn block_after<'a>(page: &'a str, words: &str, kind: &str) -> &'a str
 }
 
 /// Types every command of the page into a shell, in a folder that has what a checkout has. While the gateway serves,
-/// these programs run too, each by the interpreter of an environment. Free ports stand in the place of the page's.
+/// these programs run too, each by the interpreter of an environment. Free ports are in the place of the page's.
 fn run(environment: &Path, programs: &[(&Path, &str)]) -> (Output, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let link = |from: &Path, to: &str| std::os::unix::fs::symlink(from, folder.path().join(to)).unwrap();
@@ -76,7 +76,7 @@ fn the_unit_of_the_service_is_one_that_systemd_takes() {
     assert!(unit.contains("ExecStart=/usr/local/bin/portcullis serve --config "));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("portcullis.service");
-    // The program stands where it was built.
+    // The program is where it was built.
     std::fs::write(&path, unit.replace("/usr/local/bin/portcullis", env!("CARGO_BIN_EXE_portcullis"))).unwrap();
     for words in [&["verify", "--man=no"][..], &["security", "--offline=true", "--threshold=15", "--no-pager"]] {
         let Ok(out) = Command::new("systemd-analyze").args(words).arg(&path).output() else {

@@ -30,7 +30,7 @@ pub struct Profile {
 /// What one stream is asked to do, from the operator and never from the engine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
-    /// What the stream is for; stands after the profile's intent.
+    /// What the stream is for; it follows the profile's intent.
     pub intent: String,
     /// Further facts that the operator vouches for.
     pub facts: Vec<String>,

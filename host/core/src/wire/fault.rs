@@ -17,7 +17,7 @@ pub enum FaultClass {
 }
 
 impl FaultClass {
-    /// Whether the fault answers an entry, and the session goes on.
+    /// Whether the fault answers an entry, and the session continues.
     #[must_use]
     pub const fn refuses_entry(self) -> bool {
         matches!(self, Self::Entry | Self::Credit)

@@ -17,12 +17,12 @@
 //! | [`CLASS`] | root | ENUMERATED 0 in the root of simulated cards, left out in every other |
 //! | [`SUPERVISED`] | leaf | BOOLEAN TRUE: a regulator was present when the key was placed; left out otherwise |
 //!
-//! The three of ours stand under 1.3.6.1.4.1.32473.1, not critical, so that stock tools validate the chain too. 32473
+//! The three of ours are under 1.3.6.1.4.1.32473.1, not critical, so that stock tools validate the chain too. 32473
 //! is the enterprise number that RFC 5612 sets aside for examples; who certifies real cards puts their own in its
 //! place, here and nowhere else.
 //!
 //! Simulated cards have roots of their own: a real root cannot certify one, nor a simulation root a real card, and
-//! neither can stand in the other's place in the trust store.
+//! neither can be in the other's place in the trust store.
 
 mod profile;
 mod store;

@@ -27,7 +27,7 @@ pub enum Violation {
     Tick(u64),
     #[error("epoch, lane or key flags are not those of the session")]
     Session,
-    #[error("OPEN does not stand first and only there")]
+    #[error("OPEN is not the first record, or occurs again")]
     Open,
     #[error("a {0} record follows the end of the session")]
     AfterEnd(&'static str),
@@ -84,7 +84,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Adds what another lane of the same session holds. Heartbeats and alarms stand in every lane's log and count
+    /// Adds what another lane of the same session holds. Heartbeats and alarms are in every lane's log and count
     /// once.
     pub fn add_lane(&mut self, lane: &Self) {
         self.records += lane.records;
@@ -282,7 +282,7 @@ impl LogChecker {
         if !session.reserved_is_zero() || !bare {
             return Err(Violation::Layout);
         }
-        // A cause stands where something went wrong, and nowhere else; what is wrong with an entry alone ends no
+        // There is a cause if something went wrong, and only then; what is wrong with an entry alone ends no
         // session.
         let ends = cause.class().ends_session();
         let caused = if kind == RecordType::Alarm || self.alarm { ends } else { cause == Fault::None };

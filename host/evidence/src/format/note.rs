@@ -4,7 +4,7 @@
 //! A witness keeps one transparency log per card key, with the origin `portcullis/<SHA-256 of the card's public key,
 //! hexadecimal>`. Each checkpoint that it accepts becomes one [`Entry`], over all sessions of the key in order, so that
 //! the log is append-only for as long as the key lives. What it hands back, `witness/<serial>.note` in a bundle, is a
-//! C2SP `tlog-proof` that stands by itself:
+//! C2SP `tlog-proof` that needs nothing else:
 //! ```text
 //! c2sp.org/tlog-proof@v1
 //! extra <base64 of the entry>
@@ -19,7 +19,7 @@
 //! ```
 //! The entry is the data of the log's leaf, and the note (C2SP `signed-note`, `tlog-checkpoint` without extension
 //! lines) has cosignatures (C2SP `tlog-cosignature`, Ed25519, type 0x04) as its only signatures: the witness keeps the
-//! log that it vouches for, and a signature of the card stands in each checkpoint already. The nonce of the next
+//! log that it vouches for, and a signature of the card is in each checkpoint already. The nonce of the next
 //! heartbeat is a field of the entry, not a line of the note: the root commits to it, so a witness that gives out two
 //! nonces for one checkpoint has signed two logs.
 

@@ -13,7 +13,7 @@
 //! not. A reader refuses any other version and any other key. The *ticket digest*, which the card binds, is SHA-256
 //! over the whole message, signature included.
 //!
-//! A ticket whose issuer is `self` was made by the operator. Nothing vouches for it, its key stands nowhere, and so its
+//! A ticket whose issuer is `self` was made by the operator. Nothing vouches for it, its key is nowhere, and so its
 //! signature is not checked; it only carries what the session was opened with. Its heartbeats are off.
 
 use std::collections::BTreeSet;
@@ -109,7 +109,7 @@ pub struct SignedTicket<T> {
     signature: [u8; 64],
 }
 
-/// Who stands behind a ticket.
+/// Who is behind a ticket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TicketIssuer {
     Issuer {
@@ -290,7 +290,7 @@ impl Ticket {
 }
 
 impl SignedTicket<Ticket> {
-    /// Who stands behind the ticket: the one of `issuers` that signed it, or no one. Errors: a ticket that claims an
+    /// Who is behind the ticket: the one of `issuers` that signed it, or no one. Errors: a ticket that claims an
     /// issuer, but none of `issuers` signed it; one that a trusted issuer signed as `self`.
     pub fn verify<'k>(&self, issuers: impl IntoIterator<Item = &'k VerifyingKey>) -> Result<TicketIssuer, TicketError> {
         let name = &self.content.issuer;

@@ -205,7 +205,7 @@ const fn middle(within: &Range<u64>) -> u64 {
     within.start + (1 << (u64::BITS - 1 - (size - 1).leading_zeros()))
 }
 
-/// The half to go on in, and its sibling.
+/// The half to continue in, and its sibling.
 const fn halves(within: &Range<u64>, middle: u64, left: bool) -> (Range<u64>, Range<u64>) {
     let (low, high) = (within.start..middle, middle..within.end);
     if left { (low, high) } else { (high, low) }
@@ -235,7 +235,7 @@ pub fn root_from_inclusion(leaf: &Hash, index: u64, size: u64, proof: &[Hash]) -
     climb.is_root().then_some(hash)
 }
 
-/// Where the next hash of a proof stands beside the node that is being climbed from.
+/// Where the next hash of a proof is beside the node that is being climbed from.
 enum Side {
     Left,
     Right,

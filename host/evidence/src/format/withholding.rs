@@ -45,7 +45,7 @@ impl Withholding {
     pub fn parse(cose: &[u8]) -> Option<Self> {
         let statement = Statement::parse(cose)?;
         let terms = read(&statement.payload).ok()?;
-        // One content has one encoding: streams are in order, and none stands there twice.
+        // One content has one encoding: streams are in order, and none is there twice.
         (terms.is_sound() && payload(&terms) == statement.payload).then_some(Self { terms, statement })
     }
 

@@ -91,7 +91,7 @@ impl Findings {
     }
 
     /// Something was found, with a weight that the options of the verifier give. A code of no property of its own
-    /// stands under each.
+    /// is under each.
     pub(super) fn add_as(&mut self, status: Status, code: Code, detail: impl fmt::Display) {
         match code.property() {
             Some(property) => self.add_to(property, status, code, &detail),

@@ -1,4 +1,4 @@
-//! The five properties of a session, and where each stands.
+//! The five properties of a session, and the status of each.
 
 use serde::Serialize;
 use std::fmt;
@@ -50,7 +50,7 @@ impl Property {
     }
 }
 
-/// Where a property stands.
+/// The status of a property.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {

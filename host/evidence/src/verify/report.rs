@@ -18,7 +18,7 @@ pub struct Options {
     pub at: Option<u64>,
 }
 
-/// How much an affirmed bundle is worth: whose word stands behind the key.
+/// How much an affirmed bundle is worth: whose word is behind the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Assurance {
     /// Simulated: the key is public.
@@ -68,7 +68,7 @@ pub struct Summary {
     pub mapping_version: Option<u32>,
     pub approvals: Vec<Signer>,
     /// Unix seconds of the first and the last checkpoint that a witness saw: the session ran between them, and may have
-    /// gone on.
+    /// continued.
     pub witnessed: Option<(u64, u64)>,
     /// Ticks of the first and the last record, of all lanes.
     pub ticks: Option<(u64, u64)>,

@@ -22,7 +22,7 @@ pub struct Trust {
     /// Roots of device certificates, and what is revoked.
     pub roots: TrustStore,
     pub issuers: Vec<TrustedKey>,
-    /// Who may approve a policy. An issuer may not, unless the same key stands here too.
+    /// Who may approve a policy. An issuer may not, unless the same key is here too.
     pub approvers: Vec<TrustedKey>,
     /// Who may take texts out of a bundle.
     pub withholders: Vec<TrustedKey>,

@@ -33,7 +33,7 @@ pub struct Fact {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Citation {
-    /// The citation as it stands in text: a DOI, `PMID 123`, a statute, a URL. One `*` at the end allows everything
+    /// The citation as it is in text: a DOI, `PMID 123`, a statute, a URL. One `*` at the end allows everything
     /// that begins so.
     pub id: String,
     /// Where the permission comes from.

@@ -1,6 +1,6 @@
 //! Look-ups: who is named, which citations are allowed, and which words of a span the facts support.
 //!
-//! Every checkable word must stand in a fact that the sentence says of what it is about, or a word that means the same
+//! Every checkable word must be in a fact that the sentence says of what it is about, or a word that means the same
 //! or is derived from it; a number or a name itself. What is denied must be denied there. The entity that a sentence
 //! names as its subject must own the facts. A part of a sentence must be one that could stand alone.
 
@@ -95,7 +95,7 @@ impl Facts {
             .filter(|m| {
                 let before = text.get(..m.start()).and_then(|t| t.chars().next_back());
                 let after = text.get(m.end()..).and_then(|t| t.chars().next());
-                // A name is capitalised wherever it stands.
+                // A name is capitalised wherever it is.
                 !letter(before)
                     && !letter(after)
                     && text.get(m.range()).is_some_and(|t| t.starts_with(|c: char| !c.is_lowercase()))
@@ -213,7 +213,7 @@ impl Facts {
         asked.filter(|word| !supported(word)).map(|word| word.of).collect()
     }
 
-    /// Denials in the span that deny no word of content: what they say stands in no fact ("…, not really.").
+    /// Denials in the span that deny no word of content: what they say is in no fact ("…, not really.").
     fn empty_denials<'q>(&self, query: &'q Query<'_>, about: &[usize]) -> impl Iterator<Item = &'q Range<usize>> {
         let known: Vec<&KnownWords> = about.iter().filter_map(|e| self.known.get(*e)).collect();
         query.frame.denials.iter().filter(move |denial| {
@@ -242,7 +242,7 @@ impl Facts {
 
     fn close(&self, query: &Query<'_>, about: &[usize], inside: &[&Checkable], grounding: &mut Grounding) {
         let missing = self.missing(query, about, inside);
-        // "…, and a writer.": what cannot stand alone goes with what stands before it in the sentence.
+        // "…, and a writer.": what cannot stand alone goes with what is before it in the sentence.
         let leans = !query.part && !query.stands_alone && query.span.start > 0;
         let before: Vec<&Checkable> =
             query.words.iter().filter(|w| leans && w.range.start < query.span.start).collect();
@@ -290,7 +290,7 @@ impl Facts {
     }
 }
 
-/// Whether the first name of a sentence is its subject: no preposition leads to it, and before it stands neither a verb
+/// Whether the first name of a sentence is its subject: no preposition leads to it, and before it is neither a verb
 /// nor a pronoun, but in a phrase that a comma right before the name ends and no pronoun begins.
 fn is_subject(query: &Query<'_>, name: &Range<usize>) -> bool {
     let frame = query.frame;

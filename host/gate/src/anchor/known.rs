@@ -1,6 +1,6 @@
 //! What is known of one entity, fact by fact, and which of its facts a sentence says.
 //!
-//! A word is only as good as the fact that it stands in: that some fact of a person has "1992" and another "London"
+//! A word is only as good as the fact that it is in: that some fact of a person has "1992" and another "London"
 //! does not make a sentence true that says something else of both. So a fact counts for a sentence when the sentence
 //! has enough of its words.
 
@@ -14,10 +14,10 @@ use std::collections::{BTreeMap, BTreeSet};
 const OF_SENTENCE: u16 = 4_000;
 /// The same for a part of a split sentence: two thirds, for what was cut off may have been what the fact says.
 const OF_PART: u16 = 6_600;
-/// A word that stands in more facts of one entity than this tells none of them apart; it counts as a part of the name.
+/// A word that is in more facts of one entity than this tells none of them apart; it counts as a part of the name.
 /// Bounds the work for a word.
 const COMMON: usize = 256;
-/// Relations whose values must stand in a fact of that relation.
+/// Relations whose values must be in a fact of that relation.
 const DATED: &[&str] = &["born", "died", "founded", "married"];
 
 /// A word of a sentence with other words that say the same.
@@ -41,7 +41,7 @@ fn said_as(stem: &str, negated: bool) -> String {
 #[derive(Default)]
 pub(super) struct KnownWords {
     pub(super) id: String,
-    /// Stems of its names, and of what stands in too many of its facts.
+    /// Stems of its names, and of what is in too many of its facts.
     names: BTreeSet<String>,
     facts: Vec<Words>,
     /// Words of facts, each with its fact and its number there, by their stems.
@@ -131,7 +131,7 @@ impl KnownWords {
         counts.into_iter().filter(said_of).map(|(fact, _)| fact).collect()
     }
 
-    /// Whether one of the facts `said` supports a word, or a name does. A number of a known relation must stand in a
+    /// Whether one of the facts `said` supports a word, or a name does. A number of a known relation must be in a
     /// fact of it.
     pub(super) fn supports(&self, word: &Word<'_>, said: &BTreeSet<usize>) -> bool {
         let relation = word.of.relation.as_deref().filter(|r| word.of.number && DATED.contains(r));

@@ -10,7 +10,7 @@ use std::ops::Range;
 /// A span that may refer to something outside the text.
 #[derive(Clone, Copy, Debug)]
 pub struct Query<'a> {
-    /// The sentence that the span stands in.
+    /// The sentence that the span is in.
     pub sentence: &'a str,
     /// The span's bytes in the sentence.
     pub span: &'a Range<usize>,
@@ -20,9 +20,9 @@ pub struct Query<'a> {
     pub words: &'a [Checkable],
     /// Stems that say the same as each of them, where a closed world asks for words; else empty.
     pub also: &'a [Vec<String>],
-    /// Where the sentence's verbs and prepositions stand.
+    /// Where the sentence's verbs and prepositions are.
     pub frame: &'a Frame,
-    /// The sentence's verbs with what stands around each.
+    /// The sentence's verbs with what is around each.
     pub clauses: &'a [Clause],
     /// Whether the span could stand alone: it has a verb, and its last word leads on to nothing.
     pub stands_alone: bool,
@@ -41,7 +41,7 @@ pub struct Query<'a> {
 /// What the anchors say of a span.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grounding {
-    /// What became of its references.
+    /// The outcome of its references.
     pub anchor: Anchor,
     /// What a closed world makes of it.
     pub validation: StageFinding<ValidationReason>,
@@ -55,7 +55,7 @@ pub struct Grounding {
     pub evidence: Vec<Evidence>,
 }
 
-/// A reference, or a part of the text that was looked up in vain.
+/// A reference, or a part of the text that was looked up without result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evidence {
     /// What kind: `citation`, `entity`, `word`, `verb`, `span`.

@@ -109,7 +109,7 @@ impl From<TokenEntry> for Token {
 }
 
 /// What a server's answer proposes: its first span. An alternative (`attempt` over 0) that is empty ends the
-/// alternatives. `before` is white space that stands before the answer and that the server was not shown: it is not
+/// alternatives. `before` is white space that is before the answer and that the server was not shown: it is not
 /// proposed again. Errors: [`EngineError::Answer`]: bytes that are no answer of this protocol.
 pub fn proposal(protocol: Protocol, answer: &[u8], attempt: u32, before: &str) -> Result<Proposal, EngineError> {
     let completion = read(protocol, answer)?;

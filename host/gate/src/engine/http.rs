@@ -1,4 +1,4 @@
-//! Engines behind HTTP, driven step by step: ask for one span, judge it, go on from what was admitted.
+//! Engines behind HTTP, driven step by step: ask for one span, judge it, continue from what was admitted.
 //!
 //! Structural starvation: a request holds the operator's words, admitted text and sampling settings, and nothing else:
 //! no tools, no retrieval, no conversation, no cache, no word of what was refused. Another alternative is the
@@ -30,7 +30,7 @@ pub struct HttpSettings {
     pub address: String,
     /// Certificates (PEM) that may vouch for an `https` server; `None`: those of Mozilla's programme.
     pub authorities: Option<String>,
-    /// What the prompt stands in, with the word `{prompt}` where it goes.
+    /// What the prompt is in, with the word `{prompt}` where it goes.
     pub template: Template,
     /// Texts at which the server stops.
     pub stop: Vec<String>,
@@ -46,7 +46,7 @@ pub struct HttpSettings {
     pub deadline: Duration,
 }
 
-/// What the operator's words stand in before the admitted text, so that a model that was trained on conversations goes
+/// What the operator's words are in before the admitted text, so that a model that was trained on conversations goes
 /// on as the one who answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Template {

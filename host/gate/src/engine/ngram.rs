@@ -86,7 +86,7 @@ impl Engine for NgramEngine {
         Ok(Proposal::Candidate(Candidate { text, logprobs: None, logprobs_absent: None, call: None }))
     }
 
-    // Everything it needs stands in the view.
+    // Everything it needs is in the view.
     fn advance(&mut self, _admitted: &str) {}
 
     fn roll_back(&mut self, _steps: usize) {}

@@ -49,8 +49,8 @@ impl Ledger {
         Self::start(path, Box::new(file), header, fsync)
     }
 
-    /// Goes on with a ledger, after its torn tail, if any, was cut off; starts one when there is none. Errors: the file
-    /// is not a ledger, is damaged, is of another policy, or cannot be written.
+    /// Continues with a ledger, after its torn tail, if any, was cut off; starts one when there is none. Errors: the
+    /// file is not a ledger, is damaged, is of another policy, or cannot be written.
     pub fn append_to(path: &Path, header: &Header, fsync: Fsync) -> Result<Self, LedgerError> {
         if !path.exists() {
             return Self::create(path, header, fsync);

@@ -51,7 +51,7 @@ impl Gate {
         Self { governor, terms, stopping: AtomicBool::new(false) }
     }
 
-    /// Serves connections until `stop` or until the session cannot go on; then takes no more work, lets open streams
+    /// Serves connections until `stop` or until the session cannot continue; then takes no more work, lets open streams
     /// end, and returns once every connection has gone. `journal` keeps what happens before clients hear of it;
     /// `report` hears what was refused and what went wrong. Errors: why the card or the journal failed; else
     /// [`GateError::Accept`]: the socket is of no use any more.

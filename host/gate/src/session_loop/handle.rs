@@ -78,14 +78,14 @@ impl SessionHandle {
         self.inbox.credit()
     }
 
-    /// Asks the session to end: no further stream is taken, waiting ones are refused, and open ones go on. After
+    /// Asks the session to end: no further stream is taken, waiting ones are refused, and open ones continue. After
     /// `within`, the next proposal that a stream asks for is the end of it, and streams no longer wait for callers who
     /// do not read.
     pub fn shut_down(&self, within: Duration) {
         self.shut_down_for(within, DRAINING);
     }
 
-    /// The same for a reason of the caller's: streams that are refused or ended for it say so. The first reason stands.
+    /// The same for a reason of the caller's: streams that are refused or ended for it say so. The first reason counts.
     pub fn shut_down_for(&self, within: Duration, why: &'static str) {
         self.inbox.drain(within, why);
     }
@@ -113,7 +113,7 @@ impl Drop for SessionHandle {
     }
 }
 
-/// One stream, for whoever proposes its spans and reads what becomes of them.
+/// One stream, for whoever proposes its spans and reads the outcome of them.
 ///
 /// Dropping it ends a stream that still needs proposals, with a stated reason; a whole text is judged to its end. A
 /// caller without threads uses the `try_` methods and [`StreamHandle::on_change`].

@@ -94,7 +94,7 @@ impl Governor {
         self.callers_request(id, task, Source::Parts(Mode::Held))
     }
 
-    /// The same for a text whose reader gets it whatever becomes of it: what is refused leaves without a receipt, and
+    /// The same for a text whose reader gets it whatever the outcome: what is refused leaves without a receipt, and
     /// changes no state.
     #[must_use]
     pub fn observed_request(self: &Arc<Self>, id: String, task: Task) -> StreamRequest {

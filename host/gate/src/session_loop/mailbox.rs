@@ -63,7 +63,7 @@ pub enum StreamMessage {
         /// Candidates asked for at this place before.
         attempt: u32,
     },
-    /// The engine learns what came of its candidates.
+    /// The engine learns the outcome of its candidates.
     Move(Move),
 }
 

@@ -110,7 +110,7 @@ struct OpenStream {
     mailbox: Option<(Arc<Mailbox>, Supply)>,
     parts: Option<GivenParts>,
     asked: bool,
-    /// It stands in [`Turns::runnable`].
+    /// It is in [`Turns::runnable`].
     is_runnable: bool,
 }
 
@@ -130,7 +130,7 @@ struct Turns<'l, C: Card, K> {
     settling: Settling,
 }
 
-/// Longest step of a wait for a checkpoint: for so long no one looks whether something came.
+/// Longest step of a wait for a checkpoint. New work waits until the step ends.
 const STEP: Duration = Duration::from_millis(2);
 /// Time between two looks for a checkpoint while streams are judged.
 const LOOK: Duration = Duration::from_millis(20);

@@ -29,7 +29,7 @@ fn failed(reason: LineageReason, field: &str, value: String, condition: String) 
     (reason, DecidingField { field: field.to_owned(), value, condition })
 }
 
-/// The statement stands among the recent ones as often as it may already.
+/// The statement is among the recent ones as often as it may already.
 fn repetition(state: &SemanticState, mutation: &Mutation) -> Option<Failure> {
     let rules = &state.policy.continuity;
     let fingerprint = mutation.proposed.fingerprint;

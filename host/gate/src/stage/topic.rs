@@ -6,7 +6,7 @@ use portcullis_core::fixed::BasisPoints;
 use portcullis_core::mutation::Mutation;
 use portcullis_core::state::SemanticState;
 
-/// Mean distance that sentences of one topic have, in basis points; the slope counts what lies over it.
+/// Mean distance that sentences of one topic have, in basis points; the slope counts what is over it.
 const USUAL: u16 = 6_000;
 
 /// Takes the topic into the mutation, where the policy looks at topics and no anchor measures the stream. What

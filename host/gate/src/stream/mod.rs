@@ -62,7 +62,7 @@ enum PendingEntry {
     Gate(Box<InFlight>),
 }
 
-/// What a stream needs to go on.
+/// What a stream needs to continue.
 #[derive(Debug)]
 pub(crate) enum Next {
     Entry(Descriptor),
@@ -322,7 +322,7 @@ impl StreamMachine {
         }
     }
 
-    /// The card is no longer trusted: the entry in flight is refused and the stream ends. Released text stands.
+    /// The card is no longer trusted: the entry in flight is refused and the stream ends. Released text stays released.
     pub(crate) fn abort(&mut self, why: &SessionError) {
         if self.submitted.is_some() {
             self.answer(Outcome::Fault(why.fault()), None);
@@ -493,7 +493,7 @@ impl StreamMachine {
         self.journal.release();
     }
 
-    /// The work is used up: closes the candidate and asks for the next. Says whether the stream goes on.
+    /// The work is used up: closes the candidate and asks for the next. Says whether the stream continues.
     fn next_candidate(&mut self) -> bool {
         let Some(proposer) = &mut self.proposer else { return false };
         if proposer.open {
@@ -532,7 +532,7 @@ impl StreamMachine {
         true
     }
 
-    /// What becomes of the candidate whose work is used up.
+    /// The outcome of the candidate whose work is used up.
     fn close_candidate(&mut self) {
         let Some(proposer) = &mut self.proposer else { return };
         let admitted = !proposer.step.admitted.is_empty();
@@ -599,7 +599,7 @@ impl StreamMachine {
         let Some(Request { rollback, .. }) = proposer.take_request() else { return };
         self.journal.push(EventKind::Proposed(Box::new(answer.clone())));
         match (answer, rollback) {
-            // What is pending stands at the end of the text now.
+            // What is pending is at the end of the text now.
             (Err(error), None) if !proposer.pending.is_empty() => {
                 proposer.failed = Some(error);
                 self.read_on(None);
@@ -670,7 +670,7 @@ impl StreamMachine {
         self.queue.push_all(work);
     }
 
-    /// Makes a tool call the work. Nothing of a text goes on in it.
+    /// Makes a tool call the work. Nothing of a text continues in it.
     fn read_call(&mut self, call: &Call, logprobs: Option<Result<LogProbs, LogProbsError>>) {
         let work = part::call_work(&self.governor, call, logprobs);
         self.journal.summary.bytes += work.range.len();
@@ -688,7 +688,7 @@ impl StreamMachine {
         }
     }
 
-    /// The card refused the entry: no determination. The stream ends; its slot and sequence stand where they were.
+    /// The card refused the entry: no determination. The stream ends; its slot and sequence are where they were.
     fn faulted(&mut self, flight: &InFlight, fault: Fault, record: Option<&Record>) {
         self.journal.summary.faults += 1;
         let why = Some(Rationale::fault(fault));

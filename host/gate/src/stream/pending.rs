@@ -73,7 +73,7 @@ impl Pending {
         let text = Arc::new(text);
         let said = said(&parts, origin);
         let is_across = |piece: &Piece| piece.range.start < border && border < piece.range.end;
-        // A step of its own begins where no piece stands across, once all before it is finished.
+        // A step of its own begins where no piece crosses the border, once all before it is finished.
         let whole = border == origin;
         let joined = !whole
             && waits

@@ -4,7 +4,7 @@
 //! ([`Proposer::take_moves`]); whoever runs the engine brings the answer.
 //!
 //! The end of a candidate that more text could make a part of a hit is not judged at once: it stays pending, the engine
-//! goes on from it, and it is judged with what follows. A hit that stands across makes both candidates one step.
+//! continues from it, and it is judged with what follows. A hit that crosses the border makes both candidates one step.
 
 use super::pending::{Pending, Upcoming};
 use crate::engine::{EngineError, Move, View};
@@ -60,7 +60,7 @@ pub(super) struct Target {
 /// What was asked and is not answered.
 #[derive(Clone, Debug)]
 pub(super) struct Request {
-    /// What will stand before the answer, as far as the engine is shown it: admitted text, then the inert bytes that
+    /// What will be before the answer, as far as the engine is shown it: admitted text, then the inert bytes that
     /// are held.
     shown: String,
     attempt: u32,
@@ -135,7 +135,7 @@ impl Proposer {
         self.request.take()
     }
 
-    /// The end of what stands before the pending end, as long as a pattern can reach: admitted text, then held inert
+    /// The end of what is before the pending end, as long as a pattern can reach: admitted text, then held inert
     /// bytes.
     pub(super) fn tail(&self, held: &str) -> String {
         self.ending(self.text.len(), held, REACH)
@@ -162,18 +162,18 @@ impl Proposer {
     pub(super) fn resubmitted(&mut self, bytes: &str) {
         self.text.push_str(bytes);
         self.proposed.push_str(bytes);
-        // What stands before a resubmitted text cannot be taken back without it.
+        // What is before a resubmitted text cannot be taken back without it.
         self.reversible.clear();
     }
 
-    /// What was judged stands, and the pending end waits: the engine goes on from all of it.
+    /// What was judged stays, and the pending end waits: the engine continues from all of it.
     pub(super) fn wait(&mut self, held: &str) {
         let said = [self.said(held), &self.pending.text()].concat();
         self.moves.push(Move::Advance(said));
         self.step.passed += 1;
     }
 
-    /// What of the current step stands: admitted text, or the held bytes that it added to.
+    /// What remains of the current step: admitted text, or the held bytes that it added to.
     fn said<'a>(&'a self, held: &'a str) -> &'a str {
         let said = self.text.get(self.step.text_before..).unwrap_or_default();
         let kept = if self.step.admitted.is_empty() { held.strip_prefix(&self.step.inert) } else { None };
@@ -183,7 +183,7 @@ impl Proposer {
     /// The current step is done. `held` are inert bytes that no admitted span has taken yet; `keep` says whether the
     /// step can be taken back.
     pub(super) fn advance(&mut self, held: &str, keep: bool) {
-        // The engine goes on from all that will stand there, the held bytes included; of what it was shown, something
+        // The engine continues from all that will be there, the held bytes included; of what it was shown, something
         // was refused.
         if self.refused {
             self.take_back();
@@ -218,7 +218,7 @@ impl Proposer {
         self.upcoming = None;
     }
 
-    /// Goes on to the place after the current step with nothing.
+    /// Continues to the place after the current step with nothing.
     pub(super) fn pass(&mut self) {
         let Step { places, proposed, .. } = std::mem::take(&mut self.step);
         self.proposed.push_str(&proposed);
@@ -254,7 +254,7 @@ impl Proposer {
         false
     }
 
-    /// There is no other way from that place: the engine goes forward again over what stands, and the next place is
+    /// There is no other way from that place: the engine goes forward again over what remains, and the next place is
     /// looked for.
     pub(super) fn seek_further(&mut self, Target { back, at }: Target, limits: &Limits) -> bool {
         let ends = self.reversible.iter().skip(at + 1).map(|s| s.text_before).chain([self.text.len()]);

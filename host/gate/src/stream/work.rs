@@ -82,7 +82,7 @@ impl Work {
         number(self.range.start)..number(self.range.end)
     }
 
-    /// How uncertain the engine is of it: the most uncertain of the parts that it stands in; unknown when one of them
+    /// How uncertain the engine is of it: the most uncertain of the parts that it is in; unknown when one of them
     /// is.
     pub(super) fn uncertainty(&self) -> Option<Result<BasisPoints, LogProbsError>> {
         let mut most: Option<BasisPoints> = None;

@@ -16,7 +16,7 @@ pub fn eval_line(contexts: Contexts<'_>, line: &str) -> Result<Descriptor, Conte
         expected: "a name".into(),
         found: category.to_string(),
     })?;
-    // The fields stand beside the category, or in an object of their own.
+    // The fields are beside the category, or in an object of their own.
     let fields = match object.remove("context") {
         Some(fields) if object.is_empty() => fields,
         Some(_) => {

@@ -314,7 +314,7 @@ fn unknown_defers(package: &Package, parsed: &[Parsed]) -> Vec<Problem> {
         .collect()
 }
 
-/// One image of these packages, and each package's part in it. Rows lie in the order of the packages; no two packages
+/// One image of these packages, and each package's part in it. Rows are in the order of the packages; no two packages
 /// declare a domain in common, so that no descriptor matches rows of two.
 pub(crate) fn link(
     max_depth: u8,

@@ -3,7 +3,7 @@
 use crate::vocabulary::{Field, Unit, Vocabulary};
 use cedar_policy_core::ast::{BinaryOp, EntityUID, Expr, ExprKind, Literal, UnaryOp, Var};
 
-/// What stands on one side of an operator.
+/// What is on one side of an operator.
 #[derive(Clone, Debug)]
 pub(super) enum Operand<'a> {
     Field(Field),
@@ -22,7 +22,7 @@ pub(super) enum Operand<'a> {
     Other(&'static str, &'static str),
 }
 
-/// On which side of a comparison the field stands.
+/// On which side of a comparison the field is.
 #[derive(Clone, Copy)]
 pub(super) enum Side {
     Left,

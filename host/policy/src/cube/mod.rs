@@ -44,7 +44,7 @@ pub(crate) enum Condition {
     /// The enumeration in this column has one of these values.
     Enumeration(usize, u32),
     Bit(usize, bool),
-    /// The range in this column lies within these bounds.
+    /// The range in this column is within these bounds.
     Range(usize, i64, i64),
     /// The set in this column meets these conditions.
     Set(usize, SetCondition),

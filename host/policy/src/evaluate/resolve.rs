@@ -35,7 +35,7 @@ pub fn resolve(descriptor: &Descriptor, banks: &Banks, max_depth: u8) -> Verdict
     Verdict { determination, stage, policy_row: banks.policy.row, entropy_row: banks.entropy.row }
 }
 
-/// Whether `verdict` is a reject only because the descriptor stands at the depth limit.
+/// Whether `verdict` is a reject only because the descriptor is at the depth limit.
 #[must_use]
 pub fn depth_limited(descriptor: &Descriptor, banks: &Banks, verdict: &Verdict) -> bool {
     let BankAnswer { outcome, .. } = match verdict.stage {

@@ -1,4 +1,4 @@
-//! Finds cues: where the literals of the families stand.
+//! Finds cues: where the literals of the families are.
 //!
 //! The automaton is walked from each place where a literal may begin and dies at the first byte that continues none, so
 //! that the work is at most the longest literal for each place. Input bytes are compared as they are. Before it is
@@ -178,7 +178,7 @@ impl Beginnings {
     }
 }
 
-/// Where three bytes stand in a bitmap. Others may stand there, too.
+/// Where three bytes are in a bitmap. Others may be there, too.
 #[inline]
 fn place(bytes: [u8; LOOK]) -> usize {
     let [a, b, c] = bytes.map(u32::from);

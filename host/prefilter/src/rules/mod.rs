@@ -28,7 +28,7 @@ pub enum RuleError {
     Rule { evaluator: String, name: String, problem: String },
 }
 
-/// The compiled rules of one evaluator. It holds no state: every judgement begins anew.
+/// The compiled rules of one evaluator. It holds no state: every judgement begins again.
 #[derive(Debug)]
 pub struct RuleSet {
     evaluator: String,
@@ -38,7 +38,7 @@ pub struct RuleSet {
     measured: Vec<(usize, Measure, usize)>,
     tiers: Vec<Tier>,
     quotable: bool,
-    /// The most severe tier of what stands within a quotation; `None` where that makes no difference.
+    /// The most severe tier of what is within a quotation; `None` where that makes no difference.
     quoted: Option<Tier>,
     digest: [u8; 32],
 }
@@ -111,7 +111,7 @@ impl RuleSet {
         (run.found(), steps, done)
     }
 
-    /// What the rules over measures find, where `measured` gives each measure's largest value and where it stands.
+    /// What the rules over measures find, where `measured` gives each measure's largest value and where it is.
     pub(crate) fn match_measures(&self, measured: &Measurements) -> Vec<RuleHit> {
         let found = |(rule, measure, least): &(usize, Measure, usize)| {
             let (value, start, end) = measured.get(*measure)?;
@@ -146,7 +146,7 @@ pub(crate) struct RuleHit {
 pub(crate) struct Measurements(Vec<(Measure, usize, usize, usize)>);
 
 impl Measurements {
-    /// Notes a value; the first largest one stands.
+    /// Notes a value; of equal values the first one counts.
     pub(crate) fn note(&mut self, measure: Measure, value: usize, start: usize, end: usize) {
         if value == 0 {
             return;

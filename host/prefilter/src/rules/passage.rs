@@ -1,4 +1,4 @@
-//! Passages: what stands between blank lines and fences. A structure is looked for within one of them, because texts
+//! Passages: what is between blank lines and fences. A structure is looked for within one of them, because texts
 //! that were put together say nothing of each other.
 
 use crate::blocks::places;
@@ -23,10 +23,10 @@ impl<'b> Passages<'b> {
         Self { bytes, lines: Box::new(places(bytes, |b| b == b'\n')), line: 0, start: 0 }
     }
 
-    /// Goes on to the passage of a place, which lies behind all places before.
+    /// Continues to the passage of a place, which lies behind all places before.
     pub(super) fn go_to(&mut self, at: usize) {
         while self.line <= at {
-            // The line that the place stands in has an end, or is the last.
+            // The line that the place is in has an end, or is the last.
             let end = self.lines.next().unwrap_or(self.bytes.len());
             let line = self.bytes.get(self.line..end).unwrap_or_default();
             if parts(line) {
@@ -42,7 +42,7 @@ impl<'b> Passages<'b> {
     }
 }
 
-/// Whether a line parts what stands before it from what follows.
+/// Whether a line parts what is before it from what follows.
 fn parts(line: &[u8]) -> bool {
     is_blank(line) || is_fence(line)
 }

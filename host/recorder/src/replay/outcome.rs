@@ -1,11 +1,11 @@
-//! What came of a replay.
+//! The outcome of a replay.
 
 use portcullis_evidence::bundle::BundleError;
 use portcullis_evidence::verify::{Reason, ReplayCode, Status};
 use portcullis_report::escape::printable;
 use std::fmt;
 
-/// What came of a replay.
+/// The outcome of a replay.
 #[derive(Debug, Default, serde::Serialize)]
 pub struct ReplayReport {
     /// The worst of the reasons.

@@ -121,7 +121,7 @@ fn properties(report: &Report) -> Markup {
     }
 }
 
-/// Words of this program in which backticks stand around code.
+/// Words of this program in which backticks are around code.
 fn marked(text: &str) -> Markup {
     html! {
         @for (at, part) in text.split('`').enumerate() {

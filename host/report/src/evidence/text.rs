@@ -79,7 +79,7 @@ impl fmt::Display for ReportText<'_> {
     }
 }
 
-/// The reasons of a property and what to do about each. What shows nothing but that the card is simulated stands in
+/// The reasons of a property and what to do about each. What shows nothing but that the card is simulated is in
 /// one line.
 fn lines(conclusion: &Conclusion) -> Vec<String> {
     let (simulated, others): (Vec<_>, Vec<_>) =

@@ -76,7 +76,7 @@ impl LedgerModel {
         let after = stream.judged.len();
         match entry.event.what {
             EventKind::Begun { id, context, text, .. } => {
-                // A ledger that is gone on with numbers its streams anew; the last of a number is shown.
+                // A ledger that is continued with numbers its streams again; the last of a number is shown.
                 *stream = StreamModel {
                     id,
                     mode: Some(context.mode),

@@ -1,8 +1,8 @@
 //! `lexicon.txt`: lemmas with the words of their first senses, and irregular forms, sorted by their bytes.
 //!
 //! A line is a word, then entries behind a space each: `v6=purchase+n:buyer,n:buying!sell` is a verb of weight 6 with
-//! its synonyms, the words it is derived from or to, and its antonyms; `@` stands before what a noun is a kind of;
-//! `>v:buy` says that the word is a form of the verb. The weight is the binary logarithm of how often the lemma stands
+//! its synonyms, the words it is derived from or to, and its antonyms; `@` is before what a noun is a kind of;
+//! `>v:buy` says that the word is a form of the verb. The weight is the binary logarithm of how often the lemma is
 //! in the tagged texts, up to 9.
 
 use super::package;
@@ -192,7 +192,7 @@ pub(super) fn head(what: &str, licence: &[String]) -> String {
     text
 }
 
-/// Whether a word can stand in a table: lower-case ASCII letters, with hyphens inside.
+/// Whether a word can be in a table: lower-case ASCII letters, with hyphens inside.
 pub(super) fn is_plain(word: &str) -> bool {
     !word.is_empty() && word.split('-').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase()))
 }

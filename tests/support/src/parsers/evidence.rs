@@ -15,7 +15,7 @@ use zerocopy::{FromBytes, IntoBytes};
 
 /// Bytes of an Ed25519 signature, which ends a message.
 const SIGNATURE: usize = 64;
-/// Where the key id stands in a ticket's message.
+/// Where the key id is in a ticket's message.
 const KID: std::ops::Range<usize> = 9..17;
 
 fn key() -> SigningKey {

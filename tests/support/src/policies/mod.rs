@@ -29,7 +29,7 @@ pub struct Case {
     constants: Constants,
 }
 
-/// Constants of a policy's source, for descriptors that stand on them.
+/// Constants of a policy's source, for descriptors that are on them.
 #[derive(Clone, Debug, Default)]
 struct Constants {
     /// By range column, quantities after the eleven fields.
@@ -73,7 +73,7 @@ impl Case {
         panic!("seed {seed}: forty attempts refused");
     }
 
-    /// A case of a package that was not generated: descriptors stand on the bounds of its rows alone.
+    /// A case of a package that was not generated: descriptors are on the bounds of its rows alone.
     ///
     /// # Panics
     /// When the package does not compile.
@@ -83,7 +83,7 @@ impl Case {
         Self { seed, package, compiled, coverage: Coverage::new(), discarded: 0, constants: Constants::default() }
     }
 
-    /// The same case with another version of its package; descriptors still stand on the constants of the first.
+    /// The same case with another version of its package; descriptors still are on the constants of the first.
     ///
     /// # Panics
     /// When the package does not compile.

@@ -345,7 +345,7 @@ pub struct Parts {
     pub contexts: BTreeMap<[u8; 32], Vec<u8>>,
     pub anchors: BTreeMap<[u8; 32], Vec<u8>>,
     pub log: Log,
-    /// Lines of all lanes; the key `lane` says of which, where it is not 0, and stands in the file of receipts only.
+    /// Lines of all lanes; the key `lane` says of which, where it is not 0, and is in the file of receipts only.
     pub spans: Vec<Value>,
     pub streams: Vec<Value>,
     pub receipts: Vec<Value>,

@@ -20,7 +20,7 @@ const DMA_COMMAND: u32 = 0x98;
 const START: u32 = 1;
 const TO_MEMORY: u32 = 2;
 const INTERRUPT: u32 = 4;
-/// Where the device's own 4 KiB stand, and how much of them is used: some versions of QEMU die at the last byte.
+/// Where the device's own 4 KiB are, and how much of them is used: some versions of QEMU die at the last byte.
 const BUFFER: u32 = 0x40000;
 const BYTES: u32 = 4088;
 /// The device has 28 address lines.

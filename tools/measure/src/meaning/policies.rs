@@ -77,7 +77,7 @@ impl Policies {
         Ok(policy)
     }
 
-    /// What becomes of each text, in their order. Texts of one policy and one store are judged together.
+    /// The outcome of each text, in their order. Texts of one policy and one store are judged together.
     pub(crate) fn judge(&self, questions: &[Question]) -> Result<Vec<Judged>> {
         let mut together: BTreeMap<(&Name, Option<&str>), Vec<usize>> = BTreeMap::new();
         for (at, q) in questions.iter().enumerate() {

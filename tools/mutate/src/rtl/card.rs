@@ -256,7 +256,7 @@ fn tree(netlist: &str) -> Result<PathBuf> {
     let tree = tool::root()?.join(FOLDER).join("card-tree");
     seeded::copy_tree(&tree)?;
     let file = tree.join(NETLIST);
-    // Written anew, it would be built anew.
+    // Written again, it would be built again.
     if fs::read_to_string(&file).ok().as_deref() != Some(netlist) {
         fs::write(file, netlist)?;
     }

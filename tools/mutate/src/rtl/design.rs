@@ -1,4 +1,4 @@
-//! Cells of an elaborated design, and where the cell of one design stands in another.
+//! Cells of an elaborated design, and where the cell of one design is in another.
 //!
 //! Designs number their cells each in its own way. What they share is the place in the source: a cell of the same kind
 //! from the same place is the same logic, where there is one of the same parameters that one, and where a loop or
@@ -11,7 +11,7 @@ use std::fs;
 use std::path::Path;
 
 type Kind = (String, String);
-/// A kind with the cell's parameters, as they stand in the design.
+/// A kind with the cell's parameters, as they are in the design.
 type Form = (Kind, String);
 
 #[derive(Default)]

@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// Where designs, kept results and the damaged card stand.
+/// Where designs, kept results and the damaged card are.
 const FOLDER: &str = "target/mutate";
 
 /// What one proof or one test said of a mutant.
@@ -36,7 +36,7 @@ enum Outcome {
     Survived,
     /// No answer in time: neither.
     TimedOut,
-    /// The tools could not read the mutant, or the damaged cell does not stand in that design: neither.
+    /// The tools could not read the mutant, or the damaged cell is not in that design: neither.
     Unusable,
 }
 
@@ -177,7 +177,7 @@ fn try_tests(kept: &Kept, at: usize, card: &Card) -> Result<()> {
     Ok(())
 }
 
-/// One trial, unless it stands in the list already; whether it killed.
+/// One trial, unless it is in the list already; whether it killed.
 fn try_one(
     kept: &Kept,
     at: usize,

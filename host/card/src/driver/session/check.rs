@@ -139,7 +139,7 @@ pub(super) fn session_record<C: Card>(
     let limits = (fields.heartbeat_records.get(), fields.heartbeat_ticks.get());
     check(limits == (session.heartbeat.records, session.heartbeat.ticks), "other heartbeat limits")?;
     check(fields.heartbeat_nonce.get() == lane.heartbeat.nonce, "another heartbeat nonce")?;
-    // A cause stands where something went wrong, and nowhere else.
+    // There is a cause if something went wrong, and only then.
     let cause = Fault::try_from(fields.cause.get())?;
     let caused = match kind {
         RecordType::Alarm => cause != Fault::None,

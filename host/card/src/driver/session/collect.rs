@@ -11,7 +11,7 @@ use crate::driver::outcome::{Completed, Outcome};
 use crate::driver::rings::NextCompletion;
 use crate::error::CardError;
 
-/// What becomes of an entry whose card is lost: no answer came in time, and none will count.
+/// The outcome of an entry whose card is lost: no answer came in time, and none will count.
 const LOST: Outcome = Outcome::Fault(Fault::Watchdog);
 
 impl<C: Card> Session<C> {
@@ -194,7 +194,7 @@ impl<C: Card> Session<C> {
         let bound = self.card.patience();
         let mut no_progress = false;
         for _ in 0..bound {
-            // Everything is said only after a quantum in vain: under load nothing here touches a register.
+            // Everything is said only after a quantum without result: under load nothing here touches a register.
             for lane in &mut self.lanes {
                 lane.rings.ring_submitted(&mut self.card, no_progress)?;
                 lane.rings.ring_consumed(&mut self.card, no_progress)?;
@@ -277,7 +277,7 @@ impl<C: Card> Session<C> {
             }
             RecordType::Heartbeat => self.accept_heartbeat(at, &record)?,
             _ => {
-                // Recorded but not completed: the record stands in the log, the entry is not answered by it.
+                // Recorded but not completed: the record is in the log, the entry is not answered by it.
                 let lane = self.lanes.get(at).ok_or(SessionError::NotOpen)?;
                 let what = "a record of an entry that was not submitted";
                 let pending = lane.pending.front().ok_or_else(|| lane.lost(record.answer.log_index.get(), what))?;
@@ -290,7 +290,7 @@ impl<C: Card> Session<C> {
     }
 }
 
-/// The lane of the oldest entry without an answer, and what stands there: what was submitted first is answered first,
+/// The lane of the oldest entry without an answer, and what is there: what was submitted first is answered first,
 /// as a rule.
 fn next_answer<'a, C: Card>(
     lanes: &'a [LaneDriver],

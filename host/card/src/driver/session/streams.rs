@@ -11,7 +11,7 @@ use crate::driver::outcome::{Completed, Outcome};
 use crate::driver::stream_table::StreamHandle;
 
 impl<C: Card> Session<C> {
-    /// Where the next entry of `stream` stands. The span commitment is made over it. Errors:
+    /// Where the next entry of `stream` is. The span commitment is made over it. Errors:
     /// [`SessionError::NoStream`], [`SessionError::StreamSpent`].
     pub fn place(&self, stream: &StreamHandle) -> Result<Place, SessionError> {
         let sequence = self.next_sequence(stream)?;

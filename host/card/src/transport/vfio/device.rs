@@ -73,7 +73,7 @@ impl PciDevice {
         self.bdf
     }
 
-    /// What stands between the device and memory.
+    /// What is between the device and memory.
     #[must_use]
     pub const fn access(&self) -> Access {
         match self.opened {
@@ -198,7 +198,7 @@ impl PciDevice {
         self.mapped.get(&address).ok_or(VfioError::Unmapped(address))
     }
 
-    /// Takes memory away from the device. It must be quiet where no IOMMU stands before it.
+    /// Takes memory away from the device. Without an IOMMU, the device must be idle.
     ///
     /// The memory comes back, so that somebody can see that the device reaches it no more. Errors:
     /// [`VfioError::Unmapped`], [`VfioError::Open`].

@@ -49,7 +49,7 @@ impl Disk {
         // In steps, so that it is seldom done.
         let more = (last - state.last).max(CHUNK as u64);
         let end = state.closing.saturating_add(state.last);
-        // The space for what is written last stands in front: the other part is cut off its end.
+        // The space for what is written last is in front: the other part is cut off its end.
         match allocate(file, end, more) {
             Ok(()) => state.last += more,
             Err(_) => {
@@ -72,7 +72,7 @@ impl Disk {
         self.state().file = None;
     }
 
-    /// Whether the disk was full once: no session may go on then.
+    /// Whether the disk was full once: no session may continue then.
     pub(super) fn is_full(&self) -> bool {
         self.state().full
     }

@@ -1,4 +1,4 @@
-//! How many records of which lane stand under a checkpoint.
+//! How many records of which lane are under a checkpoint.
 
 use super::error::BundleError;
 use super::name::HEADS;

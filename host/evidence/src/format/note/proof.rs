@@ -52,7 +52,7 @@ impl WitnessEntry {
     }
 }
 
-/// A proof as it stands in a file. Nothing in it is checked.
+/// A proof as it is in a file. Nothing in it is checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WitnessProof {
     /// What is proved to be in the log.

@@ -120,7 +120,7 @@ pub(crate) fn root(checkpoint: &Checkpoint, heads: &[LaneHead]) -> Findings {
 }
 
 /// A checkpoint against what the logs say of the session at that point. Lane 0's head is taken in the clock in which
-/// the checkpoint is begun; the other lanes go on meanwhile, and may be further.
+/// the checkpoint is begun; the other lanes continue meanwhile, and may be further.
 pub(crate) fn state(checkpoint: &Checkpoint, lanes: &[&LaneState]) -> Findings {
     let mut findings = Findings::default();
     let wire = &checkpoint.wire;

@@ -45,7 +45,7 @@ impl Nonces {
         let what = || format!("heartbeat nonce {nonce:#018x} is none that the witness gave by then");
         match note {
             Some(_) => {}
-            // Where a note is missing, the nonce may have stood there.
+            // Where a note is missing, the nonce may have been in it.
             None if all => findings.add(Code::HeartbeatNonce, what()),
             None => findings.add(Code::HeartbeatUnwitnessed, what()),
         }

@@ -58,7 +58,7 @@ pub(crate) fn read(bundle: &Bundle<'_>, findings: &mut Findings, summary: &mut S
     Ok(Tables::Image(Image { digest, header, rows }))
 }
 
-/// The layout version of an image that is not of this one. Magic and version stand first in every layout; there is no
+/// The layout version of an image that is not of this one. Magic and version are first in every layout; there is no
 /// version 0.
 #[must_use]
 pub fn other_layout(image: &[u8]) -> Option<u8> {
@@ -111,7 +111,7 @@ fn package(
 pub(crate) fn rules(counts: &BTreeMap<DecidingStage, u64>, image: Option<&Image>) -> Vec<RuleCount> {
     let rule = |decided: &DecidingStage| {
         let (image, row) = (image?, usize::from(decided.row?));
-        // Policy rows stand first in an image.
+        // Policy rows are first in an image.
         let before = if decided.stage == Stage::Entropy { image.header.policy_rows.get().into() } else { 0 };
         image.rows.get(before + row).map(|row| row.rule.get())
     };

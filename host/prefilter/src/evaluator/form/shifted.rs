@@ -1,6 +1,6 @@
 //! Text whose letters were exchanged: words stay words to look at, and their pairs of letters are those of no language.
 //!
-//! Nothing is shifted back to see what it says: only which letters stand side by side is counted.
+//! Nothing is shifted back to see what it says: only which letters are side by side is counted.
 
 use super::{Token, token::trim};
 use crate::rules::{Measure, Measurements};
