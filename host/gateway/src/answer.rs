@@ -520,7 +520,7 @@ impl Answer {
             let stopped = choice.is_stopped();
             let is_broken = choice.sections.iter().any(|section| section.end() == Some(SectionEnd::Broken));
             if stopped || is_broken {
-                // What is behind a refusal, or behind a break, does not count.
+                // What follows a refusal, or a break, does not count.
                 choice.sections.iter_mut().skip(choice.leaving + 1).for_each(Section::give_up);
             }
             let finish = match (stopped, choice.finish) {
@@ -586,7 +586,7 @@ impl Answer {
         AnswerEnd { usage, provenance, failure: broken.map(|broken| broken.failure()), states }
     }
 
-    /// The states that the choices ended in, behind this turn.
+    /// The states that the choices ended in, after this turn.
     fn states(&self, before: Turn) -> Vec<(Turn, Arc<EndState>)> {
         let state = |choice: &Choice| {
             let content = choice.sections.iter().find(|section| section.channel() == Channel::Content)?;

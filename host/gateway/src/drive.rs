@@ -133,7 +133,7 @@ impl Writer {
             self.tokens -= std::mem::take(&mut self.last);
         }
         self.called |= std::mem::take(&mut self.calls) && ask.attempt == 0;
-        // Behind an admitted call there are further calls of the same answer, and nothing else.
+        // After an admitted call there are further calls of the same answer, and nothing else.
         let follows = |running: &Running| self.called || running.follows(&ask.admitted);
         if ask.attempt > 0 || !self.running.as_ref().is_some_and(follows) {
             if self.called {
@@ -304,7 +304,7 @@ impl Running {
         (Some(candidate), tokens)
     }
 
-    /// Where a text that is longer than a candidate may be is cut: behind the last white space that a candidate has
+    /// Where a text that is longer than a candidate may be is cut: after the last white space that a candidate has
     /// room for, or else where its room ends.
     fn long_span(&self) -> Option<usize> {
         let begin = self.text.len() - self.text.trim_start().len();

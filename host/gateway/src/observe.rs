@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(texts(observer.rest()), [("More.".into(), false)]);
     }
 
-    /// Behind a fault nothing leaves, observed or not.
+    /// After a fault nothing leaves, observed or not.
     #[test]
     fn nothing_leaves_behind_a_fault() {
         let mut observer = Observer::default();

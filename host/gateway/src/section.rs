@@ -98,7 +98,7 @@ impl SignedRelease {
                 self.last = judged.determination.seq;
                 Some(covering(judged.log_index))
             }
-            // What leaves behind the last span is END's.
+            // What leaves after the last span is END's.
             EventKind::Released { seqs, .. } if seqs.iter().any(|seq| *seq > self.last) => None,
             EventKind::Ended { closing, .. } => {
                 let needed = covering(closing.as_ref().and_then(|closing| closing.log_index));
@@ -336,7 +336,7 @@ impl Section {
         self.reader.as_ref().map_or(0, PartReader::pending)
     }
 
-    /// A constant that is behind everything that the section says.
+    /// A constant that follows everything that the section says.
     pub(crate) fn close_with(&mut self, text: &str) -> Output {
         self.report.constants.push((self.written, text.len()));
         self.written += text.len();

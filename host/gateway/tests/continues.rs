@@ -179,7 +179,7 @@ fn nothing_else_is_continued() {
     assert_eq!(refused("ann", &[user(NOTICE), called, result, user(ADVICE)]), None);
     // What another key received.
     assert_eq!(refused("bob", &[user(NOTICE), assistant(NOTICE), user(ADVICE)]), None);
-    // A state comes back only with all that it rests on: "Yes." was said behind the notice, but not here.
+    // A state comes back only with all that it rests on: "Yes." was said after the notice, but not here.
     let before = [user(NOTICE), assistant(NOTICE), user(YES)];
     assert!(chat_on("ann", &before).1.is_some());
     assert_eq!(refused("ann", &[user(YES), assistant(YES), user(ADVICE)]), None);

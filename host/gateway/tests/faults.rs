@@ -39,7 +39,7 @@ impl Mode {
     }
 }
 
-/// The word in a body's last message picks what is played. A seed comes with the request for another answer, behind a
+/// The word in a body's last message picks what is played. A seed comes with the request for another answer, after a
 /// refusal: this server has none.
 fn server(plays: impl Fn(&str) -> Vec<Step> + Send + Sync + 'static) -> Upstream {
     let script: Script = Arc::new(move |_, body: &Value| {

@@ -154,7 +154,7 @@ fn signed(session: &Path) -> u64 {
     sizes.max().unwrap_or(0)
 }
 
-/// Text leaves behind the signature over its record, not before it.
+/// Text leaves after the signature over its record, not before it.
 #[test]
 fn signed_release_waits_for_the_checkpoint() {
     let (upstream, bundles) = (upstream(), tempfile::tempdir().unwrap());

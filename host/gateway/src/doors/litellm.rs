@@ -1,7 +1,7 @@
 //! LiteLLM's Generic Guardrail API: its proxy asks with the texts of a request before the model is called, and with
 //! those of the answer after it.
 //!
-//! An answer without a known `action` passes there, and so does status 502, 503 or 504. So whatever goes wrong behind
+//! An answer without a known `action` passes there, and so does status 502, 503 or 504. So whatever goes wrong after
 //! the check of the key is answered with status 200 and `BLOCKED`. `blocked_reason` reaches end users word for word: it
 //! holds rule ids, and no text.
 

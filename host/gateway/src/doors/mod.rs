@@ -204,7 +204,7 @@ fn verdict(mut stream: GovernedStream, length: usize) -> Result<TextVerdict, Api
         }
     }
     if end == SectionEnd::Refused {
-        // Nothing behind the place at which the gate ended the stream was judged.
+        // Nothing after the place at which the gate ended the stream was judged.
         let judged_to = judged.last().map_or(0, |judged| judged.determination.end).min(length);
         match refused.last_mut() {
             Some(last) if last.range.end >= judged_to => last.range.end = length.max(last.range.end),

@@ -40,7 +40,7 @@ pub enum Delta {
         /// A piece of its arguments.
         arguments: String,
     },
-    /// Tokens of a choice's text, which comes behind them, where the gate asked for their log-probabilities.
+    /// Tokens of a choice's text, which comes after them, where the gate asked for their log-probabilities.
     Tokens {
         /// Choice.
         choice: u32,
