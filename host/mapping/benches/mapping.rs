@@ -17,9 +17,9 @@ use std::path::Path;
 enum Kind {
     /// One line of ASCII.
     Plain,
-    /// A line break behind one sentence in six, and in place of one space in ten.
+    /// A line break after one sentence in six, and in place of one space in ten.
     Lines,
-    /// Line breaks behind sentences, Markdown, and characters outside ASCII.
+    /// Line breaks after sentences, Markdown, and characters outside ASCII.
     Marked,
 }
 

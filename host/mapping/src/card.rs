@@ -19,7 +19,7 @@ struct Run {
     at: Vec<usize>,
     /// First digit of each group, and the end.
     groups: Vec<usize>,
-    /// Whether what is before each group, and behind the last, is nothing or one space or dash with a digit before
+    /// Whether what is before each group, and after the last, is nothing or one space or dash with a digit before
     /// it.
     joined: Vec<bool>,
 }
@@ -41,7 +41,7 @@ pub(crate) fn number(
             return Ok(place(start)..place(end.saturating_sub(1)) + 1);
         }
     }
-    // A group whose numbers may continue behind the match is looked at again.
+    // A group whose numbers may continue after the match is looked at again.
     let all = run.digits.len();
     let open = run.groups.iter().skip(1).find(|group| all.saturating_sub(**group) < LONGEST);
     Err(open.and_then(|digit| run.at.get(*digit)).copied().unwrap_or(found.end))

@@ -1,7 +1,7 @@
-//! Clauses: the verbs of a text, who does each, and what else is around it.
+//! Clauses: the verbs of a text, the subject of each, and the other words around it.
 //!
-//! Read from word lists and order alone, so that it is sometimes wrong. Who uses it asks only whether two texts give
-//! the same words other roles, and takes what is missing for agreement.
+//! Clauses are read from word lists and word order alone, so they are sometimes wrong. Therefore callers only ask
+//! whether two texts give the same words other roles; a missing clause counts as agreement.
 
 use crate::checkable::is_verb;
 use crate::language::{Language, kind};
@@ -18,7 +18,7 @@ pub struct Clause {
     pub lemmas: Vec<&'static str>,
     /// Its synonyms.
     pub also: Vec<&'static str>,
-    /// Who does it: what is before it, or behind "by" in the passive.
+    /// Who does it: what is before it, or after "by" in the passive.
     pub subjects: Vec<Argument>,
     /// The other words of the clause.
     pub others: Vec<Argument>,
@@ -64,9 +64,9 @@ struct Reader<'a> {
     /// Whether it is in the passive, and whether a verb that follows now would be.
     passive: bool,
     auxiliary: bool,
-    /// Whether a comma or conjunction is behind its verb.
+    /// Whether a comma or conjunction is after its verb.
     parted: bool,
-    /// Whether a noun is next: behind a determiner, a possessive, or a preposition.
+    /// Whether a noun is next: after a determiner, a possessive, or a preposition.
     nominal: bool,
     /// What is before its verb, for the next verb that has no subject of its own.
     before: Vec<Argument>,
@@ -107,7 +107,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A comma, or a conjunction: what is behind may have its own verb. A conjunction leaves the preposition: "of
+    /// A comma, or a conjunction: what is after may have its own verb. A conjunction leaves the preposition: "of
     /// Melk and Arda".
     fn part(&mut self) {
         self.nominal = false;
@@ -177,7 +177,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A determiner begins a noun of its own, behind the one that a preposition leads to.
+    /// A determiner begins a noun of its own, after the one that a preposition leads to.
     fn noun_begins(&mut self) {
         if self.filled {
             self.preposition = None;
@@ -230,7 +230,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The clause that continues has an object, or a doer behind "by".
+    /// The clause that continues has an object, or a doer after "by".
     fn act(&mut self) {
         if let Some(clause) = self.clauses.last_mut().filter(|_| self.inside && !self.parted) {
             clause.transitive = true;
@@ -255,7 +255,7 @@ impl<'a> Reader<'a> {
     }
 
     fn verb(&mut self, word: &str, range: Range<usize>) {
-        // Behind a conjunction all words are before their own verb: "he lived in Porto and Ana won".
+        // After a conjunction all words are before their own verb: "he lived in Porto and Ana won".
         let own = |a: &Argument| a.preposition.is_none() || (self.parted && a.preposition == self.preposition);
         let (own, led): (Vec<_>, Vec<_>) = std::mem::take(&mut self.open).into_iter().partition(own);
         let has_own = !own.is_empty() && (!self.inside || self.parted);
@@ -294,7 +294,7 @@ impl<'a> Reader<'a> {
 mod tests {
     use super::*;
 
-    /// Each verb with its subjects and the other words, each behind its preposition.
+    /// Each verb with its subjects and the other words, each after its preposition.
     fn read(text: &str) -> Vec<String> {
         let show = |a: &Argument| {
             let shown = text.get(a.range.clone()).unwrap_or_default();

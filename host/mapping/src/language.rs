@@ -154,7 +154,7 @@ static LANGUAGES: LazyLock<BTreeMap<&'static str, Language>> = LazyLock::new(|| 
 
 /// Words with the lists that each is on.
 struct WordTable {
-    /// Keys of words, each at its slot or behind it (open addressing), 0 for an empty slot: a power of two, at most
+    /// Keys of words, each at its slot or after it (open addressing), 0 for an empty slot: a power of two, at most
     /// half of them taken.
     keys: Vec<u128>,
     /// The lists of each slot's word.

@@ -274,14 +274,14 @@ fn lemma(word: &'static str, entry: &'static str) -> Option<Lemma> {
     Some(Lemma { word, part, weight, relations })
 }
 
-/// The words behind a mark.
+/// The words after a mark.
 fn list(relations: &'static str, mark: char) -> impl Iterator<Item = &'static str> {
     let behind = relations.split_once(mark).map_or("", |(_, rest)| rest);
     let words = behind.split(MARKS).next().unwrap_or_default();
     words.split(',').filter(|word| !word.is_empty())
 }
 
-/// The line of the word `stem` + `ending`: the word, and what is behind it.
+/// The line of the word `stem` + `ending`: the word, and what is after it.
 fn line(table: &'static str, stem: &str, ending: &str) -> Option<(&'static str, &'static str)> {
     let bytes = table.as_bytes();
     let (mut low, mut high) = (0, bytes.len());

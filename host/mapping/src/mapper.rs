@@ -203,7 +203,7 @@ impl Mapper {
         Findings { hits, quantities, citations, calls: Vec::new(), unfinished }
     }
 
-    /// Reads the text behind the first `from` bytes, which are context, as far as it goes.
+    /// Reads the text after the first `from` bytes, which are context, as far as it goes.
     pub(crate) fn read_window(&self, window: String, from: usize, granularity: Granularity) -> Text {
         let found = self.find(&window, false);
         let ends = [window.len()];
@@ -257,14 +257,14 @@ impl Mapper {
         clauses(text, self.language, self.lexicon)
     }
 
-    /// What a span asserts, behind what is before it in its sentence, with pronouns as they are; `None` in a
+    /// What a span asserts, read after what is before it in its sentence, with pronouns as they are; `None` in a
     /// language that cannot be read so.
     #[must_use]
     pub fn propositions(&self, before: &str, span: &str) -> Option<Vec<Proposition>> {
         self.propositions.map(|reader| reader.read(before, span))
     }
 
-    /// The topic of the stream behind a sentence, and the words that it adds; `None` in a language without a grammar.
+    /// The topic of the stream after a sentence, and the words that it adds; `None` in a language without a grammar.
     #[must_use]
     pub fn topic(&self, state: &SemanticState, sentence: &str) -> Option<(Topic, Vec<String>)> {
         let reading = Reading::of(sentence, self.language);

@@ -5,7 +5,7 @@
 //! its words that has the same stem (Snowball).
 //!
 //! `[words]` in a phrase is up to three words, `[code]` a code: characters without space, of which one is a digit,
-//! behind a mark such as a colon or none.
+//! after a mark such as a colon or none.
 
 use crate::words::{find, is_boundary};
 use portcullis_core::class::ClassId;
@@ -254,7 +254,7 @@ fn code(text: &str, at: usize) -> Option<usize> {
     token.contains(|c: char| c.is_ascii_digit()).then_some(at + gap + token.len())
 }
 
-/// Whether more text could make a code of the end of a text behind `at`.
+/// Whether more text could make a code of the end of a text after `at`.
 fn code_may_follow(text: &str, at: usize) -> bool {
     let rest = text.get(at..).unwrap_or_default();
     let token = rest.trim_start_matches([' ', ':', '.', '#', '\u{2116}', '-', '"', '=']);

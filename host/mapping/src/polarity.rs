@@ -19,9 +19,9 @@ use portcullis_core::manifest::Polarity;
 use scope::Scope;
 use std::ops::Range;
 
-/// Bytes before and behind a hit that are looked at.
+/// Bytes before and after a hit that are looked at.
 const REACH: usize = 512;
-/// Words behind a hit among which its predicate begins.
+/// Words after a hit among which its predicate begins.
 const PREDICATE: usize = 8;
 /// Words of a tag: "isn't it".
 const TAG: usize = 3;
@@ -87,7 +87,7 @@ fn is_asked(around: &Around<'_>, before: &[Word<'_>], hit: &[Word<'_>], after: &
         let inverted = first.is_some_and(|w| w.is(cue::AUXILIARY)) && second.is_some_and(|w| w.is(cue::SUBJECT));
         return strict && inverted && !around.before.contains(',');
     }
-    // "You cannot lose, so why wait?": what is asked begins behind a mark.
+    // "You cannot lose, so why wait?": what is asked begins after a mark.
     let Some(at) = after.iter().rposition(|w| mark(w.gap).is_some()) else {
         let known = before.first().is_some_and(|w| w.is(cue::KNOWN));
         return strict || !known;
@@ -106,7 +106,7 @@ fn is_question(text: &str) -> bool {
     text.trim_end_matches(closing).ends_with(['?', '\u{ff1f}'])
 }
 
-/// Whether the predicate behind the hit denies it: "does not exist", "have expired".
+/// Whether the predicate after the hit denies it: "does not exist", "have expired".
 fn is_taken_back(before: &[Word<'_>], hit: &[Word<'_>], after: &[Word<'_>], strict: bool) -> bool {
     let ends = |w: &&Word<'_>| mark(w.gap).is_some() || w.is(cue::CLAUSE | cue::AND | cue::CONDITION | cue::TIME);
     let own: Vec<&Word<'_>> = after.iter().take_while(|w| !ends(w)).take(2 * PREDICATE).collect();

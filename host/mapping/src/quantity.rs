@@ -303,7 +303,7 @@ fn cells(line: &str, start: usize, mark: char) -> Vec<Range<usize>> {
 
 /// Most bytes of the numbers of a list that share a unit.
 const JOINED_LIST: usize = 1024;
-/// Bytes behind a number after which nothing comes to it any more.
+/// Bytes after a number after which nothing comes to it any more.
 const DECIDED_MAX: usize = 128;
 /// Most letters that are glued between a number and its unit, in bytes.
 const GLUED_MAX: usize = 16;
@@ -544,7 +544,7 @@ impl Slot {
     }
 
     /// The unit that the head of a column names, and whether what is below it is certain. A unit of one letter
-    /// stands alone, in brackets, behind a slash or comma, or behind "in".
+    /// stands alone, in brackets, after a slash or comma, or after "in".
     fn unit_in(&self, head: &str) -> Option<(Size, bool)> {
         let head = lower(head);
         if head.contains(char::is_numeric) {

@@ -143,7 +143,7 @@ impl Segmenter {
     }
 
     /// Whether a sentence's end is a cut: in tokens, which are words with what follows them, the beginning of a word
-    /// behind another.
+    /// after another.
     fn is_cut(&self, end: usize) -> bool {
         let has_word =
             || self.text.get(self.origin()..end).is_some_and(|before| before.contains(char::is_alphanumeric));

@@ -8,7 +8,7 @@
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Characters behind a full stop, its closing marks and spaces, among which rule SB8 looks for a letter.
+/// Characters after a full stop, its closing marks and spaces, among which rule SB8 looks for a letter.
 const LOOK: usize = 64;
 /// Longest sentence, in bytes: one more than the longest span that a policy can allow.
 const LONGEST: usize = 1 << 16;
@@ -44,8 +44,8 @@ pub(crate) fn settled_end(text: &str) -> Option<usize> {
     (closed || (!after.is_empty() && stands())).then_some(end)
 }
 
-/// Where the sentence ends that `range` ends in, looked for in so many bytes behind it, and whether it may continue
-/// behind them.
+/// Where the sentence ends that `range` ends in, looked for in so many bytes after it, and whether it may continue
+/// after them.
 pub(crate) fn end_of(text: &str, range: &Range<usize>, reach: usize) -> (usize, bool) {
     let limit = text.floor_char_boundary((range.end + reach).min(text.len()));
     let mut end = range.start;
@@ -59,7 +59,7 @@ pub(crate) fn end_of(text: &str, range: &Range<usize>, reach: usize) -> (usize, 
     (end, end == limit && limit < text.len() && !closed)
 }
 
-/// Where the last sentence of a text begins, by its marks alone: behind one with a space and no small letter after it,
+/// Where the last sentence of a text begins, by its marks alone: after one with a space and no small letter after it,
 /// or a line break.
 pub(crate) fn last_start(text: &str) -> usize {
     let ends = |c: char| matches!(c, '.' | '!' | '?' | '\u{2026}' | '\u{3002}' | '\u{ff01}' | '\u{ff1f}');
@@ -138,7 +138,7 @@ fn first_by_tables(line: &str) -> usize {
     let first = |text: &str| text.split_sentence_bounds().next().map_or(0, str::len);
     let end = first(line);
     let sentence = line.get(..end).unwrap_or_default();
-    // Where rule SB8 found its letter beyond the bound, the sentence ends behind the full stop.
+    // Where rule SB8 found its letter beyond the bound, the sentence ends after the full stop.
     let too_far = sentence.match_indices(FULL_STOPS).find_map(|(at, _)| {
         let behind = line.get(at..)?;
         let decides = |c: char| c.is_alphabetic() || matches!(c, '.' | '!' | '?' | '\n' | '\r');

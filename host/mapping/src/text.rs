@@ -146,13 +146,13 @@ impl Text {
         read
     }
 
-    /// The same with nothing behind it.
+    /// The same with nothing after it.
     pub(crate) fn ended(mut self) -> Self {
         judge_last_connectives(&self.text, self.language, &mut self.pieces);
         self
     }
 
-    /// The same as a part of a longer text, `offset` bytes of which are before it, behind what waits for a span.
+    /// The same as a part of a longer text, `offset` bytes of which are before it, after what waits for a span.
     pub(crate) fn following(mut self, offset: usize, waiting: Waiting) -> Self {
         self.offset = offset;
         self.pieces.splice(..0, waiting.pieces);
@@ -304,7 +304,7 @@ impl Text {
         self.slice(hit).contains(|c: char| c.is_numeric() || c == '@')
     }
 
-    /// Numbers of list items at the starts of sentences, and of items in brackets behind a semicolon or comma.
+    /// Numbers of list items at the starts of sentences, and of items in brackets after a semicolon or comma.
     fn item_numbers(&self) -> Vec<Range<usize>> {
         let starts = std::iter::once(self.origin).chain(self.sentences.iter().copied());
         let all = self.text.get(self.origin..).unwrap_or_default();

@@ -34,7 +34,7 @@ impl Token<'_> {
     }
 }
 
-/// Bytes of a word with the space behind it, for the size of a list of words.
+/// Bytes of a word with the space after it, for the size of a list of words.
 const WORD: usize = 6;
 
 /// The words of `span`, in order, without their numbers.

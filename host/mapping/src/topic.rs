@@ -38,7 +38,7 @@ struct Links {
     stranger: bool,
 }
 
-/// The topic behind a sentence, and the words that it adds.
+/// The topic after a sentence, and the words that it adds.
 pub(crate) fn topic(
     state: &SemanticState,
     sentence: &str,

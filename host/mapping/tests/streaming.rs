@@ -318,14 +318,14 @@ fn a_row_is_known_at_the_end_of_its_line() {
     }
 }
 
-/// A comment that is open behind a value may join it to what follows the comment.
+/// A comment that is open after a value may join it to what follows the comment.
 #[test]
 fn a_value_broken_by_a_comment_is_the_same_in_every_chunking() {
     let reader = reader("pii");
     assert_same(&reader, "pii", "\n\\My card is 4012.\n<!--. > 99 -->8888 8888 1881 if you need it.", &[7, 6, 8]);
 }
 
-/// How far a sentence continues behind a hit decides whether the hit counts as affirmed.
+/// How far a sentence continues after a hit decides whether the hit counts as affirmed.
 #[test]
 fn a_sentence_that_ends_where_nothing_is_looked_at_is_the_same_in_every_chunking() {
     let reader = reader("clinical");

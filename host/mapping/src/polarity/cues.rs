@@ -90,7 +90,7 @@ pub(crate) struct Lists {
     ideas: Vec<String>,
 }
 
-/// A phrase of cues behind its first word.
+/// A phrase of cues after its first word.
 struct Rest {
     words: Vec<String>,
     cues: u64,

@@ -5,7 +5,7 @@ use super::mark::{Mark, mark};
 
 /// Words of an aside between two commas.
 const ASIDE: usize = 3;
-/// Words behind which a relative clause has its verb, mostly.
+/// Words after which a relative clause has its verb, mostly.
 const RELATIVE: usize = 3;
 
 /// What is open.
@@ -57,7 +57,7 @@ impl Scope {
         scope
     }
 
-    /// A mark closes what is open, but for what continues behind it.
+    /// A mark closes what is open, but for what continues after it.
     fn part(&mut self, mark: Mark, gap: &str, next: &Word<'_>) {
         let goes_on = mark == Mark::Comma && next.is(cue::OR | cue::NOR);
         if !goes_on {

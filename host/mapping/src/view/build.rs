@@ -58,7 +58,7 @@ pub(super) fn difference(text: &str) -> Difference {
         let before = at.checked_sub(1).and_then(|at| bytes.get(at)).copied().unwrap_or(b'\n');
         let after = || bytes.get(at + 1).copied().unwrap_or(b'\n');
         let same = match bytes.get(at).copied().unwrap_or(0) {
-            // One line break behind a word or mark, or the second of two.
+            // One line break after a word or mark, or the second of two.
             b'\n' if before == b'\n' => lines.last().is_some_and(|line| line + 1 == at) && after() != b'\n',
             b'\n' => {
                 lines.push(at);

@@ -149,7 +149,7 @@ pub(super) fn is_open_link_end(text: &str) -> bool {
     opens && link_end(text).is_none() && open_line(text, LONGEST).is_some()
 }
 
-/// Bytes of the formula's end from its opening sign on: a sign that no space is before and no digit behind.
+/// Bytes of the formula's end from its opening sign on: a sign that no space is before and no digit after.
 pub(super) fn formula(text: &str) -> Option<usize> {
     let line = bounded(text, FORMULA).split('\n').next().unwrap_or_default();
     let bytes = line.as_bytes();

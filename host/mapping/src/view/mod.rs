@@ -127,7 +127,7 @@ impl View {
         if segment.copied { most.min(segment.at + (end - segment.origin.start)) } else { most }
     }
 
-    /// Behind the last border of a cell or an item in a range.
+    /// After the last border of a cell or an item in a range.
     pub(crate) fn last_border(&self, range: &Range<usize>) -> Option<usize> {
         let next = self.borders.partition_point(|b| *b < range.end);
         let border = next.checked_sub(1).and_then(|i| self.borders.get(i)).copied()?;

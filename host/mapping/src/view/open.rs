@@ -16,7 +16,7 @@ pub(crate) fn undecided(text: &str) -> usize {
     let from = text.ceil_char_boundary(text.len().saturating_sub(REACH));
     let tail = text.get(from..).unwrap_or_default();
     let open = (0..tail.len()).find(|at| tail.get(*at..).is_some_and(|rest| is_open(rest) || is_open_link(rest)));
-    // What a mark, or a row of marks, means is said by the character behind it.
+    // What a mark, or a row of marks, means is said by the character after it.
     let marks =
         tail.trim_end_matches(|c: char| c.is_ascii_punctuation() && !matches!(c, '.' | '!' | '?' | ',') || c == '\r');
     from + open.unwrap_or(tail.len()).min(marks.len())
