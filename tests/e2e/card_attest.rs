@@ -166,7 +166,7 @@ fn roots_of_random_logs() {
     card.assert_clean();
 }
 
-/// A fault is recorded and signed; CLOSE puts its own record and checkpoint behind it.
+/// A fault is recorded and signed; CLOSE puts its own record and checkpoint after it.
 #[test]
 fn a_fault_is_signed() {
     let mut card = SimCard::fresh();

@@ -47,7 +47,7 @@ fn blow(random: &mut Random) -> Blow {
         11 => Blow::Bus(Inject::WriteSpurious { id: random.below(32) as u8 }),
         12 => Blow::Hang,
         13 => Blow::Reset,
-        // Behind the watchdog, so that it may come into a later session.
+        // After the watchdog, so that it may come into a later session.
         14 => Blow::Bus(Inject::ReadLate { nth, clocks: WATCHDOG_CLOCKS as u32 + random.below(20_000) as u32 }),
         _ => Blow::None,
     }

@@ -320,7 +320,7 @@ fn a_damaged_completion_loses_the_card_after_a_while<C: TestCard>() {
     for _ in 0..4 {
         card.lie = Lie::default();
         let mut session = begun(&mut card, &world, small(1));
-        // Any bit behind the phase, those of the CRC among them.
+        // Any bit after the phase, those of the CRC among them.
         let bit = 24 + random.below(Completion::BYTES * 8 - 24);
         session.card_mut().lie.completion_damage = Some(bit);
         session.submit(&[good(&world, 1)]).unwrap();

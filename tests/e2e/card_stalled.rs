@@ -13,7 +13,7 @@ use portcullis_core::wire::{Checkpoint, Command, Descriptor, Life, Opcode, Recor
 use portcullis_evidence::log::LogChecker;
 use zerocopy::FromBytes;
 
-/// Entries that fill a log ring of sixteen behind the OPEN record.
+/// Entries that fill a log ring of sixteen after the OPEN record.
 const FILL: u16 = 15;
 
 /// A session whose log ring is full: OPEN and as many BEGINs as fit.
@@ -92,7 +92,7 @@ fn nothing_stands_behind_close() {
     give(&mut session, Command::Close);
     assert_eq!(records(&mut session), u32::from(FILL) + 2);
     give(&mut session, Command::Load);
-    // Room for CLOSE, and for whatever comes behind it.
+    // Room for CLOSE, and for whatever comes after it.
     session.poll().unwrap();
     session.card_mut().pass(20_000);
     assert_eq!(records(&mut session), u32::from(FILL) + 2, "records behind CLOSE");

@@ -119,7 +119,7 @@ struct Counting<C> {
     card: C,
     reads: u64,
     writes: u64,
-    /// Quanta that passed without what was waited for.
+    /// Quanta that ended before the awaited value came.
     vain: u64,
 }
 

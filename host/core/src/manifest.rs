@@ -380,7 +380,7 @@ impl Default for TrustSlope {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Refusal {
-    /// Whether an answer ends at its first refusal or continues behind a placeholder.
+    /// Whether an answer ends at its first refusal or continues after a placeholder.
     pub on_refuse: AfterRefusal,
     /// What is at the end of an answer that the gate ended.
     pub text: String,

@@ -86,7 +86,7 @@ pub struct Proposed {
     pub propositions: Vec<Proposition>,
     /// Places in memory of the propositions that it replaces.
     pub replaces: Vec<usize>,
-    /// Topic of the stream behind it, where the policy looks at topics.
+    /// Topic of the stream after it, where the policy looks at topics.
     pub topic: Option<Topic>,
     /// Content words as a dictionary has them, where the policy looks at topics.
     pub topic_words: Vec<String>,

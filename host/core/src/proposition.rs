@@ -81,7 +81,7 @@ impl Subject {
 
 const SUBJECTS: usize = 4;
 
-/// Puts a subject behind the others, as the one spoken of last, unless no pronoun can mean it.
+/// Puts a subject after the others, as the one spoken of last, unless no pronoun can mean it.
 pub fn mention(subjects: &mut Vec<Subject>, subject: &Subject) {
     if subject.genders == 0 {
         return;

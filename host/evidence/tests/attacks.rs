@@ -183,7 +183,7 @@ fn a_stream_that_changes_its_context() {
     let honest = world.honest();
     let fields: [fn(&mut Descriptor); 4] =
         [|d| d.domain = 1, |d| d.audience = 1, |d| d.register = 1, |d| d.epistemic = 1];
-    // Record 7 is a GATE of slot 0 behind its first, record 10 one of slot 1, record 6 an entry of slot 1 that was
+    // Record 7 is a GATE of slot 0 after its first, record 10 one of slot 1, record 6 an entry of slot 1 that was
     // refused.
     let edited = |index: usize, edit: &dyn Fn(&mut Record)| {
         let mut parts = honest.clone();

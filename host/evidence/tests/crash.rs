@@ -12,7 +12,7 @@ use std::fs;
 use std::path::Path;
 use world::{Parts, World, codes, nonce};
 
-/// The files as a run leaves them that dies after `checkpoints` checkpoints: growing files end anywhere, behind zeros
+/// The files as a run leaves them that dies after `checkpoints` checkpoints: growing files end anywhere, after zeros
 /// where power was lost; files that are written whole are there, or are not, or are in the making.
 fn died(parts: &Parts, checkpoints: usize, random: &mut Random) -> MemoryFiles {
     let mut files = parts.files();

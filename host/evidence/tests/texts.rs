@@ -30,8 +30,7 @@ fn a_text_that_the_card_did_not_see() {
 
 #[test]
 fn what_remains_of_lying_descriptors_is_for_the_replay() {
-    // The commitment is to the text, the descriptor beside it is made up: the log is sound, and only a replay sees the
-    // lie.
+    // The commitment fits the text, but the descriptor is made up. The log is sound; only a replay finds the lie.
     let world = World::new();
     let mut parts = world.honest();
     let record = &mut parts.log.lanes[0][3];

@@ -107,7 +107,7 @@ impl Governor {
     }
 
     /// The same governor that has these digests noted in each stream, by the sequence that their NOTE is at. A NOTE
-    /// changes nothing but the sequences behind it.
+    /// changes nothing but the sequences after it.
     #[must_use]
     pub(crate) fn with_notes(mut self, notes: BTreeMap<u32, [u8; 32]>) -> Self {
         self.notes = notes;

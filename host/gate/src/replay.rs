@@ -1,5 +1,5 @@
 //! Replay: the same policy, context, input and salts give the same descriptors and the same determinations, byte by
-//! byte, or the record is of something else.
+//! byte; otherwise the record belongs to something else.
 //!
 //! A stream is governed again over the model card, whose banks are the software evaluator, and every record that comes
 //! of it is compared with the one on file. Epoch, log index, tick, lane and key flags are the card's own and are not
@@ -232,7 +232,7 @@ impl Replayer {
 
     /// Governs a stream of another package as if these policies had been in force: with the settings, profile, task
     /// and anchors that it had, and what it was given. A policy alone judges every stream; of several, that of the
-    /// name that the stream's own has. An engine gives the answers that it gave, whatever it is asked: behind the
+    /// name that the stream's own has. An engine gives the answers that it gave, whatever it is asked: after the
     /// first determination that is another one, they say nothing. `name` is the stream's own for its successors: they
     /// begin with what it ends with under these policies.
     pub fn trial(&mut self, context: &[u8], input: Input, name: Option<Hex<32>>) -> Result<Course, ReplayError> {

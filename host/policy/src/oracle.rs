@@ -95,7 +95,7 @@ impl<'a> Oracle<'a> {
         Ok(())
     }
 
-    /// Holds one bank's answer to what Cedar says of that bank's rules alone. Errors: the disagreement.
+    /// Compares one bank's answer with Cedar's, which decides by that bank's rules alone. Errors: the disagreement.
     pub fn check_bank(&self, bank: Bank, answer: BankAnswer, request: &Request) -> Result<(), Disagreement> {
         let set = match bank {
             Bank::Policy => &self.policy,

@@ -66,7 +66,7 @@ impl Device for Memory {
     }
 }
 
-/// A device in a thread; what it saw comes back when the driver is gone.
+/// A device in a thread. The thread returns what the device saw once the driver is gone.
 fn serve() -> (UnixStream, std::thread::JoinHandle<(Memory, ServeError)>) {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let served = std::thread::spawn(move || {

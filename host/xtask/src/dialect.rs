@@ -91,7 +91,7 @@ fn name_column(line: &str) -> Option<usize> {
     let words = code.strip_prefix("    ")?;
     ["input ", "output "].iter().any(|direction| words.starts_with(direction)).then_some(())?;
     let mut name = code.trim_end().trim_end_matches(',').trim_end();
-    // Behind the name of an array is its size.
+    // The size of an array follows its name.
     while let Some(open) = name.strip_suffix(']').and_then(|rest| rest.rfind('[')) {
         name = name.get(..open).unwrap_or_default().trim_end();
     }

@@ -1,6 +1,6 @@
 //! docs/reference/top.md: parameters and ports of the card's top module, read from its source.
 //!
-//! The source keeps a form that is easy to read: one parameter or port per line, its comment behind it or on the lines
+//! The source keeps a form that is easy to read: one parameter or port per line, its comment after it or on the lines
 //! above it, and a comment line of its own over a group of ports.
 
 use anyhow::{Context, Result, ensure};

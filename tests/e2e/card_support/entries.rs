@@ -69,8 +69,8 @@ pub fn placed(entry: Descriptor, slot: u16, sequence: u32) -> Descriptor {
     Descriptor { slot: U16::new(slot), sequence: U32::new(sequence), ..entry }.sealed()
 }
 
-/// The entry with something wrong, most often a single field and the CRC right for it. It may still be acceptable: what
-/// it is, the card's rules say.
+/// The entry with something wrong, most often a single field and the CRC right for it. It may still be acceptable: the
+/// card's rules decide.
 pub fn break_entry(random: &mut Random, entry: &Descriptor) -> Descriptor {
     let mut bytes: [u8; Descriptor::BYTES] = entry.as_bytes().try_into().unwrap();
     match random.below(8) {

@@ -9,8 +9,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::time::Instant;
 
-/// What is synthesised on its own, each flattened: module, parameters, what it is. The parts of the whole come behind
-/// it, theirs behind them.
+/// What is synthesised on its own, each flattened: module, parameters, what it is. The parts of the whole come after
+/// it, theirs after them.
 const PARTS: [(&str, &str, &str); 14] = [
     ("portcullis_top", "", "The card: one lane, 256 policy rows, 64 entropy rows, one round of SHA-256 a clock"),
     ("card_csr", "", "— registers and table windows"),

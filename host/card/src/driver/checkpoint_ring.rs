@@ -82,7 +82,7 @@ impl CheckpointRing {
         logged - self.last.size.get() >= self.config.interval as u64
     }
 
-    /// The next one. Behind checkpoint and signature is each lane's head in a beat of its own.
+    /// The next one. After checkpoint and signature is each lane's head in a beat of its own.
     pub(super) fn read<C: Card>(&self, card: &C, lanes: u8) -> Result<SignedCheckpoint, SessionError> {
         let slot = self.consumed & ((1 << self.config.ring_log2) - 1);
         let at = slot as usize * CHECKPOINT_STRIDE;

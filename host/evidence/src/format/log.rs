@@ -406,7 +406,7 @@ impl LogChecker {
 
     /// Whether the heartbeat credit is spent for an entry of this tick, by the card's own rule: as many entries as one
     /// limit were accepted since the record of OPEN or the last heartbeat, or the entry's tick is the other limit or
-    /// more behind that record's.
+    /// more after that record's.
     fn is_spent(&self, tick: u64) -> bool {
         self.open().is_some_and(|open| {
             let (records, ticks) = (open.heartbeat_records.get(), open.heartbeat_ticks.get());

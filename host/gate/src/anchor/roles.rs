@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const MOST: usize = 256;
 /// The entity itself, however it is called; no stem is empty.
 const ENTITY: &str = "";
-/// Before the verb, or behind "by" in the passive.
+/// Before the verb, or after "by" in the passive.
 const SUBJECT: &str = "subject";
 
 /// What the facts with the verb of a clause make of its roles.

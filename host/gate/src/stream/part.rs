@@ -10,7 +10,7 @@ use portcullis_mapping::{Call, LogProbs, LogProbsError, NotUtf8, Segmenter, Text
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A part of a held stream: spans that nothing changes any more, and a tool call behind them or the stream's end.
+/// A part of a held stream: spans that nothing changes any more, and a tool call after them or the stream's end.
 #[derive(Clone, Debug)]
 pub struct Part {
     /// What came since the part before, in order, the end too: more than the spans, for they were waited for.

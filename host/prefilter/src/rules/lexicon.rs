@@ -168,7 +168,7 @@ impl Beginnings {
     fn may_begin(&self, bytes: &[u8], start: usize) -> bool {
         let rest = bytes.get(start..).unwrap_or_default();
         let [a, b, c, d, e, f] = rest.first_chunk::<6>().copied().unwrap_or_else(|| {
-            // What lies behind the end is not a byte of a literal.
+            // What is after the end is not a byte of a literal.
             let mut padded = [0; 6];
             padded.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
             padded

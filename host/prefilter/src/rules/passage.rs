@@ -23,7 +23,7 @@ impl<'b> Passages<'b> {
         Self { bytes, lines: Box::new(places(bytes, |b| b == b'\n')), line: 0, start: 0 }
     }
 
-    /// Continues to the passage of a place, which lies behind all places before.
+    /// Continues to the passage of a place, which is after all places before.
     pub(super) fn go_to(&mut self, at: usize) {
         while self.line <= at {
             // The line that the place is in has an end, or is the last.

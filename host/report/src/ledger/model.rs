@@ -76,7 +76,8 @@ impl LedgerModel {
         let after = stream.judged.len();
         match entry.event.what {
             EventKind::Begun { id, context, text, .. } => {
-                // A ledger that is continued with numbers its streams again; the last of a number is shown.
+                // Each run that continues a ledger counts its streams from 1 again; the last stream of a number is
+                // shown.
                 *stream = StreamModel {
                     id,
                     mode: Some(context.mode),

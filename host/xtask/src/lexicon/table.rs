@@ -1,6 +1,6 @@
 //! `lexicon.txt`: lemmas with the words of their first senses, and irregular forms, sorted by their bytes.
 //!
-//! A line is a word, then entries behind a space each: `v6=purchase+n:buyer,n:buying!sell` is a verb of weight 6 with
+//! A line is a word, then entries after a space each: `v6=purchase+n:buyer,n:buying!sell` is a verb of weight 6 with
 //! its synonyms, the words it is derived from or to, and its antonyms; `@` is before what a noun is a kind of;
 //! `>v:buy` says that the word is a form of the verb. The weight is the binary logarithm of how often the lemma is
 //! in the tagged texts, up to 9.

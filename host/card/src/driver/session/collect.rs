@@ -266,7 +266,7 @@ impl<C: Card> Session<C> {
                 lane.alarm = Some(record);
             }
             RecordType::Close => {
-                // CLOSE was under way: written before the fault, without a cause, or behind its ALARM.
+                // CLOSE was under way: written before the fault, without a cause, or after its ALARM.
                 let cause = self.session_record(at, &record, RecordType::Close)?;
                 let lane = self.lanes.get_mut(at).ok_or(SessionError::NotOpen)?;
                 let expected = if lane.alarm.is_some() { fault } else { Fault::None };

@@ -90,7 +90,7 @@ fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
-/// Takes `length` bytes of the disk behind the first `offset` bytes of `file`.
+/// Takes `length` bytes of the disk after the first `offset` bytes of `file`.
 fn allocate(file: &File, offset: u64, length: u64) -> io::Result<()> {
     match rustix::fs::fallocate(file, FallocateFlags::empty(), offset, length) {
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => {}

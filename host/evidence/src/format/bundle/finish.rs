@@ -1,7 +1,7 @@
 //! Completes a bundle whose session died: killed, out of disk, without power.
 //!
 //! What the card signed decides. Kept are the longest run of checkpoints whose records are there, with the records
-//! behind the last one as far as they follow the rules of a log, and what is about kept records. The rest is what a
+//! after the last one as far as they follow the rules of a log, and what is about kept records. The rest is what a
 //! crash leaves: half a record, half a line, a line about a record that never reached the disk. It is taken out and
 //! named. Nothing is made up, so that the bundle verifies as one that was not closed.
 
@@ -243,7 +243,7 @@ impl<'a> Unfinished<'a> {
         }
     }
 
-    /// Reads the logs under their checkpoints, and the records behind the last one.
+    /// Reads the logs under their checkpoints, and the records after the last one.
     fn logs(&self) -> Result<Logs, FinishError> {
         for needed in [name::TICKET, name::CERTIFICATE, name::CHAIN, name::IMAGE, name::RECORDS] {
             if self.size(needed).is_none() {
@@ -444,7 +444,7 @@ impl Lane {
             };
     }
 
-    /// Reads the records behind the `signed` ones, as far as they follow the rules.
+    /// Reads the records after the `signed` ones, as far as they follow the rules.
     fn read_tail(&mut self, signed: u64) -> Result<(), BundleError> {
         while !self.broken {
             let Some(record) = self.next()? else { break };

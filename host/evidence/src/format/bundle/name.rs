@@ -51,7 +51,7 @@ const LINES_MAX: u64 = 1 << 52;
 const HEADS_MAX: u64 = CHECKPOINTS_MAX * LANES_MAX as u64 * LaneHead::BYTES as u64;
 const IMAGE_MAX: u64 = (ImageHeader::BYTES + 2 * 0xffff * Row::BYTES) as u64;
 
-/// Files that each lane has, by their names in lane 0, and what is before and behind the number of another lane.
+/// Files that each lane has, by their names in lane 0, and what is before and after the number of another lane.
 const OF_LANES: [(&str, &str, &str); 5] = [
     (RECORDS, "records/lane-", ".bin"),
     (STREAMS, "streams-", ".jsonl"),
