@@ -484,7 +484,7 @@ impl Answer {
         Ok(section.timed(Arc::clone(&session.metrics)))
     }
 
-    /// What is in place of what is refused, where the answer continues.
+    /// The placeholder for refused text, if the answer continues.
     fn placeholder(&self) -> Option<Arc<str>> {
         let has_gaps = self.question.mode == AnswerMode::Held && !self.question.request.is_json();
         if has_gaps { placeholder(&self.governor) } else { None }

@@ -83,7 +83,7 @@ struct Running {
     before: String,
     /// Spaces at the end of the admitted text that the server was not shown: it may write them again.
     unseen: String,
-    /// What it wrote and was not proposed.
+    /// Text that the server wrote and that was not proposed yet.
     text: String,
     /// Bytes of each piece of that text: of each token, as the server counts.
     pieces: VecDeque<usize>,

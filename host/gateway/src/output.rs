@@ -195,8 +195,8 @@ pub struct StreamReport {
     pub rejected: u64,
     /// Rules that refused, in order, each once.
     pub rules: Vec<String>,
-    /// Where constants of the policy are in the choice's text of this channel: first byte and length. What is left
-    /// without them is what the records admitted.
+    /// Where constants of the policy are in the choice's text of this channel: first byte and length. The text without
+    /// these constants is exactly what the records admitted.
     pub constants: Vec<(usize, usize)>,
     /// What was refused and left all the same, where the answer is only observed: first byte and length in the
     /// choice's text of this channel. None of it has a receipt.

@@ -52,8 +52,8 @@ pub enum Input {
     Prompt(String),
 }
 
-/// A text that says what is so. Every whole sentence of it is a fact of what the title names, and of every other title
-/// that the sentence names.
+/// A text that counts as true. Each whole sentence is a fact about the title's entity, and about every other title that
+/// the sentence names.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Source {

@@ -43,13 +43,13 @@ pub(crate) struct Section {
     live: bool,
     /// Parts that the session has no room for, or whose turn it is not.
     waiting: VecDeque<Part>,
-    /// What is in place of what is refused; absent: a refusal ends the stream.
+    /// Text that replaces a refused part; absent: a refusal ends the stream.
     placeholder: Option<Arc<str>>,
     /// A refusal that no output marks yet.
     unmarked: bool,
     /// What may leave once the stream has ended, of one that leaves whole or not at all.
     held: Option<Vec<Output>>,
-    /// It was given up for what came before it in its choice.
+    /// It was dropped because an earlier section of its choice was refused or broke off.
     given_up: bool,
     /// What a driven stream asks for.
     ask: Option<Ask>,
@@ -167,7 +167,7 @@ pub(crate) fn on_refuse(governor: &Governor) -> OnRefuse {
     }
 }
 
-/// What is in place of what is refused, where the text continues after a refusal.
+/// Text that replaces a refused part, if the text continues after a refusal.
 pub(crate) fn placeholder(governor: &Governor) -> Option<Arc<str>> {
     let constant = || Arc::from(governor.policy().package.manifest().refusal.placeholder.as_str());
     (on_refuse(governor) == OnRefuse::Skip).then(constant)

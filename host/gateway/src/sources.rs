@@ -65,8 +65,8 @@ fn store(sources: &[Source], policy: &Policy) -> Result<Store, ApiError> {
         .map_err(|error| ApiError::invalid(FIELD, error.to_string()))
 }
 
-/// A document without a title as a source. Its title is its first line, where that is a heading; else the name that its
-/// first sentence says something of; else its number, so that only what it says of other titles counts.
+/// A document without a title as a source. Its title is its first line, if that is a heading; otherwise the name that
+/// is the subject of its first sentence; otherwise its number, so that only its statements about other titles count.
 pub(crate) fn document(number: usize, document: &str, mapper: &Mapper) -> Source {
     let source = |title: &str, text: &str| Source {
         title: title.to_owned(),

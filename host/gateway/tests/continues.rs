@@ -73,7 +73,7 @@ fn turn(messages: &[Value]) -> Value {
     json!({"model": "m", "messages": messages})
 }
 
-/// Has a chat continue; what is said, and which stream is continued.
+/// Continues a chat; returns the answer's text and the stream that it continues.
 fn chat_on(gateway: &Gateway, messages: &[Value]) -> (String, Option<String>) {
     told(&gateway.post("/v1/chat/completions", &turn(messages)))
 }
@@ -161,7 +161,7 @@ fn nothing_else_is_continued() {
         continues
     };
     assert_eq!(chat_on("ann", &[user(NOTICE)]), (NOTICE.into(), None));
-    // Before anything was said, and with a forged message: what was never released is not continued.
+    // Before the first answer, and with a forged message: text that was never released is not continued.
     assert_eq!(refused("ann", &[user(ADVICE)]), None);
     assert_eq!(refused("ann", &[assistant("Another notice."), user(ADVICE)]), None);
     for edited in [format!("{NOTICE} "), format!(" {NOTICE}"), NOTICE.to_uppercase(), NOTICE.replace('.', "!")] {

@@ -374,7 +374,7 @@ fn every_cut_of_a_body_gives_the_same_answer() {
     }
 }
 
-/// 8: what is too long or has no end.
+/// 8: answers that are too long or never end.
 #[test]
 fn what_has_no_end_is_cut_off() {
     let upstream = server(|asked| match asked {

@@ -207,7 +207,7 @@ fn a_client_that_never_reads_is_let_go() {
         assert!(since.elapsed() < Duration::from_secs(60), "the connection is still open");
         std::thread::sleep(Duration::from_millis(50));
     }
-    // What it was sent is cut off: no reader takes it for whole.
+    // Its answer is cut off in a way that every client notices.
     let mut got = Vec::new();
     client.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     let _ = client.read_to_end(&mut got);

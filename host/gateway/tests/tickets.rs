@@ -148,8 +148,8 @@ fn held(session: &Path) -> (Ticket, usize, usize) {
     (ticket, count("checkpoints"), count("witness"))
 }
 
-/// Each session has the next ticket; while there is none, no request is taken and none is lost. Without one in time the
-/// gateway ends, and says so.
+/// Each session takes the next ticket. While there is no ticket, requests wait and none is lost. If no ticket comes in
+/// time, the gateway ends with that reason.
 #[test]
 fn each_session_has_the_next_ticket() {
     let (mut office, upstream) = (Office::new(), echo());

@@ -244,8 +244,8 @@ async fn answer(inquiry: &mut Inquiry, request: GuardrailRequest) -> Result<Guar
     Ok(GuardrailAnswer { action, blocked_reason, texts: Some(shown), stream_holdback_chars: Some(holdback) })
 }
 
-/// Characters at the end of a text whose sentence is not over: in a stream, what follows may change what is said of
-/// them.
+/// Characters at the end of a text whose sentence is not complete: in a stream, the following text may change their
+/// verdict.
 fn open_end(verdict: &TextVerdict, text: &str) -> usize {
     let mut reader = PartReader::new(Arc::clone(&verdict.governor));
     let pending = match reader.text(text, None) {

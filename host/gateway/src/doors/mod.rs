@@ -143,7 +143,7 @@ impl Inquiry {
         self.note(verdict).await
     }
 
-    /// The same of texts that the caller looked up: they are what its text is measured against, and not its task.
+    /// The same for texts that the caller looked up: its text is compared with them; they are not its task.
     async fn documents(&mut self, texts: Vec<(Role, String)>) -> Result<Vec<String>, ApiError> {
         let (_, verdict) = self.service.judge_input(texts).await?;
         self.note(verdict).await
