@@ -84,7 +84,7 @@ pub(crate) fn alternatives(word: &str, language: &Language, lexicon: Lexicon) ->
     stems
 }
 
-/// Stems of what a word is a form of, and of what a noun is a kind of: whoever says the word says these.
+/// Stems of a word's lemmas, and of the more general nouns of a noun: the word implies them.
 pub(crate) fn generalisations(word: &str, language: &Language, lexicon: Lexicon) -> Vec<String> {
     let lemmas = lexicon.lemmas(&lower(word));
     let words = lemmas.iter().flat_map(|lemma| std::iter::once(lemma.word).chain(lemma.kinds()));

@@ -1,5 +1,5 @@
-//! Citations: the written forms in which text points at a source outside. What a store allows is the gate's to say;
-//! here they are found, so that no cut parts one.
+//! Citations: the written forms in which text points at a source outside. The gate decides which ones a store allows.
+//! Here they are only found, so that no cut divides one.
 
 use crate::unfinished::Unfinished;
 use crate::view::View;

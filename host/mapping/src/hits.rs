@@ -384,7 +384,7 @@ struct Search<'t> {
     hits: Vec<Hit>,
     /// From where each pattern of [`Starting`] may begin again.
     next: Vec<usize>,
-    /// Which of them match where the search is.
+    /// Which of them match at the current place of the search.
     matched: Vec<bool>,
     /// Before which bytes no match of each other pattern begins that was not looked at.
     clear: Vec<usize>,

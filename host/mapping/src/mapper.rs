@@ -81,7 +81,7 @@ pub fn problems(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Vec<M
     problems.extend(hits::problems(manifest, files));
     problems.extend(tool::problems(manifest));
     problems.extend(quantity::problems(manifest));
-    // What is wrong only with all of them together.
+    // Problems that only all classes together have.
     if problems.is_empty() {
         problems.extend(Mapper::new(manifest, files).err());
     }
@@ -125,8 +125,8 @@ impl Mapper {
     }
 
     /// Reads texts that follow each other, the last of which may continue: [`Text::finish`] says what of it is
-    /// finished. Where one ends a piece ends, too, unless something that was found crosses it. `besides` is what is
-    /// before them besides, such as text that was refused: what began there and ends here is found, too.
+    /// finished. A piece ends where a text ends, unless a hit crosses the border. `besides` is other text before them,
+    /// such as refused text: a hit that begins there and ends here is found, too.
     #[must_use]
     pub fn read_parts(&self, before: &str, besides: &str, parts: &[&str], granularity: Granularity) -> Text {
         let joined = parts.concat();
@@ -239,7 +239,7 @@ impl Mapper {
         self.lexicon.map(|lexicon| alternatives(word, self.language, lexicon)).unwrap_or_default()
     }
 
-    /// Stems of what a word is a form of, and of what a noun is a kind of, in languages that have word tables.
+    /// Stems of a word's lemmas and of the more general nouns of a noun, in languages that have word tables.
     #[must_use]
     pub fn generalisations(&self, word: &str) -> Vec<String> {
         self.lexicon.map(|lexicon| generalisations(word, self.language, lexicon)).unwrap_or_default()

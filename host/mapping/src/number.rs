@@ -32,7 +32,7 @@ const JOINING: &[char] = &[
     '-', '\u{2010}', '\u{2011}', '\u{2012}', '\u{2013}', '\u{2014}', '\u{2212}', '~', '/', ',', '+', '\u{b1}',
     '\u{2026}', '&',
 ];
-/// Marks of a product: what it comes to is not worked out, so it has no value.
+/// Marks of a product. Products are not computed, so they have no value.
 const TIMES: &[&str] = &["x", "×", "*", "·"];
 /// Most bytes between two numbers that are one, or the ends of one range.
 pub(crate) const JOINED_MAX: usize = 24;

@@ -124,7 +124,7 @@ const COUNTED: &[&str] = &[
     "compressa",
     "compresse",
 ];
-/// What may be between what is counted and how much each is.
+/// Words between the counted things and the amount of each.
 const EACH: &[&str] = &["of", "at", "with", "each", "containing", "à", "zu", "je", "de", "da", "mit", "von"];
 /// Longest text between the count and how much each is.
 const COUNTED_MAX: usize = 32;
@@ -159,7 +159,7 @@ fn multiplies(between: &str) -> bool {
     between.len() <= 2 * GAP_MAX && TIMES.contains(&&*lower(between.trim()))
 }
 
-/// What a quantity is said for each of.
+/// The unit after "per".
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Per {
     Weight,

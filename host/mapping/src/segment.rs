@@ -185,7 +185,7 @@ mod tests {
         ] {
             assert!(clause_cuts(text, &(0..text.len()), Language::of("en").unwrap()).is_empty(), "{text}");
         }
-        // What comes before is not limited by it.
+        // A quantifier does not limit the text before it.
         let text = "We stay, and it rains, so nobody sails, and nobody swims.";
         assert_eq!(clause_cuts(text, &(0..text.len()), Language::of("en").unwrap()), [8, 22]);
     }

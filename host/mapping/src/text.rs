@@ -213,7 +213,7 @@ impl Text {
         &self.text
     }
 
-    /// Where the text begins: what is before is the end of another, for context.
+    /// Where the text begins: the bytes before are the end of another text, for context.
     #[must_use]
     pub const fn origin(&self) -> usize {
         self.origin
@@ -326,7 +326,7 @@ impl Text {
         let near = self.text.floor_char_boundary(at.saturating_sub(ITEM));
         let line = match self.text.get(near..at)?.rfind('\n') {
             Some(end) => near + end + 1,
-            // What is before the context is not known.
+            // The text before the context is not known.
             None if near == 0 && self.origin < ITEM => 0,
             None => return None,
         };

@@ -78,7 +78,7 @@ impl Tools {
         found
     }
 
-    /// What was looked at for objects that are none, or not yet: no later part of the text can be looked at without it.
+    /// Ranges that were read as objects but are not objects, or not complete: later text cannot be read without them.
     pub(crate) fn looked_at(text: &str) -> Vec<Range<usize>> {
         let mut ranges = objects(text, |_, _| {});
         if let Some(view) = View::of_marks(text) {
@@ -114,8 +114,8 @@ enum Object<'j> {
     Unread,
 }
 
-/// Shows the objects of a text in order. Gives what was looked at for braces that begin none, joined where the next one
-/// is in it.
+/// Shows the objects of a text in order. Returns the ranges that were read for braces that begin no object; overlapping
+/// ranges are joined.
 fn objects(text: &str, mut show: impl FnMut(Range<usize>, Object<'_>)) -> Vec<Range<usize>> {
     let mut from = 0;
     let mut looked_at = Vec::new();

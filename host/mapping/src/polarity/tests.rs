@@ -69,7 +69,7 @@ fn a_hit_has_a_polarity_in_its_own_sentence() {
     assert!(!of(Polarity::Affirmed, "Does Dr. no. 4 use *model clauses*? Yes."));
 }
 
-/// What may deny it is where nothing is looked at.
+/// The denial may be in a part of the sentence that is not read.
 #[test]
 fn a_hit_whose_sentence_is_not_seen_to_its_borders_is_not_affirmed() {
     let far = "which is said at length ".repeat(25);

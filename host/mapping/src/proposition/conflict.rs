@@ -136,8 +136,8 @@ impl<'a> Pair<'a> {
         matches!(a.lead.as_str(), "" | "at") && self.tables.are_opposites(one, other)
     }
 
-    /// Another value of what has one value: a number, a place in a row, a time, a holder of an office, the value of a
-    /// label.
+    /// A second value for something that has only one: a number, a place in a row, a time, the holder of an office, the
+    /// value of a label.
     fn two_values(&self) -> bool {
         if self.a.verb != self.b.verb || self.a.subject.words == "you" {
             return false;

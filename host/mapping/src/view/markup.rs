@@ -13,7 +13,7 @@ pub(super) enum Leaves {
 pub(super) const LONGEST: usize = 1024;
 /// Longest formula.
 const FORMULA: usize = 128;
-/// Elements that are apart from what is beside them.
+/// Elements whose text does not join the text beside them.
 const APART: &[&str] = &[
     "td",
     "th",

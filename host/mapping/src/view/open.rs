@@ -1,4 +1,4 @@
-//! Markup that the end of a text begins: where it is, and what the text is seen as once it is complete.
+//! Markup that is still open at the end of a text: where it begins, and how the text reads once the markup is complete.
 
 use super::{latex, markup};
 
