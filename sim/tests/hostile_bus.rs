@@ -71,7 +71,7 @@ fn leaves_track(inject: Inject) -> bool {
     !matches!(inject, Inject::ReadError { .. } | Inject::ReadDecodeError { .. } | Inject::WriteError { .. })
 }
 
-/// Commands do not bring the card to RESET, nor to a session; its bus stays as quiet as it is.
+/// Commands do not bring the card to RESET, nor to a session; its bus stays quiet.
 fn stays_shut(rig: &mut Rig, fault: u32) {
     let before = rig.sim.stats();
     for command in [4, 1, 2, 4] {

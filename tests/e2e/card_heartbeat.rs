@@ -307,7 +307,7 @@ fn slow_host(lanes: u8) {
         session.card_mut().pass(pause << 16);
         assert_eq!(session.note(&stream, [1; 32]).unwrap().outcome, Outcome::Accepted, "after {pause} units");
     }
-    // No one asks for heartbeats that no one needs.
+    // Heartbeats are asked for only when they are needed.
     for _ in 0..200 {
         assert_eq!(session.note(&stream, [1; 32]).unwrap().outcome, Outcome::Accepted);
     }

@@ -39,7 +39,7 @@ struct Lie {
     deaf: bool,
     /// A bit of every completion that is there, with the CRC made right again.
     completion_bit: Option<usize>,
-    /// What every completion that is there becomes.
+    /// The value that replaces every completion.
     completion_planted: Option<Completion>,
     /// A bit of every completion that is there; its CRC stays.
     completion_damage: Option<usize>,

@@ -1,5 +1,5 @@
-//! A gateway's answer, read and checked. It is read as closely as it can be: beside the texts that the proofs are
-//! about, every string in it is the answer's identity, the model that was asked, or a word of the APIs.
+//! A gateway's answer, read and checked. The check is strict: apart from the texts that the proofs cover, every string
+//! in the answer must be the answer's identity, the model that was asked, or a word of the APIs.
 
 use crate::admitted::{AdmissionError, Place, SeenText};
 use crate::events::events;

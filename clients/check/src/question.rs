@@ -59,8 +59,8 @@ pub enum QuestionError {
 }
 
 impl Question {
-    /// The request of this body, bound to `nonce`: random, and never used before. The answer is asked for in one piece,
-    /// whatever the client reads: nothing of it can be shown before all of it is proven.
+    /// The request of this body, bound to `nonce`: random, and never used before. It asks for the answer in one piece,
+    /// even if the client wants a stream: nothing can be shown before everything is proven.
     pub fn new(api: Api, body: &[u8], nonce: &str) -> Result<Self, QuestionError> {
         let is_fit = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
         if !(16..=64).contains(&nonce.len()) || !nonce.bytes().all(is_fit) {

@@ -1,4 +1,5 @@
-//! SQLite files that lose nothing: what a function has returned survives a crash, and what it has not leaves no trace.
+//! SQLite files that lose nothing: a change survives a crash once its function has returned, and leaves no trace
+//! otherwise.
 
 use std::fs::OpenOptions;
 use std::io;

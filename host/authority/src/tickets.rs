@@ -303,7 +303,7 @@ impl Issuer {
     }
 }
 
-/// Begins by locking out other writers, so that what is read is still so when it is written.
+/// Locks out other writers first, so that nothing changes between reading and writing.
 fn begin(database: &mut Connection) -> Result<Transaction<'_>, IssueError> {
     Ok(database.transaction_with_behavior(TransactionBehavior::Immediate)?)
 }

@@ -125,7 +125,7 @@ fn spaced(numbers: &[u64]) -> String {
     numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(" ")
 }
 
-/// The witness's own trouble: for its operator, not for whoever posts.
+/// An error inside the witness. Its operator sees it; the client does not.
 #[derive(Debug, thiserror::Error)]
 pub enum InternalError {
     #[error(transparent)]

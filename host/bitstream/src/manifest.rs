@@ -1,4 +1,4 @@
-//! What a bitstream is made of, and whether it is that.
+//! Bitstream manifests: which sources a bitstream was made from, and the check of that.
 
 use crate::error::BitstreamError;
 use crate::sources::{LAYOUT, REGISTERS, Sources, sha256};

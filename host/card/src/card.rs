@@ -39,7 +39,7 @@ pub trait Card: Send {
     /// short while passes. That it returns promises nothing: the caller looks again.
     fn wait(&mut self, watch: Option<&Watch<'_>>) -> Result<(), CardError>;
 
-    /// What one quantum of [`Card::wait`] is, for messages.
+    /// Describes one quantum of [`Card::wait`], for messages.
     fn quantum(&self) -> &'static str;
 
     /// Quanta without any progress after which the card has failed, its own watchdog included.

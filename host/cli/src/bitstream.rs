@@ -1,4 +1,4 @@
-//! `portcullis bitstream …`: what a bitstream is made of, and whether it is that.
+//! `portcullis bitstream …`: write and verify bitstream manifests.
 
 use crate::failure::{Failure, SUCCESS, WARNED};
 use portcullis_bitstream::manifest::{self, Key, Outcome, Seal};

@@ -57,7 +57,7 @@ impl From<PolicyError> for Failure {
 impl From<portcullis_card::SessionError> for Failure {
     fn from(error: portcullis_card::SessionError) -> Self {
         match error {
-            // Nothing failed: the card was asked for what it does not have.
+            // Not a failure of the card: it was asked for a part that it does not have.
             portcullis_card::SessionError::Missing(_) => Self::Other(error.into()),
             error => Self::Card(error.into()),
         }

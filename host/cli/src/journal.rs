@@ -24,7 +24,7 @@ impl LedgerArgs {
     }
 }
 
-/// Keeps every event. What is not kept is not released.
+/// Keeps every event. Text is released only after its event is kept.
 #[derive(Default)]
 pub(crate) struct Journal {
     pub(crate) recorder: Option<Recorder>,

@@ -547,7 +547,8 @@ fn closed_pipes_are_quiet() {
     }
 }
 
-/// A terminal takes U+0080 to U+009F for commands, as it does ESC. JSON may hold them as they are; ours does not.
+/// A terminal takes U+0080 to U+009F for commands, as it does ESC. JSON may contain them unescaped; our output does
+/// not.
 #[test]
 fn control_characters_are_escaped_in_json() {
     let folder = tempfile::tempdir().unwrap();

@@ -411,7 +411,7 @@ fn a_service_leaves_bundle_and_ledger() {
     for property in ["policy", "complete"] {
         assert_eq!(report["properties"][property]["status"], "affirmed", "{report}");
     }
-    // Both clients chose the same ids, which is all that is said of what they sent.
+    // Both clients chose the same ids; the verifier reports nothing else.
     let reasons = report["properties"]["replayable"]["reasons"].as_array().unwrap();
     let codes: Vec<_> = reasons.iter().map(|reason| &reason["code"]).collect();
     assert_eq!(codes, ["id-twice"], "{report}");

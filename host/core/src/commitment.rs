@@ -15,7 +15,7 @@ pub enum SpanKind {
 }
 
 impl SpanKind {
-    /// Whether it is text, which is what a document means that says nothing of it.
+    /// Whether it is text: the default for documents that do not name a kind.
     #[must_use]
     pub const fn is_text(&self) -> bool {
         matches!(self, Self::Text)

@@ -38,7 +38,7 @@ pub struct Subject {
     pub words: String,
     pub name: bool,
     pub pronoun: bool,
-    /// Pronouns that it can be called by: bits of [`gender`].
+    /// Pronouns that can refer to it: bits of [`gender`].
     pub genders: u8,
 }
 

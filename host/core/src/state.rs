@@ -27,7 +27,7 @@ pub struct SemanticState {
     pub intent: Intent,
     /// Under what conditions it speaks.
     pub context: Context,
-    /// What it has committed to so far.
+    /// What the admitted text has committed to so far.
     pub memory: Commitments,
     pub policy: PolicyReference,
     /// The mutation under evaluation: empty whenever state is dumped or compared between steps.
@@ -140,7 +140,7 @@ pub struct Transition {
     /// Sequence of the admitted entry.
     pub sequence: u32,
     pub commitment: [u8; 32],
-    /// What it did to what was said before.
+    /// Its relation to the earlier text.
     pub category: Category,
     /// Identity of its statement; 0 for none.
     pub fingerprint: u64,

@@ -231,7 +231,7 @@ impl StreamProof {
         self.check_records(&attestation, facts)
     }
 
-    /// The records are those of one stream, and of all that it held: the card numbers its entries without a gap.
+    /// The records must be all records of one stream: the card numbers its entries without a gap.
     fn check_records(
         &self,
         attestation: &Attestation<'_>,

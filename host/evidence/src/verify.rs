@@ -113,7 +113,7 @@ fn unknown(
     let simulated = check::simulation::check(device, None, options, &mut findings);
     let what = format!("{what}: records and checkpoints were not read; verify with a release that knows it");
     findings.add(Code::UnknownVersion, what);
-    // No signature was checked, so that there is no assurance of any level.
+    // No signature was checked, so there is no level of assurance.
     conclude(findings, summary, simulated, None)
 }
 

@@ -1,4 +1,4 @@
-//! Proofs of whole streams: an answer that is not what the card admitted, all of it and in this order, has none.
+//! Proofs of whole streams: an answer has a proof only if it is exactly what the card admitted, complete and in order.
 
 use portcullis_core::wire::{Record, RecordType};
 use portcullis_evidence::hex::Hex;

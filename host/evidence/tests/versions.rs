@@ -21,7 +21,7 @@ fn next_layout(world: &World, card: &std::rc::Rc<Card>) -> Parts {
     permit(&mut parts);
     for record in parts.log.lanes.iter_mut().flatten() {
         record.answer.version += 1;
-        // What is where a field is reserved today.
+        // A value in a field that is reserved today.
         record.answer.text_classes.set(7);
     }
     parts.reroot();
@@ -124,7 +124,7 @@ fn two_streams_of_one_id() {
     };
     let report = play(false, "a");
     assert_eq!((codes(&report), report.exit_code), ([String::from("replayable/id-twice")].into(), 5), "{report:#?}");
-    // One that continues the other has its id, of course; and another id is another stream.
+    // A stream that continues another one has the same id. Another id is another stream.
     assert_eq!(play(true, "a").exit_code, 0);
     assert_eq!(play(false, "A").exit_code, 0);
     // The same document twice.

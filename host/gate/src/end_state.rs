@@ -38,7 +38,7 @@ impl EndState {
     #[must_use]
     pub fn bytes(&self) -> usize {
         let mut counted = Counter(0);
-        // What cannot be counted is not kept by anybody.
+        // A state that cannot be counted is not kept.
         serde_json::to_writer(&mut counted, &self.memory).map_or(usize::MAX, |()| counted.0)
     }
 

@@ -81,7 +81,7 @@ impl Governor {
     }
 
     /// The same governor with this store in place of any other, for a stream that brings it with it. BEGIN's event
-    /// holds it. It is read here, which takes as long as it is long.
+    /// holds it. Reading takes time in proportion to the store's length.
     #[must_use]
     pub fn with_supplied(mut self, store: Store) -> Self {
         self.supplied = Some(String::from_utf8_lossy(&store.contents().json_lines()).into());

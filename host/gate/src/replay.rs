@@ -57,7 +57,7 @@ pub enum ReplayError {
     /// A stream continues one that was not replayed, so that the state that it began in is not known.
     #[error("it continues the stream whose last record has the leaf hash {0}, which was not replayed")]
     Predecessor(Hex<32>),
-    /// A stream is tried under policies of which none is the one that it had.
+    /// None of the policies given for a trial is the one that the stream had.
     #[error("none of the policies has the name of `{0}`")]
     Policy(String),
     #[error(transparent)]
@@ -74,7 +74,7 @@ pub struct StreamReplay {
     pub records: u64,
     /// Log index of the first record that a fault of the card made: the replay knows no faults and ends before it.
     pub fault: Option<u64>,
-    /// Whether everything that the stream was given was asked for and judged. What was not is in no record.
+    /// Whether the stream used and judged all of its input. Unused input is in no record.
     pub consumed: bool,
 }
 

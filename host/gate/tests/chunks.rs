@@ -246,7 +246,7 @@ fn log_probabilities_follow_their_bytes() {
     let plain = descriptors(cut(&text, &[3]));
     assert_eq!(descriptors(vec![one.clone()]), descriptors(each.to_vec()));
     assert_ne!(descriptors(vec![one]), plain, "the descriptors hold an uncertainty");
-    // What waits is bounded by what may change.
+    // Only as many bytes wait as can still change.
     let mut reader = PartReader::new(Arc::new(governor));
     assert!(reader.text("Birds sing. Ships", None).unwrap().is_some());
     assert_eq!(reader.pending(), " Ships".len());

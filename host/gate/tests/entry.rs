@@ -38,7 +38,7 @@ fn a_refused_task_has_no_engine_made() {
     assert_eq!(governed(ATTACK, &[]), (0, Some(Trigger::Prefilter)));
     // Facts are shown to the engine like the intent, and are judged like it.
     assert_eq!(governed("Tell of birds.", &["Birds sing.", ATTACK]), (0, Some(Trigger::Prefilter)));
-    // What is not text, and what is too long, is refused as well.
+    // Input that is not text, or that is too long, is refused as well.
     assert_eq!(governed("nul\0", &[]), (0, Some(Trigger::Prefilter)));
     assert_eq!(governed(&"a b ".repeat(3 << 20), &[]), (0, Some(Trigger::Prefilter)));
 }

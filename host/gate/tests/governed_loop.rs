@@ -97,7 +97,7 @@ fn a_deferred_mutation_comes_back_when_what_it_waits_for_is_there() {
     assert_eq!(summary(&events).deferred, 1);
 }
 
-/// Of words, too, which is what a referent is known by.
+/// The limit applies to words too, because words identify a referent.
 #[test]
 fn a_deferred_mutation_comes_back_when_its_referent_was_named() {
     let package = package("[limits]\ndefer = [\"PRESUPPOSE-REFERENT\"]\n[continuity]\npresupposition = true\n");

@@ -147,7 +147,8 @@ fn play(stream: &StreamHandle, governor: &Arc<Governor>, kind: &Kind, wait: Dura
     }
     let mut events = Vec::new();
     loop {
-        // As many as there is room for: a caller that waits for room while it does not read would wait for ever.
+        // Hands in only as many parts as there is room for: a caller that waits for room without reading would wait for
+        // ever.
         while let Some(part) = waiting.pop_front() {
             std::thread::sleep(wait);
             match stream.try_submit(part) {
@@ -481,8 +482,7 @@ fn a_shut_down_ends_every_stream_with_a_reason() {
     assert_eq!(released(&of_stream(&kept, 2)).len(), 1200, "a whole text is judged to its end");
 }
 
-/// What is not kept is not shown: when the journal fails, every stream ends with that reason and nothing more of it
-/// leaves.
+/// When the journal fails, every stream ends with that reason, and nothing more leaves.
 #[test]
 fn a_journal_that_fails_ends_every_stream() {
     #[derive(Debug, thiserror::Error)]

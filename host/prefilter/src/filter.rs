@@ -39,8 +39,8 @@ pub struct Prefilter {
 }
 
 impl Prefilter {
-    /// The program's evaluators, as far as the policy enables them. Errors: [`FilterPolicyError`]: the policy names
-    /// what there is not.
+    /// The program's evaluators, as far as the policy enables them. Errors: [`FilterPolicyError`]: the policy names an
+    /// evaluator or a rule that does not exist.
     pub fn new(policy: FilterPolicy) -> Result<Self, FilterPolicyError> {
         Self::of(policy, builtin()?)
     }

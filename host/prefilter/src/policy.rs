@@ -49,7 +49,7 @@ pub struct FilterPolicy {
     /// `None` enables all.
     evaluators: Option<BTreeSet<String>>,
     tiers: BTreeMap<String, Tier>,
-    /// The most severe tier of an order that is quoted; `None` where a quoted one is as severe as any.
+    /// The most severe tier of a quoted order; `None` if quotation makes no difference.
     quoted: Option<Tier>,
     bytes: usize,
     steps_per_byte: u64,

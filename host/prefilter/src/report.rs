@@ -43,7 +43,7 @@ pub struct EvaluatorVerdict {
     /// Whether it halted for a reason that is not in the input: a panic, a process that died, a deadline.
     pub fault: bool,
     pub bytes: u64,
-    /// Steps that it took, of those that its budget gave.
+    /// Steps that it used of its budget.
     pub steps: u64,
     violations: Vec<Violation>,
 }

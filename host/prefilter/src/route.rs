@@ -7,7 +7,7 @@ use crate::report::{FilterReport, commitment};
 pub enum Route {
     /// On to what acts on it, with the pass that opens the door there.
     Executive(Pass),
-    /// Nowhere: the report is all that comes of it.
+    /// Nowhere: only the report remains.
     NonExecutive(FilterReport),
 }
 

@@ -147,7 +147,7 @@ impl ProofBook {
         self.state().over
     }
 
-    /// The session is over: what is not proven now never will be.
+    /// The session is over: streams without a proof will never get one.
     pub fn close(&self) {
         self.state().over = true;
         (self.changed)();
@@ -184,7 +184,7 @@ impl ProofBook {
         while state.ended.len() > self.streams {
             let oldest = state.ended.pop_front().and_then(|place| state.streams.remove(&place));
             if let Some(number) = oldest.and_then(|stream| stream.number) {
-                // Whoever asks for it still learns that it is not kept.
+                // Callers still learn that the stream is no longer kept.
                 state.numbers.entry(number).and_modify(|place| *place = (u8::MAX, u64::MAX));
             }
         }

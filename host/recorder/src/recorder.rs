@@ -227,7 +227,7 @@ impl Recorder {
         }
         match rest {
             Ok(()) => writer.finish()?,
-            // Something has no room. What there is of it may be half a file.
+            // The disk is full. The file may be incomplete.
             Err(error) => {
                 writer.mend()?;
                 return Err(error);
@@ -236,7 +236,7 @@ impl Recorder {
         Ok(Some(folder))
     }
 
-    /// Streams that never ended: what they were given is all that is known of them.
+    /// Streams that never ended: only their input is known.
     fn write_rest(&mut self) -> Result<(), RecorderError> {
         for (_, stream) in std::mem::take(&mut self.open) {
             if let Some(lane) = self.lanes.get_mut(stream.lane).filter(|_| !stream.recorded) {

@@ -90,8 +90,8 @@ pub fn replay(
     replay_each(files, drawn, progress, &mut |_| Ok(()))
 }
 
-/// As [`replay()`], after the bundles of earlier sessions, the earliest first: its streams may continue theirs. Nothing
-/// is reported of those bundles, and what of them does not replay is not continued. Errors: as [`replay()`].
+/// As [`replay()`], after the bundles of earlier sessions, the earliest first: its streams may continue theirs. Those
+/// bundles are not reported, and streams of theirs that do not replay cannot be continued. Errors: as [`replay()`].
 pub fn replay_after(
     earlier: &[Snapshot<'_>],
     files: &Snapshot<'_>,
@@ -202,7 +202,7 @@ fn attempt(
     Ok(())
 }
 
-/// What each context document of the bundle names as its predecessor, by the document's digest. What is not one is
+/// What each context document of the bundle names as its predecessor, by the document's digest. A malformed document is
 /// found when its stream is replayed.
 fn predecessors(bundle: &Bundle<'_>) -> Result<BTreeMap<[u8; 32], Hex<32>>, BundleError> {
     let mut named = BTreeMap::new();

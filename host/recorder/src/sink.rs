@@ -32,7 +32,7 @@ impl Logs {
         self.records.iter().zip(sizes).all(|(log, size)| log.len() / Record::BYTES as u64 >= *size)
     }
 
-    /// What is there survives a loss of power.
+    /// After this, the content survives a loss of power.
     fn sync(&mut self) -> io::Result<()> {
         self.records.iter_mut().chain(&mut self.heads).try_for_each(GrowingFile::sync)
     }

@@ -1,9 +1,9 @@
 //! Trial of a policy: what it decides differently from the policy that was in force, over the streams of finished
 //! bundles.
 //!
-//! A stream is first replayed, so that what was in force is what the records say. Then it is governed again under the
-//! other policy, with what it was given. Texts that were there before they were judged, whole or in chunks, are
-//! compared to their ends. An engine writes on from what was admitted: its answers are compared up to the first
+//! Each stream is first replayed, to make sure that the old policy gives exactly its records. Then it is governed again
+//! under the other policy, with what it was given. Texts that were there before they were judged, whole or in chunks,
+//! are compared to their ends. An engine writes on from what was admitted: its answers are compared up to the first
 //! determination that is another one.
 
 use crate::replay::{Error, ReplayReport, Replayed, replay_each};
@@ -144,7 +144,7 @@ fn first_change(before: &Course, after: &Course) -> Vec<Change> {
     let change = first.and_then(|(before, after)| {
         let shown = before.or(after)?;
         let range = shown.determination.range();
-        // What follows another split, or another end, is not the same span.
+        // After a different split or end, the spans are no longer the same.
         let after = after.filter(|after| after.text == shown.text);
         Some(change(shown, range, before.map_or(Fate::NotJudged, fate), after.map_or(Fate::NotJudged, fate)))
     });

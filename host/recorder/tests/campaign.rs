@@ -441,7 +441,7 @@ impl Scene {
                 let name = change_files(&mut files, &mut random);
                 (files, name)
             };
-            // What says the same as before is not a change. A forger changes a log.
+            // A change without effect does not count. A forger changes a log.
             let is_log = |name: &str| name.starts_with("records/lane-");
             let logs = || self.original.0.iter().filter(|(name, _)| is_log(name)).all(|(n, log)| files.0[n] == *log);
             let changed = if forged {

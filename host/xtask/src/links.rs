@@ -32,7 +32,7 @@ pub(crate) fn run() -> Result<()> {
     let mut pages = BTreeMap::new();
     let mut faults = Vec::new();
     for path in files.iter().filter(|path| !ELSEWHERE.iter().any(|folder| path.starts_with(folder))) {
-        // What is not text mentions no page.
+        // A file that is not text mentions no page.
         let Ok(text) = fs::read_to_string(path) else { continue };
         if !FIXED.iter().any(|fixed| path.starts_with(fixed)) {
             let lost = mentions(&text).into_iter().filter(|mention| !files.contains(mention.as_str()));

@@ -39,13 +39,13 @@ const UNITS: [&str; 25] = [
     "test",
     "page",
 ];
-/// Words that end a count: what follows them is not what is counted.
+/// Words that end a count: the noun after them is not counted.
 const ENDS_OF_COUNTS: [&str; 17] = [
     "of", "in", "is", "as", "that", "for", "from", "with", "when", "which", "without", "by", "at", "on", "to", "or",
     "and",
 ];
-/// Files that other things fix: what is generated, what digests are over, and what is kept as an earlier release wrote
-/// it. The cells of their tables are looked at all the same where they are pages of `docs`.
+/// Files that are not written by hand, that a digest covers, or that an earlier release wrote. If they are pages of
+/// `docs`, the cells of their tables are still checked.
 const FIXED: [&str; 16] = [
     "docs/explanation/area.md",
     "docs/reference/cli.md",

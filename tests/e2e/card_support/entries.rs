@@ -8,7 +8,7 @@ use zerocopy::{FromBytes, IntoBytes};
 use super::Random;
 use super::tables::{QUANTITIES, SCALARS};
 
-/// The entry in the context of this number: what stays as it is for the whole of a stream.
+/// The entry in the context of this number, which may not change within a stream.
 pub fn in_context(entry: Descriptor, header: &ImageHeader, number: u64) -> Descriptor {
     let mut random = Random::new(number);
     let mut value = |mask: U32| random.below(mask.get().count_ones() as usize) as u8;

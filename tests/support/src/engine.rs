@@ -3,7 +3,7 @@
 //!
 //! Steps are lines, each a JSON list of alternatives: `["text", {"text", "logprobs": [-0.1]}]`. The first prompt gets
 //! the first step, a prompt that was seen before gets its step again, and the seed chooses the alternative.
-//! Log-probabilities are those of the text's words, the last of what is left of it.
+//! Log-probabilities are those of the text's words; the last one covers the rest of the text.
 
 use serde_json::{Value, json};
 use std::io::{self, BufRead, BufReader, Read, Write};

@@ -1,4 +1,4 @@
-//! What tests of several crates share. What is generated is the same for every test that asks for the same seed.
+//! What tests of several crates share. The same seed always generates the same data.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,

@@ -159,7 +159,7 @@ fn advisories(tally: &mut Tally) {
 /// The commit that is checked out; a tree with changes is marked.
 fn commit() -> Result<String> {
     let hash = capture(Command::new("git").args(["rev-parse", "--short=9", "HEAD"]))?;
-    // The rows of earlier runs are no change of what is run.
+    // The rows of earlier runs do not count as changes.
     let others = format!(":!{DOC}");
     let status = ["status", "--porcelain", "--untracked-files=no", "--", ".", &others];
     let clean = capture(Command::new("git").args(status))?.is_empty();

@@ -60,7 +60,7 @@ pub const JOINED: [&str; 2] = ["all", "card"];
 pub struct Program {
     /// As cargo names it: a file below `tests`, or a crate; or a module of [`JOINED`].
     pub name: String,
-    /// What its arguments choose of it; nothing where all of it is meant.
+    /// The filter for its tests; absent for all tests.
     pub filter: Option<String>,
     pub package: String,
     pub path: PathBuf,

@@ -90,8 +90,8 @@ const OPTIONAL: [(&str, &[&str], &str, &str); 4] = [
     ("systemd-analyze", &["systemd-analyze", "--version"], "the test of the service's unit", "systemd"),
 ];
 
-/// Says what is there, what is missing and how to get it, and what set-up and a first build take. Errors: something
-/// that set-up needs is missing.
+/// Prints which programs exist, which are missing and how to get them, and what set-up and a first build need. Errors:
+/// something that set-up needs is missing.
 pub fn doctor() -> Result<()> {
     let mut lacks = false;
     for need in &NEEDS {
@@ -131,7 +131,7 @@ pub fn doctor() -> Result<()> {
     Ok(())
 }
 
-/// The version that is there, as far as one was asked for; else a line with the Debian package that meets the need.
+/// The installed version, if a version is required; otherwise a line with the Debian package that provides it.
 fn met(need: &Need, probe: Probe<'_>) -> Result<String, String> {
     let remedy = need.remedy;
     let output = need.command.split_first().and_then(|(program, args)| probe(program, args));

@@ -26,7 +26,7 @@ const NONE: u64 = 0;
 /// What nextpnr is asked for; more than the floor, so that it does not stop there.
 const ASKED_MHZ: &str = "200";
 
-/// How long router2 may take for a module. No floor is asked of one that needs it.
+/// How long router2 may take for a module. Modules that need it have no required frequency.
 const PATIENCE: Duration = Duration::from_secs(20 * 60);
 /// Why some modules have another router, for the page.
 const CROWDED: &str = "after eight minutes router1 had\n52,000 of the 116,000 wires of `attest` left and finished 25 a second. \

@@ -255,7 +255,7 @@ impl Machine {
 
 impl Drop for Machine {
     fn drop(&mut self) {
-        // It has ended already, or no one waits for it any more.
+        // It has ended already, or its result is no longer needed.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -143,7 +143,7 @@ mod tests {
         let body = post(2).to_body();
         let text = body.len() - cose::MESSAGE_BYTES;
         assert_eq!(Post::from_body(&body).unwrap(), post(2));
-        // What is read of changed text is another post, and is written as that text.
+        // A changed text that parses is another post, and is written as the same text again.
         let check = |changed: &[u8]| {
             if let Ok(read) = Post::from_body(changed) {
                 assert_ne!(read, post(2));

@@ -546,7 +546,7 @@ fn of_two_histories_posted_at_once_one_is_accepted() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
 
-    /// Posts in any order, from any point of any history: what is accepted is one history, and all of it.
+    /// Posts in any order, from any point of any history: the witness accepts one history, completely.
     #[test]
     fn there_is_one_history(ops in prop::collection::vec((any::<prop::sample::Index>(), 0_u64..3, 0_u8..3, 0..6), 1..14)) {
         let bench = Bench::new();

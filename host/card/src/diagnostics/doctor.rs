@@ -19,7 +19,7 @@ const HUGE_PAGES: u64 = 32;
 pub struct DoctorFinding {
     pub what: &'static str,
     pub found: String,
-    /// Nothing where all is well; else what mends it, a command where there is one.
+    /// What to do about a problem, as a command if possible; absent if there is none.
     pub remedy: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What can go wrong in a session. None of it is ever an admit.
+//! Errors of a session. An error is never an admit.
 
 use portcullis_core::wire::{Fault, Life, UnknownValue};
 use portcullis_policy::image::Bank;

@@ -62,7 +62,7 @@ fn check_size(info: &CardInfo, tables: &Tables<'_>) -> Result<(), SessionError> 
     Ok(())
 }
 
-/// Writes every word, then reads every word back: what the card judges by is what was meant, or there is no session.
+/// Writes every word, then reads every word back. If a word differs, no session opens.
 fn load<C: Card + ?Sized>(card: &mut C, tables: &Tables<'_>) -> Result<(), SessionError> {
     for word in table_words(tables) {
         card.write32(word.address, word.value)?;

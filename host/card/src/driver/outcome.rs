@@ -59,7 +59,7 @@ pub struct CloseReport {
     pub records: u64,
     /// The sticky fault that ended the session, or none. One that came while CLOSE was under way counts.
     pub cause: Fault,
-    /// Answers that no one had asked for yet.
+    /// Answers that had come but were not yet collected.
     pub rest: Vec<Completed>,
     /// The card needs its hardware reset before it serves again. It keeps the rings' memory, which its bus may still
     /// write.

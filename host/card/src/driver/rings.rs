@@ -11,10 +11,10 @@ use crate::registers;
 /// Entries that one doorbell tells of while the card is under load.
 const BATCH: u64 = 32;
 
-/// What is where the next completion will be.
+/// The state of the place of the next completion.
 ///
-/// No bus promises that the 64 bytes of a write come into memory at once, nor in which order. The phase says that the
-/// write has begun, the CRC that all of it is there.
+/// No bus promises that the 64 bytes of a write come into memory at once, nor in which order. The phase shows that the
+/// write has begun; the CRC shows that it is complete.
 #[derive(Debug)]
 pub(super) enum NextCompletion {
     /// That of the lap before, or none.
@@ -173,7 +173,7 @@ impl Rings {
         Watch { buffer: &self.completions, offset, value: self.phase() }
     }
 
-    /// The next record; only what the card has announced is one.
+    /// The next record, if the card has announced it.
     pub(super) fn next_record<C: Card>(&self, card: &C) -> Result<Record, CardError> {
         let slot = self.logged & ((1 << self.log_log2) - 1);
         let mut record = Record::ZERO;

@@ -228,8 +228,7 @@ fn a_stream_that_did_not_end_is_a_named_warning() {
     assert_eq!(scene.code("check @verdicts --trust @trust --allow-sim"), CONTRADICTED);
 }
 
-/// What an engine is said to have answered, and no one asked for, is judged by no record: it is not evidence of
-/// anything.
+/// An engine's answer that no one asked for: no record judges it, so it is not evidence.
 #[test]
 fn a_proposal_that_nobody_asked_for_is_a_named_warning() {
     let scene = Scene::new();

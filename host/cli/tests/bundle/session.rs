@@ -155,7 +155,7 @@ fn tickets_heartbeats_and_a_witness() {
     let again = scene.bundle("again", &format!(" --ticket @2.ticket{watched}"));
     // The session is lost with its witness.
     assert_eq!(again.status.code(), Some(4), "{}", String::from_utf8_lossy(&again.stdout));
-    // What there is of it verifies as what it is: opened, and never closed.
+    // The bundle verifies as that of a session that was opened and never closed.
     let report = scene.verified("again");
     assert_eq!(report["properties"]["complete"]["status"], "warned", "{report}");
     assert_eq!(report["properties"]["complete"]["reasons"][0]["code"], "not-closed", "{report}");
@@ -234,7 +234,7 @@ fn a_signal_closes_the_session() {
 fn long_spans() {
     let scene = Scene::new();
     std::fs::write(scene.path("in"), "word ".repeat(300_000)).unwrap();
-    // Too long to be admitted; its text is evidence all the same.
+    // The text is too long to be admitted, but it is still evidence.
     assert_eq!(scene.code("run --policy policies/pii --input @in --format text --granularity step --bundle @long"), 3);
     assert!(std::fs::metadata(scene.path("long/spans.jsonl")).unwrap().len() > 1 << 20);
     whole(&scene, "long", "affirmed");

@@ -105,7 +105,7 @@ fn the_official_clients_see_refusals_as_their_apis_name_them() {
     gateway.end();
 }
 
-/// A real model continues from admitted text. Where nothing is refused it writes what it writes by itself.
+/// A real model continues from admitted text. If nothing is refused, it writes the same text as without the gate.
 #[test]
 fn a_real_model_is_driven() {
     let Some(environment) = kit() else { return };

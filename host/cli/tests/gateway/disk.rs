@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// What an address answers to a question; nothing where no one listens any more.
+/// The answer of an address to a question; empty if no one listens there any more.
 fn asked(address: &str, stream: bool) -> Option<Answer> {
     let mut connection = TcpStream::connect(address).ok()?;
     connection.set_read_timeout(Some(Duration::from_secs(60))).unwrap();

@@ -109,7 +109,7 @@ impl SemanticState {
         undo
     }
 
-    /// Takes the last commit back. The state is then, byte for byte, what it was before it.
+    /// Takes the last commit back. Afterwards the state is, byte for byte, the one before the commit.
     pub fn revert(&mut self, undo: Undo) {
         let memory = &mut self.memory;
         memory.established = undo.established;

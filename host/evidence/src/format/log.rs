@@ -135,7 +135,7 @@ struct OpenRecord {
     key_flags: u8,
 }
 
-/// What stays as it is for the whole of a stream: domain, audience, register, epistemic mode.
+/// The fields that may not change within a stream: domain, audience, register, epistemic mode.
 type Context = [u8; 4];
 
 const fn context(entry: &Descriptor) -> Context {

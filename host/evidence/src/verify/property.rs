@@ -15,7 +15,7 @@ pub enum Property {
     Complete,
     /// Everything that a replay needs is there.
     Replayable,
-    /// No session, no part of one, is missing.
+    /// No session and no part of a session is missing.
     NoGaps,
 }
 
@@ -35,7 +35,7 @@ impl Property {
         }
     }
 
-    /// What it says when it is affirmed.
+    /// What an affirmed property states.
     #[must_use]
     pub const fn claim(self) -> &'static str {
         match self {

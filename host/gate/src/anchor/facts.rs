@@ -197,7 +197,7 @@ impl Facts {
         }
     }
 
-    /// The words inside the span that nothing supports. What is denied is nothing that the operator vouches for.
+    /// The words inside the span that nothing supports. The operator's facts do not support anything that is denied.
     fn missing<'a>(&self, query: &Query<'a>, about: &[usize], inside: &[&'a Checkable]) -> Vec<&'a Checkable> {
         let none = Vec::new();
         let also = query.also.iter().chain(std::iter::repeat(&none));
@@ -213,7 +213,7 @@ impl Facts {
         asked.filter(|word| !supported(word)).map(|word| word.of).collect()
     }
 
-    /// Denials in the span that deny no word of content: what they say is in no fact ("…, not really.").
+    /// Denials in the span that deny no word of content ("…, not really."): no fact can support them.
     fn empty_denials<'q>(&self, query: &'q Query<'_>, about: &[usize]) -> impl Iterator<Item = &'q Range<usize>> {
         let known: Vec<&KnownWords> = about.iter().filter_map(|e| self.known.get(*e)).collect();
         query.frame.denials.iter().filter(move |denial| {
@@ -275,7 +275,7 @@ impl Facts {
         grounding.validation = if whole {
             StageFinding::Pass
         } else if query.part || supported == 0 || !unled.is_empty() || !denials.is_empty() || missing.is_empty() {
-            // What cannot be looked up is not guessed.
+            // If the stores cannot be searched, nothing is guessed.
             StageFinding::Reject(ValidationReason::ClosedWorldUnsupported)
         } else {
             StageFinding::Decompose(ValidationReason::ClosedWorldPartial)

@@ -41,7 +41,7 @@ fn said_as(stem: &str, negated: bool) -> String {
 #[derive(Default)]
 pub(super) struct KnownWords {
     pub(super) id: String,
-    /// Stems of its names, and of what is in too many of its facts.
+    /// Stems of its names, and of words that occur in too many of its facts.
     names: BTreeSet<String>,
     facts: Vec<Words>,
     /// Words of facts, each with its fact and its number there, by their stems.
@@ -116,8 +116,8 @@ impl KnownWords {
         [&self.holding, &self.general].into_iter().filter_map(|words| words.get(key)).flatten()
     }
 
-    /// The facts that a sentence says, in order; `part` when it is asked for a part of it. What is denied is only said
-    /// by a fact that denies it.
+    /// The facts that a sentence states, in order; `part` if the caller asks about a part of it. Only a fact that
+    /// denies something supports its denial.
     pub(super) fn said(&self, sentence: &[Word<'_>], part: bool) -> BTreeSet<usize> {
         let share = if part { OF_PART } else { OF_SENTENCE };
         let forms = sentence.iter().flat_map(|word| word.forms().map(|stem| said_as(stem, word.of.negated)));

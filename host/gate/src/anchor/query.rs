@@ -32,7 +32,7 @@ pub struct Query<'a> {
     pub intent: Option<&'a str>,
     /// Stems of intent and verified facts: the operator vouches for them.
     pub vouched: &'a [String],
-    /// Whether what is not supported cannot be asserted.
+    /// Whether a sentence without supporting facts is refused.
     pub closed_world: bool,
     /// Whether the span is a part of one that was split.
     pub part: bool,

@@ -1,5 +1,5 @@
 //! Engines: whatever proposes candidates. The loop shows an engine verified fields and admitted text, and nothing else:
-//! not what was refused, not why, not that anything was.
+//! neither refused text nor a reason, nor the fact that something was refused.
 
 mod completion;
 mod deadline;

@@ -172,7 +172,7 @@ impl Governor {
         parts.into_iter()
     }
 
-    /// Refuses a stream whose anchor stores are no longer what they were.
+    /// Refuses a stream whose anchor stores have changed.
     fn checked(&self, mut request: StreamRequest) -> StreamRequest {
         if let Some(store) = self.anchors().changed() {
             let what = format!("`{}` is not what it was when it was opened", store.path().display());

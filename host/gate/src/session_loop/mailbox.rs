@@ -24,7 +24,7 @@ pub struct Bounds {
     pub settle: Option<Settle>,
 }
 
-/// When checkpoints are asked for, so that what happened is signed soon.
+/// When the session asks for checkpoints, so that recent records are signed soon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settle {
     /// Shortest time from one that came to the next.

@@ -135,7 +135,7 @@ const STEP: Duration = Duration::from_millis(2);
 /// Time between two looks for a checkpoint while streams are judged.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Checkpoints that are asked for so that what streams have ended with is signed soon.
+/// Checkpoints that the loop asks for, so that ended streams are signed soon.
 struct Settling {
     when: Option<Settle>,
     /// Something happened since the last one was asked for that asks for another.
@@ -307,7 +307,7 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
 
 impl<C: Card, K> Drop for Turns<'_, C, K> {
     fn drop(&mut self) {
-        // However the loop ended: no one waits for it for ever.
+        // However the loop ended: its callers must not wait for ever.
         self.close("the session's loop has ended");
     }
 }

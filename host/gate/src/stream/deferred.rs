@@ -53,8 +53,8 @@ pub(super) struct DeferredQueue {
 }
 
 impl DeferredQueue {
-    /// Puts a mutation on the queue; says whether there was room. One that waited before waits for what is left of its
-    /// steps.
+    /// Puts a mutation on the queue and returns whether there was room. A mutation that waited before keeps its
+    /// remaining steps.
     pub(super) fn push(&mut self, work: Work, seq: u32, expiry: u16, known: Knowledge) -> bool {
         let room = self.waiting.len() < MOST;
         if room {

@@ -1,4 +1,4 @@
-//! One governed stream as a state machine: what is submitted next, what an answer means, what is released.
+//! One governed stream as a state machine: what it submits next, what an answer means, and what it releases.
 //!
 //! It never waits, neither for the card nor for an engine: [`StreamMachine::next`] gives the next entry or asks for a
 //! proposal, [`StreamMachine::answer`] takes the card's answer and [`StreamMachine::proposed`] the engine's. Work is

@@ -142,8 +142,8 @@ impl PartReader {
     }
 }
 
-/// A tool call as work: one step, at the depth limit, so that it is admitted or rejected as a whole. One that does not
-/// parse is judged by what was written, and stage 2 rejects it.
+/// A tool call as work: one step, at the depth limit, so that it is admitted or rejected as a whole. A call that does
+/// not parse is judged as it was written, and stage 2 rejects it.
 pub(super) fn call_work(governor: &Governor, call: &Call, logprobs: Option<Result<LogProbs, LogProbsError>>) -> Work {
     let read = governor.mapper().read_call(call);
     let malformed = read.is_none();

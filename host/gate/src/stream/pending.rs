@@ -1,4 +1,4 @@
-//! What of the engine's candidates is read and not judged: the end that waits for what follows it, and what came after.
+//! The part of the engine's candidates that was read but not judged: the pending end, and what came after it.
 
 use super::work::{Base, Said, Work};
 use portcullis_mapping::{LogProbs, LogProbsError, Piece, Text};

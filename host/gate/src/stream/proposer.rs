@@ -68,7 +68,7 @@ pub(super) struct Request {
     pub(super) rollback: Option<Target>,
 }
 
-/// What was admitted of the engine's candidates, and what it is asked.
+/// The admitted part of the engine's candidates, and the next request to the engine.
 #[derive(Default)]
 pub(super) struct Proposer {
     /// Admitted text, whether it left or not.
@@ -76,7 +76,7 @@ pub(super) struct Proposer {
     /// What was proposed up to the current step, refused or not: what follows is read after it.
     proposed: String,
     pub(super) step: Step,
-    /// Its end that waits for what follows.
+    /// The end of the candidates that waits for what follows.
     pub(super) pending: Pending,
     /// What was read after it and comes next.
     pub(super) upcoming: Option<Upcoming>,
@@ -141,7 +141,7 @@ impl Proposer {
         self.ending(self.text.len(), held, REACH)
     }
 
-    /// The same of what was proposed, refused or not.
+    /// The same, of all proposed text, refused or not.
     pub(super) fn before(&self) -> String {
         let read = self.step.proposed.len() - self.pending.text().len();
         let text = [self.proposed.as_str(), self.step.proposed.get(..read).unwrap_or_default()].concat();
@@ -183,8 +183,8 @@ impl Proposer {
     /// The current step is done. `held` are inert bytes that no admitted span has taken yet; `keep` says whether the
     /// step can be taken back.
     pub(super) fn advance(&mut self, held: &str, keep: bool) {
-        // The engine continues from all that will be there, the held bytes included; of what it was shown, something
-        // was refused.
+        // The engine continues from the admitted text and the held bytes. Some of the text that it was shown was
+        // refused.
         if self.refused {
             self.take_back();
         }
@@ -254,8 +254,8 @@ impl Proposer {
         false
     }
 
-    /// There is no other way from that place: the engine goes forward again over what remains, and the next place is
-    /// looked for.
+    /// That place has no other alternative: the engine goes forward again over what remains, and the next place is
+    /// tried.
     pub(super) fn seek_further(&mut self, Target { back, at }: Target, limits: &Limits) -> bool {
         let ends = self.reversible.iter().skip(at + 1).map(|s| s.text_before).chain([self.text.len()]);
         for (step, end) in self.reversible.iter().skip(at).zip(ends) {

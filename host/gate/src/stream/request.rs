@@ -9,7 +9,7 @@ use portcullis_core::state::Task;
 use portcullis_mapping::Text;
 use std::sync::Arc;
 
-/// A stream before it has a place in the session: what can be computed without one is computed.
+/// A stream before it has a slot in the session. Everything that needs no slot is computed already.
 pub struct StreamRequest {
     pub(crate) governor: Arc<Governor>,
     pub(crate) id: String,
@@ -25,7 +25,7 @@ pub struct StreamRequest {
 }
 
 impl StreamRequest {
-    /// The same stream with this digest in a NOTE record after BEGIN: of what was said of its input before.
+    /// The same stream with this digest in a NOTE record after BEGIN: the digest of an earlier report on its input.
     #[must_use]
     pub const fn noted(mut self, digest: [u8; 32]) -> Self {
         self.note = Some(digest);

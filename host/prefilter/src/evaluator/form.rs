@@ -1,8 +1,7 @@
-//! Encoded and obfuscated form: what is written so that it is not read as what it says. The form is the finding;
-//! nothing is decoded.
+//! Encoded and obfuscated forms: text that hides what it says. The form itself is the finding; nothing is decoded.
 //!
-//! One pass over tokens between blanks. The classes of a token's bytes say which of the closer looks it is worth; most
-//! get none.
+//! One pass over tokens between blanks. The classes of a token's bytes decide which detailed checks it gets; most
+//! tokens get none.
 
 mod script;
 mod shifted;

@@ -139,7 +139,7 @@ const PLACES: usize = 1 << 15;
 const LOOK: usize = 3;
 
 /// How literals begin: bitmaps over their first three bytes and over the three after these, in both cases of ASCII
-/// letters. What is not in them begins no literal.
+/// letters. Bytes that are not in them cannot begin a literal.
 #[derive(Debug)]
 struct Beginnings {
     first: Vec<u64>,

@@ -61,8 +61,8 @@ impl RuleSet {
         Ok(Self { evaluator, rules, lexicon, structures, measured, tiers, quotable, quoted: None, digest })
     }
 
-    /// The same rules, where what they find within a quotation is at most of this tier. Rules whose file is not
-    /// `quotable` stay as they are.
+    /// The same rules, but a finding within a quotation has at most this tier. Rules of a file that is not `quotable`
+    /// do not change.
     #[must_use]
     pub fn with_quoted(mut self, quoted: Option<Tier>) -> Self {
         self.quoted = quoted.filter(|_| self.quotable);

@@ -1,4 +1,4 @@
-//! Parsers of `portcullis-evidence`: where one encoding is the rule, what is read is written as the same bytes.
+//! Parsers of `portcullis-evidence`: if a format has one encoding only, writing what was read gives the same bytes.
 
 use ed25519_dalek::SigningKey;
 use portcullis_core::wire::{self, Descriptor, Record, RecordType};

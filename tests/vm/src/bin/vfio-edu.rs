@@ -74,7 +74,7 @@ fn main() -> Result<()> {
     device.enable(true)?;
     println!("ok no DMA without bus mastering");
 
-    // What was taken away is out of reach; the guard pattern stays.
+    // The device cannot reach memory that was unmapped; the guard pattern is unchanged.
     let freed = device.release(target)?;
     transfer(&device, target, TO_MEMORY)?;
     ensure!(freed.read(0, &mut back), "access of memory that was allocated");

@@ -107,7 +107,7 @@ fn judge(program: &Program, alive: usize) -> Result<Outcome> {
     Ok(match (failed, status.success(), status.code()) {
         (true, ..) => Outcome::Killed,
         (false, true, _) => Outcome::Survived,
-        // A test that ended itself has failed; one that was ended had no time left.
+        // A test that ended by itself has failed; a test that was killed ran out of time.
         (false, false, Some(_)) => Outcome::Killed,
         (false, false, None) => Outcome::TimedOut,
     })

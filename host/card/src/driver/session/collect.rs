@@ -141,7 +141,7 @@ impl<C: Card> Session<C> {
         let record = lane.rings.next_record(&self.card)?;
         let index = lane.rings.logged;
         lane.rings.logged += 1;
-        // By its lane it is kept, so that much is checked before.
+        // The record is stored by its lane, so the lane is checked first.
         if record.answer.lane != lane.number {
             return Err(lane.lost(index, "another lane").into());
         }
@@ -232,7 +232,7 @@ impl<C: Card> Session<C> {
         // Its ALARM may be waiting for room in a log.
         self.collect_all()?;
         self.lanes.iter_mut().try_for_each(|lane| lane.rings.ring_consumed(&mut self.card, true))?;
-        // Its last writes. A dead bus never gets quiet; what was answered by then counts all the same.
+        // Waits for the card's last writes. A dead bus never becomes quiet; answers that came before still count.
         match self.await_signed("the card to be quiet after a fault", |s| !s.busy) {
             Ok(_) | Err(SessionError::Wait(_)) => {}
             Err(error) => return Err(error),

@@ -141,8 +141,8 @@ impl<C: Card> Session<C> {
         few && (self.heartbeat.ticks == 0 || elapsed < self.clocks() / 4 * 3)
     }
 
-    /// Clocks since the last heartbeat, in the lane that had it first. While the card works its records tell the time;
-    /// an idle one is asked for it.
+    /// Clocks since the last heartbeat, in the lane that had it first. Records carry the time while the card works; an
+    /// idle card is asked for its tick.
     fn elapsed(&mut self) -> Result<u64, SessionError> {
         if self.heartbeat.ticks != 0 {
             self.collect()?;

@@ -45,7 +45,7 @@ fn random_epoch() -> Result<u32, SessionError> {
 
 impl<C: Card> Session<C> {
     /// Brings `card` up with `image` and opens a session: identity, reset, tables with read-back, rings, epoch, OPEN.
-    /// Errors: anything that is not exactly as expected; the card is left in RESET then, where it can be reached.
+    /// Errors: any deviation from what is expected. The card is then left in RESET, if it still answers.
     pub fn open(card: C, image: &Image, config: SessionConfig) -> Result<Self, SessionError> {
         Self::open_tables(card, &Tables::from(image), config)
     }

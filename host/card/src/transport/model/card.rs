@@ -45,7 +45,7 @@ impl ModelCard {
         Self::of_lanes(1)
     }
 
-    /// A card of this many lanes after its reset; `None` where no card has as many.
+    /// A card with this number of lanes after its reset; `None` for a number that no card has.
     #[must_use]
     pub fn with_lanes(lanes: u8) -> Option<Self> {
         LANES.contains(&lanes).then(|| Self::of_lanes(lanes))

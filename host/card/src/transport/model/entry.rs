@@ -6,7 +6,7 @@ use portcullis_core::wire::{
 };
 use zerocopy::IntoBytes;
 
-/// What stays as it is for the whole of a stream: domain, audience, register, epistemic mode.
+/// The fields that may not change within a stream: domain, audience, register, epistemic mode.
 type Context = [u8; 4];
 
 #[derive(Debug, Clone, Copy)]

@@ -1,4 +1,4 @@
-//! What VFIO refuses, and what mends it.
+//! Errors of VFIO, each with its remedy.
 
 use std::io;
 

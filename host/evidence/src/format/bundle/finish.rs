@@ -1,7 +1,7 @@
 //! Completes a bundle whose session died: killed, out of disk, without power.
 //!
-//! What the card signed decides. Kept are the longest run of checkpoints whose records are there, with the records
-//! after the last one as far as they follow the rules of a log, and what is about kept records. The rest is what a
+//! What the card signed decides. It keeps the longest run of checkpoints whose records are complete, the records after
+//! the last of them as far as they follow the rules of a log, and the lines about kept records. The rest is what a
 //! crash leaves: half a record, half a line, a line about a record that never reached the disk. It is taken out and
 //! named. Nothing is made up, so that the bundle verifies as one that was not closed.
 

@@ -116,7 +116,7 @@ pub struct Lines<'a, T> {
 }
 
 impl<'a, T: Indexed + DeserializeOwned> Lines<'a, T> {
-    /// The lines of `from`; of a file that is not there, none.
+    /// The lines of `from`. A file that does not exist has no lines.
     pub(super) fn new(name: String, from: Option<Box<dyn BufRead + 'a>>) -> Self {
         Self { name, from, next: None, last: None, started: false, line: PhantomData }
     }

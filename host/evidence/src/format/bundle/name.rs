@@ -60,7 +60,7 @@ const OF_LANES: [(&str, &str, &str); 5] = [
     (RECEIPTS, "receipts-", ".jsonl"),
 ];
 
-/// The file of `lane` that is called `name` in lane 0. Files of no lane have one name.
+/// The file of `lane` that is called `name` in lane 0. A file that does not belong to a lane keeps its name.
 #[must_use]
 pub fn in_lane(name: &str, lane: u8) -> String {
     match OF_LANES.iter().find(|(plain, ..)| *plain == name && lane != 0) {

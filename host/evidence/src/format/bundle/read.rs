@@ -47,7 +47,7 @@ impl<'a> Bundle<'a> {
             return Err(BundleError::Missing((*missing).to_owned()));
         }
         let heads = names.get(name::HEADS).copied();
-        // The heads of one lane follow from its checkpoints: there is one form of a bundle.
+        // With one lane the heads follow from the checkpoints, so the file must be absent: a bundle has one form only.
         let expected = (lanes > 1).then(|| checkpoints * u64::from(lanes) * LaneHead::BYTES as u64);
         match (heads, expected) {
             (None, Some(_)) => Err(BundleError::Missing(name::HEADS.to_owned())),
@@ -171,7 +171,7 @@ impl<'a> Bundle<'a> {
     }
 }
 
-/// The number of lanes that have a log. It is one that a card can have, and no other lane has lines.
+/// The number of lanes that have a log. A card must be able to have this number, and no other lane may have lines.
 fn lanes(names: &BTreeMap<String, u64>) -> Result<u8, BundleError> {
     let has_log = |lane: &u8| names.contains_key(&name::in_lane(name::RECORDS, *lane));
     let logs = (0..LANES_MAX).filter(has_log).count();

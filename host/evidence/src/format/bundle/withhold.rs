@@ -108,7 +108,7 @@ pub fn withhold(
     let copy = Copy { bundle: &bundle, from, to, streams: &streams, chosen: &chosen, names: reason.names };
     let done = copy.all(&statement).and_then(|done| folder::seal(to).map(|()| done));
     done.map_err(|error| {
-        // What is half done is of no use to anybody.
+        // A half-finished bundle is of no use.
         let _ = fs::remove_dir_all(to);
         error.into()
     })

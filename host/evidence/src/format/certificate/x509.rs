@@ -66,7 +66,7 @@ impl X509Certificate {
     fn from_der(der: &[u8], which: Which) -> Result<Self, CertificateError> {
         let malformed = |_| CertificateError::Der(which);
         let certificate = Certificate::from_der(der).map_err(malformed)?;
-        // What is checked is what was signed: nothing may be lost between the bytes and the fields.
+        // The checked fields must be exactly what was signed: parsing may not lose a byte.
         if certificate.to_der().map_err(malformed)? != der {
             return Err(CertificateError::Der(which));
         }
@@ -119,7 +119,7 @@ impl X509Certificate {
     ) -> Result<Option<T>, CertificateError> {
         self.raw_extension(oid)
             .map(|value| {
-                // As the certificate itself: what is written in another form than DER's one is not DER.
+                // As for the certificate itself: any other encoding than the one of DER is refused.
                 let found = T::from_der(value).ok().filter(|found| found.to_der().is_ok_and(|der| der == value));
                 found.ok_or(CertificateError::Profile(self.which, "has a broken extension"))
             })

@@ -106,7 +106,7 @@ impl<'a> Note<'a> {
     }
 
     /// The first of `witnesses` that cosigned the text, and the Unix second at which it did. Signatures of unknown keys
-    /// are ignored. Errors: none of them did, or one of them is said to have and did not.
+    /// are ignored. Errors: no witness signed, or a signature that claims to be a witness's is wrong.
     pub fn verify<'k>(&self, witnesses: &'k [WitnessKey]) -> Result<(&'k WitnessKey, u64), NoteError> {
         let mut first = None;
         for witness in witnesses {

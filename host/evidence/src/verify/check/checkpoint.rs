@@ -99,7 +99,7 @@ pub(crate) fn lanes(checkpoint: &Checkpoint, logs: u8) -> Findings {
     })
 }
 
-/// The heads beside a checkpoint: they are what its root and its size are made of.
+/// The heads beside a checkpoint: its root and its size must follow from them.
 pub(crate) fn heads(checkpoint: &Checkpoint, heads: &[LaneHead]) -> Findings {
     let wire = &checkpoint.wire;
     let size = heads.iter().try_fold(0u64, |sum, head| sum.checked_add(head.size.get()));

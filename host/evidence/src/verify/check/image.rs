@@ -70,7 +70,7 @@ pub fn other_layout(image: &[u8]) -> Option<u8> {
 const MAPPING_VERSIONS: std::ops::RangeInclusive<u32> = 1..=1000;
 
 /// The version of the mapping under which the bundle's package has this digest: SHA-256 over a line with the mapping
-/// version and a line `SHA-256  length  path` for each file. `None` when it has it under none.
+/// version and a line `SHA-256  length  path` for each file. `None` if no version gives this digest.
 pub fn mapping_version(bundle: &Bundle<'_>, package_digest: &[u8; 32]) -> Result<Option<u32>, BundleError> {
     let mut listing = String::new();
     for (name, path) in bundle.below(bundle::PACKAGE) {

@@ -4,7 +4,7 @@ use crate::verify::code::Code;
 use crate::verify::findings::Findings;
 use crate::verify::lane_state::LaneState;
 
-/// What every lane records of the session is the same in all of them.
+/// Every lane must record the same facts about the session.
 pub(crate) fn check(lanes: &[&LaneState]) -> Findings {
     let mut findings = Findings::default();
     // A log that breaks a rule is contradicted already, and what it says means nothing.

@@ -17,7 +17,7 @@ const PAIRS: [u32; 26] = [
 ];
 /// Shortest word that is looked at.
 const WORD_MIN: usize = 3;
-/// Longest: what is longer is not a word, whatever its letters.
+/// Longest word. A longer token does not count as a word.
 const WORD_MAX: usize = 24;
 /// Most pairs of a word that count.
 const ODD_MAX: usize = 3;
