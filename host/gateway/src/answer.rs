@@ -165,7 +165,7 @@ impl Answer {
         let on_refuse = match question.mode {
             // Nothing is left out, so that all of it is judged.
             AnswerMode::Observed => OnRefuse::Skip,
-            // In place of a refused sentence it has another one.
+            // Another sentence replaces a refused one.
             AnswerMode::Driven => OnRefuse::Stop,
             // A JSON value is judged whole: nothing can be left out of it.
             AnswerMode::Held if question.request.is_json() => OnRefuse::Stop,
@@ -427,7 +427,7 @@ impl Answer {
         }
         if let Some(at) = found.sections.iter().position(|section| section.channel() == channel) {
             let known = |section: &Section| (section.is_open(), section.is_begun());
-            // What a client reads in one channel is one text, and judged as one.
+            // A client reads one channel as one text, so it is judged as one.
             match found.sections.get(at).map(known) {
                 Some((false, _)) => return Err(Break::Unfit("an answer that goes back to a channel that it had left")),
                 Some((true, true)) => return Ok(Some(at)),
@@ -450,7 +450,7 @@ impl Answer {
     /// Opens a governed stream. Its identity binds the request and the client's nonce.
     fn open(&mut self, choice: u32, channel: Channel, refusal: Option<String>) -> Result<Section, Unopened> {
         let Question { id, request, session, task, note, .. } = &self.question;
-        // What was said before is continued in the answer, not in what the model thinks.
+        // The answer continues the earlier conversation; the model's reasoning does not.
         let continuing = self.continuing.as_ref().filter(|_| channel == Channel::Content);
         let governor = continuing.map_or(&self.governor, |(governor, ..)| governor);
         let number = self.choices.get(&choice).map_or(0, |choice| choice.sections.len());
@@ -597,7 +597,7 @@ impl Answer {
 }
 
 impl Choice {
-    /// The model writes in another channel: what it began in others is whole.
+    /// The model writes in another channel now: the text in the other channels is complete.
     fn leave_others(&mut self, channel: Channel) -> Result<(), Break> {
         let mut begun = self.sections.iter_mut().filter(|s| s.is_begun() && s.channel() != channel);
         let finished = begun.try_for_each(Section::finish);

@@ -79,7 +79,7 @@ struct Running {
     deltas: DeltaStream,
     /// Bytes of a candidate at most.
     most: usize,
-    /// What is before its next words, from where the server was asked.
+    /// The text before its next words, from the place at which the server was asked.
     before: String,
     /// Spaces at the end of the admitted text that the server was not shown: it may write them again.
     unseen: String,
@@ -160,7 +160,7 @@ impl Writer {
             self.calls = candidate.call.is_some();
             return Ok(Proposed { proposal: Proposal::Candidate(candidate), finish: None });
         }
-        // An alternative that is empty is none; one that comes to the client's stop text is the end.
+        // An empty alternative does not count; an alternative that reaches the client's stop text is the end.
         if ask.attempt > 0 && !running.stopped {
             return none();
         }
@@ -179,7 +179,7 @@ impl Writer {
         over(finish)
     }
 
-    /// Tokens that the client lets the answer have, without those that it has.
+    /// Tokens that the client still allows for the answer.
     fn left(&self) -> Option<u64> {
         self.request.sampling.max_tokens.map(|most| most.saturating_sub(self.tokens))
     }

@@ -1,4 +1,5 @@
-//! What a model is given, judged before it is asked: every message of every request, under the profile of who speaks.
+//! Judges the input of a model before the model is asked: every message of every request, under the profile of its
+//! speaker.
 
 use crate::request::Role;
 use portcullis_core::state::Task;

@@ -85,7 +85,7 @@ pub struct Sampling {
     pub top_k: Option<u64>,
     /// Penalty on tokens that are there.
     pub presence_penalty: Option<Number>,
-    /// Penalty by how often they are there.
+    /// Penalty on tokens by how often they occur.
     pub frequency_penalty: Option<Number>,
     /// Seed.
     pub seed: Option<i64>,
@@ -159,7 +159,7 @@ pub enum ToolChoice {
 }
 
 impl Request {
-    /// What a request is before its fields are read.
+    /// A request before its fields are read.
     #[must_use]
     pub fn of(body: &[u8], model: String, input: Input) -> Self {
         Self {
@@ -197,7 +197,7 @@ impl Request {
                     (message.role, message.text.clone() + &calls.collect::<String>())
                 });
                 let format = self.response_format.as_ref().map(|format| (Role::System, format.to_string()));
-                // The conversation's end comes last: it is what a stream's task holds.
+                // The end of the conversation comes last, because the task of a stream holds only the end.
                 tools.chain(format).chain(said).filter(|(_, text)| !text.is_empty()).collect()
             }
         }

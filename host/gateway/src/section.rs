@@ -47,7 +47,7 @@ pub(crate) struct Section {
     placeholder: Option<Arc<str>>,
     /// A refusal that no output marks yet.
     unmarked: bool,
-    /// What may leave once the stream has ended, of one that leaves whole or not at all.
+    /// Outputs that leave when the stream has ended, for a section that leaves as a whole or not at all.
     held: Option<Vec<Output>>,
     /// It was dropped because an earlier section of its choice was refused or broke off.
     given_up: bool,
@@ -359,7 +359,7 @@ impl Section {
         self.stream.abort(why);
     }
 
-    /// The section does not count any more: what is before it in its choice was refused, or broke off.
+    /// Drops the section: an earlier section of its choice was refused or broke off.
     pub(crate) fn give_up(&mut self) {
         if !std::mem::replace(&mut self.given_up, true) {
             self.abort("the choice has ended");
@@ -475,7 +475,7 @@ impl Section {
                 }
                 self.text(text.get(from..).unwrap_or_default(), outputs);
             }
-            // What waited for information, and got none, is refused after all.
+            // A mutation that waited for information and got none is refused.
             EventKind::Expired { .. } => self.unmarked = true,
             EventKind::Ended { summary, state, .. } => {
                 self.state = state;
@@ -527,7 +527,7 @@ impl Section {
         }
     }
 
-    /// An observed stream has ended once its text has, too: what the gate judges no more leaves all the same.
+    /// An observed stream ends with its text: text that the gate no longer judges still leaves.
     fn end_observed(&mut self) {
         if let Some(whole) = self.observer.as_ref().and_then(|observer| observer.over)
             && (self.reader.is_none() || !whole)
@@ -577,8 +577,8 @@ impl Section {
 
     /// A call leaves as what the records commit to says.
     fn call(&mut self, text: &str, call_index: &mut u32, outputs: &mut Vec<Output>) {
-        // The gate makes this text itself. Another could not be shown as a call: the client must not take the answer
-        // for whole.
+        // The gate makes this text itself. Any other text could not be shown as a call, and the client must notice that
+        // the answer is incomplete.
         let Ok(ReleasedCall { name, arguments }) = serde_json::from_str(text) else {
             self.end = Some(SectionEnd::Broken);
             return;

@@ -195,7 +195,7 @@ impl RotationRequest {
         self.board.drain(self.drain, ROTATION);
     }
 
-    /// The same because the next session has other policies: streams that are ended for it say `policy_change`.
+    /// The same, because the next session has other policies: streams that end for this reason report `policy_change`.
     pub fn ask_for_policy_change(&self) {
         self.board.drain(self.drain, POLICY_CHANGE);
     }

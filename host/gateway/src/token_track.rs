@@ -44,7 +44,7 @@ impl TokenTrack {
             bytes += token.bytes.len();
             count += 1;
         }
-        // Tokens that are not the text are of no use, wherever it is cut.
+        // Tokens that differ from the text are useless, wherever the text is cut.
         if self.text.is_char_boundary(bytes) && bytes <= self.at {
             self.tokens.drain(..count);
             self.text.drain(..bytes);

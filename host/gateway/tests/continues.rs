@@ -191,7 +191,7 @@ fn nothing_else_is_continued() {
     assert_eq!((report.replayed, report.reasons.len()), (report.streams, 0), "{:?}", report.reasons);
 }
 
-/// What an answer claimed is not contradicted in the next turn, and what was refused is part of nothing.
+/// The next turn may not contradict the claims of an answer, and refused text has no effect.
 #[test]
 fn claims_hold_and_refusals_count_for_nothing() {
     let (policy, upstream, folder) = (policy(), parrot(), tempfile::tempdir().unwrap());
@@ -208,7 +208,7 @@ fn claims_hold_and_refusals_count_for_nothing() {
     assert!(gapped.starts_with(PLACEHOLDER) && gapped.ends_with(NOTICE), "{gapped}");
     assert_eq!(chat_on(&gateway, &[user("x"), assistant(&gapped), user(ADVICE)]).0, ADVICE);
     assert!(!chat_on(&gateway, &[user("x"), assistant(NOTICE), user(ADVICE)]).0.contains(ADVICE));
-    // A JSON value that was refused released nothing: what was in it before the refusal is established nowhere.
+    // A refused JSON value releases nothing, so its parts before the refusal establish nothing.
     let mut json = turn(&[user(&format!("{{\"a\": \"{NOTICE}\", \"b\": \"Take no pills.\"}}"))]);
     json["response_format"] = json!({"type": "json_object"});
     let (value, _) = told(&gateway.post("/v1/chat/completions", &json));

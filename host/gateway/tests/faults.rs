@@ -203,7 +203,8 @@ fn every_channel_is_judged_and_no_other_field_leaves() {
     }
 }
 
-/// What a client joins is judged as one text: a word cannot be parted by another channel or by a call.
+/// A client joins the parts of a channel, so they are judged as one text: another channel or a call cannot divide a
+/// word.
 #[test]
 fn a_channel_is_one_text() {
     let upstream = server(|asked| match asked {

@@ -82,7 +82,7 @@ fn an_answer_holds_its_proofs_and_they_can_be_asked_for() {
         assert_eq!(facts[0].context.id, id);
         let digest = hex::encode(&<[u8; 32]>::from(Sha256::digest(body.to_string())));
         assert!(id.ends_with(&format!("/0/0/content request={digest} nonce=n-1")), "{id}");
-        // What is left without the constants is what the card admitted.
+        // The text without the constants is what the card admitted.
         let (mut text, constants) = (said(&answer, stream), &provenance["streams"][0]["constants"]);
         for constant in constants.as_array().unwrap().iter().rev() {
             let (at, length) = (constant[0].as_u64().unwrap() as usize, constant[1].as_u64().unwrap() as usize);

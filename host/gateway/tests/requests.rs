@@ -117,7 +117,7 @@ fn a_refused_input_reaches_no_server() {
     assert!(upstream.asked.lock().unwrap().is_empty());
 }
 
-/// What the gateway does not know, or what asks for text that nothing judges.
+/// Fields that the gateway does not know, or that ask for text that nothing judges.
 #[test]
 fn requests_that_are_not_taken_name_the_field() {
     let upstream = echo();

@@ -1,6 +1,6 @@
 //! The native API: a caller that has a text of its own opens a governed stream, hands in candidate texts and tool
-//! calls, and gets the determination of each with the place of its record. It shows its readers what was released, and
-//! nothing else.
+//! calls, and gets the determination of each with the place of its record. It must show its readers only what was
+//! released.
 //!
 //! The routes and their OpenAPI document come from the same lines.
 

@@ -138,7 +138,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
     })
 }
 
-/// A turn as messages: results of tools are before what else it says.
+/// A turn as messages: results of tools come before its other content.
 fn read_turn(at: usize, turn: Turn, messages: &mut Vec<Message>) -> Result<(), ApiError> {
     let param = || format!("messages[{at}]");
     let role = match turn.role.as_str() {

@@ -137,7 +137,7 @@ async fn judge(service: &Arc<Service>, headers: &HeaderMap, body: Body) -> Resul
     let body = super::body_of(service, headers, body).await?;
     let request: GuardrailRequest = fields::read(&body)?;
     let mut inquiry = Inquiry::new(service, headers, (&body, request.model.as_deref(), "ltm_"))?;
-    // LiteLLM's own identities fit. An end user can choose another, which is not bound where it does not.
+    // LiteLLM's own identities have a valid form. If an end user chooses an invalid one, it is not bound.
     inquiry.nonce = fields::nonce(request.litellm_call_id.clone(), "litellm_call_id").unwrap_or(None);
     if request.images.as_ref().is_some_and(|images| !images.is_empty()) {
         return Err(ApiError::invalid("images", "an image cannot be judged here"));

@@ -1,4 +1,4 @@
-//! Doors for programs that ask what the gate says of texts which they show themselves: other gateways and
+//! Doors for programs that ask for the gate's verdict on texts and show the texts themselves: other gateways and
 //! orchestrators.
 //!
 //! Each text has a governed stream of its own. A whole text is judged, and nothing is prevented here: its stream's mode

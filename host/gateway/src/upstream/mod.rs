@@ -1,5 +1,4 @@
-//! Model servers: how they are asked, and how what they write is read. What they write goes to the gate and nowhere
-//! else.
+//! Model servers: requests to them, and reading their answers. Their text goes only to the gate.
 
 mod anthropic;
 mod openai;
