@@ -36,7 +36,7 @@ pub(crate) fn checkable(text: &str, language: &Language) -> Vec<Checkable> {
         if kinds & kind::RELATION != 0 {
             relation = language.relation(&lower(shown)).map(str::to_owned);
         } else if kinds & kind::CLAUSE != 0 {
-            // What is after "and" or "who" is no longer said of the birth.
+            // Words after "and" or "who" no longer belong to the birth.
             relation = None;
         }
         negated &= kinds & kind::CLAUSE == 0 && !gap.contains([',', ';', ':', '.', '(', ')']);

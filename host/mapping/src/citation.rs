@@ -1,4 +1,4 @@
-//! Citations: the written forms in which text points at a source outside. The gate decides which ones a store allows.
+//! Citations: the written forms in which text refers to a source outside. The gate decides which ones a store allows.
 //! Here they are only found, so that no cut divides one.
 
 use crate::unfinished::Unfinished;

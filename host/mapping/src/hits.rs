@@ -386,7 +386,7 @@ struct Search<'t> {
     next: Vec<usize>,
     /// Which of them match at the current place of the search.
     matched: Vec<bool>,
-    /// Before which bytes no match of each other pattern begins that was not looked at.
+    /// For each other pattern: all matches that begin before this byte were already found.
     clear: Vec<usize>,
 }
 

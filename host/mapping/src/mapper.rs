@@ -146,8 +146,8 @@ impl Mapper {
         self.cut(before.len(), text, parts, found, granularity)
     }
 
-    /// Everything that is found in a text. `goes_on` says that more text may follow, so that the end is looked at for
-    /// what it may be the beginning of.
+    /// Everything that is found in a text. If `goes_on` is set, more text may follow, and the end is checked for
+    /// beginnings of hits.
     fn find(&self, text: &str, goes_on: bool) -> Findings {
         let calls = self.tools.in_text(text);
         let called = calls.iter().flat_map(|call| call.classes.iter().map(|class| (call.range.clone(), *class)));
@@ -245,7 +245,7 @@ impl Mapper {
         self.lexicon.map(|lexicon| generalisations(word, self.language, lexicon)).unwrap_or_default()
     }
 
-    /// What the words of a sentence are to each other.
+    /// The roles of the words of a sentence.
     #[must_use]
     pub fn frame(&self, sentence: &str) -> Frame {
         frame(sentence, self.language, self.lexicon)

@@ -1,5 +1,5 @@
-//! Numbers in text: digits with marks, and number words. What cannot be read for certain is found all the same, without
-//! a value.
+//! Numbers in text: digits with marks, and number words. A number that cannot be read with certainty is also found,
+//! without a value.
 
 use crate::language::{Language, kind};
 use crate::token::Token;

@@ -1,6 +1,6 @@
 //! Polarity: whether a sentence asserts what a hit says.
 //!
-//! What is before the hit in its sentence is read word by word, and then what follows it in its clause. Words that
+//! The words before the hit in its sentence are read one by one, and then the words after it in its clause. Words that
 //! deny, ask, suppose, report or plan open a scope; marks and clause words close it. Two denials cancel. What is
 //! doubtful counts for [`Polarity::Undenied`] and does not count for [`Polarity::Affirmed`]: in both cases less is
 //! released.
@@ -31,7 +31,7 @@ pub(crate) struct Around<'t> {
     before: &'t str,
     hit: &'t str,
     after: &'t str,
-    /// Whether the sentence begins or ends where nothing is looked at: what is there may deny the hit.
+    /// Whether the sentence begins or ends outside the part that is read: words there may deny the hit.
     cut: bool,
 }
 

@@ -63,7 +63,7 @@ pub(crate) fn problems(manifest: &Manifest) -> Vec<MappingError> {
     units.filter_map(|(quantity, unit, text)| unit_size(quantity, unit, text).err()).collect()
 }
 
-/// What a dose or a pack is counted in: so many of them, each of so much, are a multiple.
+/// Units in which doses or packs are counted: a number of them, each with an amount, gives a product.
 const COUNTED: &[&str] = &[
     "tablet",
     "tablets",
@@ -141,15 +141,15 @@ fn counts(between: &str) -> bool {
 
 /// Signs and words of a product.
 const TIMES: &[&str] = &["x", "\u{d7}", "*", "\u{b7}", "times"];
-/// What a dose is given for each of, besides time: kilograms of the body, and what cannot be worked out.
+/// Units after "per" other than time: kilograms of the body, and units that cannot be computed.
 const WEIGHTS: &[&str] = &["kg", "kilogram", "kilograms", "kilogramme", "kilogrammes", "kilo", "kilos"];
 const BODY: &[&str] = &["m\u{b2}", "m2", "lb", "lbs", "pound", "pounds", "stone"];
-/// Words between an amount and what it is for each of.
+/// Words between an amount and the unit after "per".
 const PER: &[&str] = &["per", "pro", "je", "for", "each", "every"];
 /// Spans of time, and doses, between the two: "5 mg per day and kg".
 const TIME: &[&str] =
     &["s", "min", "minute", "h", "hr", "hour", "d", "day", "dose", "week", "and", "of", "tag", "stunde"];
-/// Most bytes from an amount to the end of what it is for each of.
+/// Most bytes from an amount to the end of the unit after "per".
 const PER_MAX: usize = 48;
 /// Bytes from the head of a table to the last row that its units hold for.
 const TABLE_MAX: usize = 1024;

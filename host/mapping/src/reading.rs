@@ -9,7 +9,7 @@ use portcullis_core::wire::Category;
 use sha2::{Digest, Sha256};
 use std::ops::Range;
 
-/// What a span says, besides what its descriptor holds.
+/// Facts about a span that its descriptor does not hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
     /// Nouns after a determiner that points ("this trial"), each as the content words of its phrase.

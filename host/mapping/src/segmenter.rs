@@ -31,11 +31,11 @@ pub struct NotUtf8 {
 #[derive(Clone, Debug)]
 pub struct Segmenter {
     granularity: Granularity,
-    /// What is left of the text, with context before it.
+    /// The rest of the text, with context before it.
     text: String,
     /// Bytes of the whole text before it.
     offset: usize,
-    /// Where sentences were parted from what followed them, in order; the last one is where the rest begins.
+    /// Places where sentences were divided from the following text, in order; the rest begins at the last one.
     borders: Vec<usize>,
     /// What waits for a span before the rest.
     waiting: Waiting,
@@ -70,8 +70,8 @@ impl Segmenter {
             start += end;
             self.ends.push(start);
         }
-        // What is long and does not leave is read seldom: so a text of line breaks alone costs no more than its length,
-        // about.
+        // A long rest that does not leave is read seldom, so even a text of line breaks costs time in proportion to its
+        // length.
         let soon = self.text.len() < self.tried + (self.text.len() / SELDOM).saturating_sub(SELDOM);
         if self.ends.is_empty() || soon {
             return Ok(None);

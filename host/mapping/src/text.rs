@@ -257,7 +257,7 @@ impl Text {
 
     /// Smaller parts of a span that was decomposed, covering it; empty when there are none.
     ///
-    /// Hits are set apart first, so that what offends is judged alone; then the phrases that hold something of `apart`;
+    /// Hits are set apart first, so that they are judged alone; then the phrases that hold something of `apart`;
     /// without either the span is cut at clauses, then before numbers, then at the word boundary nearest its middle. A
     /// sentence with a word that says how far a statement holds ("not", "if", "only", "she says") is only cut around
     /// values: else a part would say something else.

@@ -61,8 +61,8 @@ impl Tools {
         self.rules.iter().filter(matches).map(|r| r.class).collect()
     }
 
-    /// The calls that are in a text, in order, their marks written in ASCII or with look-alikes. Whoever reads the
-    /// text may make them, so that they are judged as calls.
+    /// The calls that are in a text, in order, their marks written in ASCII or with look-alikes. A reader of the text
+    /// may execute them, so they are judged as calls.
     pub(crate) fn in_text(&self, text: &str) -> Vec<TextCall> {
         let mut found = self.written(text);
         if let Some(view) = View::of_marks(text) {

@@ -189,8 +189,8 @@ fn phone(text: &str) -> bool {
     (shortest..=15).contains(&count) && !repeated(body) && !date(body) && !groups.iter().all(year) && !round
 }
 
-/// Whether a number shows by itself that it is one: a country code, an area code in brackets, or the North American
-/// form.
+/// Whether a number is recognisable as a telephone number: a country code, an area code in brackets, or the North
+/// American form.
 fn stands_out(text: &str) -> bool {
     let body = text.split(['x', 'X']).next().unwrap_or(text);
     let sizes: Vec<usize> = body.split(|c: char| !c.is_ascii_digit()).map(str::len).filter(|size| *size > 0).collect();

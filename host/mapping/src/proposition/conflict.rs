@@ -1,5 +1,5 @@
-//! When two propositions cannot both hold: they say of one subject, in one respect, under the same qualifiers, a
-//! statement and its denial, opposites, or two values where there is one.
+//! When two propositions cannot both hold: about one subject, in one respect and under the same qualifiers, they give a
+//! statement and its denial, opposites, or two values for something that has one value.
 
 use super::grammar::role;
 use super::word::Tables;

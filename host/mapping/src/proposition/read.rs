@@ -1,4 +1,4 @@
-//! Reading: clauses of a sentence by marks, verbs and prepositions. What cannot be read makes no proposition.
+//! Reading: clauses of a sentence by marks, verbs and prepositions. A clause that cannot be read makes no proposition.
 
 use super::grammar::role;
 use super::word::{Tables, Word};
