@@ -29,7 +29,7 @@ pub struct PciCard {
     space: ConfigSpace,
     /// Whether BAR4 is there.
     bench: bool,
-    /// MSI-X table as written; what it says is the host's business, vectors are signalled by event files.
+    /// The MSI-X table as the host wrote it. It has no effect: vectors are signalled by event files.
     table: Vec<u8>,
     maps: DmaTable,
     vector: Option<OwnedFd>,

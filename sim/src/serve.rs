@@ -16,7 +16,7 @@ use crate::pci::PciCard;
 
 /// How long the clock runs on when no one asks and the bus is quiet.
 pub const LINGER: Duration = Duration::from_millis(500);
-/// What a driver is given for a message, and for its first one.
+/// Time for a message of a driver, and for its first one.
 pub const DEADLINE: Duration = Duration::from_secs(5);
 /// Clocks between two looks at the socket: few right after a request, more the longer none comes.
 const FEWEST: u64 = 8;
@@ -147,7 +147,7 @@ fn drive(card: &mut PciCard, driver: &mut Connection, stop: BorrowedFd<'_>) -> R
             last_activity = Instant::now();
         }
         if card.failure().is_some() {
-            // The end of the connection is what the driver hears of it.
+            // The driver only sees the end of the connection.
             return Err(ServeError::Left);
         }
         clocks = (clocks * 2).min(MOST);

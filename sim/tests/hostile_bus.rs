@@ -148,7 +148,7 @@ fn a_write_that_stalls_meets_no_later_session() {
     }
 }
 
-/// An answer that no one asked for comes while no session is open: the next OPEN is refused for it.
+/// A stray answer comes while no session is open: the next OPEN is refused because of it.
 #[test]
 fn a_stray_answer_between_sessions_bars_the_next_one() {
     for inject in [Inject::ReadSpurious { id: 3 }, Inject::WriteSpurious { id: 0 }] {

@@ -197,7 +197,7 @@ fn session(served: &Served, seed: u64, tally: &mut Tally) {
         Run { session, evaluator: world.evaluator(), open: Open::default(), next: [0; STREAMS as usize], idle };
     let blow = blow(&mut random);
     let end = run.drive(&mut random, &world, served, blow, tally);
-    // Whatever ended it: what is in flight is answered, once.
+    // Whatever ended the session, each entry in flight is answered once.
     match end {
         Ok(()) => {
             tally.ended[2] += 1;

@@ -306,7 +306,7 @@ fn a_completion_that_comes_in_parts_counts_when_it_is_whole<C: TestCard>() {
         assert_eq!(answered[0].ticket, 1);
         assert!(answered[0].outcome.is_admit(), "{:?}", answered[0].outcome);
         let parts = session.card_mut().lie.completion_parts.take().unwrap();
-        // The first look at all of it counts, or, where that one only asked what to wait for, the next.
+        // The first complete read counts; if that read only decided what to wait for, the next one counts.
         let whole = Completion::BYTES / 8 + 1;
         assert!((whole..=whole + 1).contains(&parts.come.get()), "{parts:?}: before it was whole, or long after");
         session.close().unwrap();

@@ -169,7 +169,7 @@ fn a_batch_fits_into_all_its_lanes_or_is_not_submitted<C: TestCard>() {
     assert_eq!((session.in_flight(), session.room()), (0, 32));
     batch.pop();
     assert_eq!(session.submit(&batch).unwrap(), 0);
-    // Rooms are by lane; the session's is that of its fullest.
+    // Each lane has its own room; the room of the session is that of its fullest lane.
     assert_eq!((session.in_flight(), session.room()), (batch.len(), 0));
     assert_eq!((session.room_for(0), session.room_for(lanes), session.room_for(last)), (24, 24, 0));
     let more = session.submit(&[begin(8 * lanes), begin(40 * lanes + last)]);
@@ -315,7 +315,7 @@ fn a_lie_of_one_lane_loses_them_all<C: TestCard>() {
     let lost = LossCause::Record { lane: 1, index: 5, what: "a heartbeat that no one presented" };
     assert!(matches!(&error, SessionError::Lost(found) if *found == lost), "{error}");
     assert!(matches!(session.poll(), Err(SessionError::Lost(_))));
-    // Those of lane 0 that were met are not given out either.
+    // Answers of lane 0 that were already read are not returned either.
     let rest = session.abandon();
     assert!(
         rest.iter().map(|completed| completed.ticket).eq((0..4 * u64::from(lanes)).map(|i| i + before.len() as u64))

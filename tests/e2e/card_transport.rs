@@ -109,7 +109,7 @@ fn a_doorbell_out_of_range_is_a_sticky_fault<C: TestCard>() {
         let lanes = u16::from(session.info().lanes);
         session.submit(&(0..16).map(|i| begin(i * lanes)).collect::<Vec<_>>()).unwrap();
         assert_eq!(session.drain().unwrap().len(), 16, "{what}");
-        // Says what was consumed, so that the counters are where the table above thinks.
+        // Rings the doorbells for consumed entries, so that the counters are as the table above expects.
         write(*session.card_mut(), Bell::LogHead, 17);
         write(*session.card_mut(), Bell::CqHead, 16);
         ring(*session.card_mut());
@@ -210,7 +210,7 @@ fn an_image_that_does_not_fit_is_not_opened<C: TestCard>() {
         change(&mut header);
         assert_eq!(refusal(&mut card, &Tables { header: &header, ..world.tables() }), fault, "{what}");
     }
-    // The driver does not even try what the card says it has no room for.
+    // The driver does not even try an image for which the card reports no room.
     let rows = vec![Row::ZERO; 257];
     let tables = Tables { policy: &rows, ..world.tables() };
     let error = Session::open_tables(&mut card, &tables, small(4)).unwrap_err();

@@ -1,5 +1,5 @@
 //! Compositions: a member of a common image decides as its package does alone and as `cedar-policy` does; rows of one
-//! member match no stream of another; what does not fit is named; what a session of several members recorded replays
+//! member match no stream of another; errors name what does not fit; records of a session with several members replay
 //! under each stream's own policy.
 #![cfg(test)]
 
@@ -449,7 +449,7 @@ fn a_broken_composition_is_refused() {
     };
     assert!(without("profiles/a/p0.toml").contains("no `profiles/a/p0.toml`"));
     assert!(without("members/b/policy.toml").contains("members/b/"));
-    // What is wrong in a member's rules is shown where it is in the composition.
+    // An error in a member's rules is shown at its place in the composition.
     let mut files = good.clone();
     files.insert(
         "members/b/rules.cedar".into(),

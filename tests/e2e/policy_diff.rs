@@ -28,7 +28,7 @@ fn judge(compiled: &Compiled, evaluator: &Evaluator, d: &Descriptor) -> Decision
     Decision::new(compiled, d, &evaluator.evaluate(d))
 }
 
-/// What a rule that rejects hides: what it admits elsewhere, and what the prelude would have split.
+/// Differences that a rejecting rule hides: in its permits, and in splits of the prelude.
 fn behind_a_reject() -> BTreeSet<(String, String)> {
     let behind = ["admit by admit", "decompose by ANCHOR-AMBIGUOUS"];
     behind.into_iter().map(|other| ("reject by RULE".to_owned(), other.to_owned())).collect()

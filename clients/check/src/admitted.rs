@@ -48,7 +48,7 @@ pub enum AdmissionError {
     OtherText(Place),
     #[error("the tool calls of choice {} are not those that the card admitted", .0.choice)]
     OtherCalls(Place),
-    /// Something is there as a constant of the policy, and is not one.
+    /// A text that the answer marks as a constant of the policy is not one.
     #[error("the {} of choice {} holds a text that neither the card admitted nor the policy has as a constant", .0.channel, .0.choice)]
     OtherConstant(Place),
 }

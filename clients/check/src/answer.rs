@@ -136,8 +136,8 @@ impl Question {
             let verified = json!({"verified": true, "simulated": simulated, "refused": refused, "sessions": sessions});
             fields.insert("portcullis".into(), verified);
         }
-        // Arguments that are objects leave as they were admitted: a number can have more digits than this program
-        // counts with.
+        // Arguments that are objects are copied as they were admitted: a number can have more digits than this program
+        // can represent.
         let stand_in = |at: usize| format!("{}/{at}", self.nonce);
         let blocks = list(answer.get_mut("content")).filter_map(|block| block.get_mut("input"));
         blocks.enumerate().for_each(|(at, input)| *input = json!(stand_in(at)));

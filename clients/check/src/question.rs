@@ -13,7 +13,7 @@ pub enum Api {
 }
 
 impl Api {
-    /// All of them, a path that another one ends with first.
+    /// All of them. If one path is the end of another, the longer one comes first.
     const ALL: [Self; 4] = [Self::Chat, Self::Completions, Self::Responses, Self::Messages];
 
     /// The API of a path; `None` where the path writes no answer of a model.

@@ -159,7 +159,7 @@ impl Proxy {
         match checked.map_err(broken)? {
             Ok(checked) => Ok(respond(StatusCode::OK, checked.content_type, checked.body)),
             Err(error) => {
-                // What the gateway wrote must not reach a terminal as it is.
+                // The gateway's words must not reach a terminal unescaped.
                 eprintln!("an answer was not passed: {}", error.to_string().escape_debug());
                 let message = "the answer is not proven: nothing of it is passed".to_owned();
                 Err(Refusal(StatusCode::BAD_GATEWAY, "not_proven", message))

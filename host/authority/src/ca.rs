@@ -58,7 +58,7 @@ pub struct Window {
     pub not_after: u64,
 }
 
-/// What the key of the root of simulations is the SHA-256 of. It is public, like the key of every simulated card.
+/// The key of the root of simulations is the SHA-256 of this text. It is public, like the key of every simulated card.
 const SIMULATION_TEXT: &[u8] = b"SIM ROOT KEY - NOT FOR PRODUCTION";
 /// Validity of the root of simulations: 2020 to 2049, as far as X.509's short form of time goes.
 pub const SIMULATION: Window = Window { not_before: 1_577_836_800, not_after: 2_524_607_999 };

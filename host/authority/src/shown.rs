@@ -27,7 +27,7 @@ pub(crate) fn read(message: &[u8], public_key: &[u8; 32], key: &[u8; 32]) -> Res
     Ok(signed.checkpoint)
 }
 
-/// Both are of one session in one run of one card: a reset makes another run of it.
+/// Whether both belong to one session in one run of one card. A reset begins another run.
 pub(crate) fn same_run(a: &wire::Checkpoint, b: &wire::Checkpoint) -> bool {
     let run = |c: &wire::Checkpoint| (c.ticket_digest, c.epoch, c.boot_nonce, c.design_id, c.key_flags, c.lanes);
     run(a) == run(b)

@@ -255,7 +255,7 @@ impl Issuer {
         finish(work, &ticket.digest)
     }
 
-    /// Gives a ticket up, and says why: a session that will never show its closing checkpoint. Errors: no such ticket,
+    /// Gives up a ticket, with a reason: its session will never show its closing checkpoint. Errors: no such ticket,
     /// or one whose session ended.
     pub fn abandon(&mut self, key: &[u8; 32], serial: u64, remark: &str) -> Result<TicketRecord, IssueError> {
         let work = begin(&mut self.database)?;

@@ -255,7 +255,7 @@ impl Witness {
         Ok(query.query_map([], read)?.collect::<Result<_, _>>()?)
     }
 
-    /// The notes of a key's log, in order: all that the witness ever said of it.
+    /// All notes of a key's log, in order.
     pub fn notes(&self, key: &Hash) -> Result<Vec<String>, InternalError> {
         let database = self.lock();
         let mut query = database.prepare("SELECT note FROM entry WHERE key = ? ORDER BY number")?;

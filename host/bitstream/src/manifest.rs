@@ -28,7 +28,7 @@ pub enum Key {
     /// The public test secret.
     Test,
     Device,
-    /// One of every card that has this image.
+    /// One key for every card with this image.
     Class,
 }
 

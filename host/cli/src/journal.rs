@@ -1,4 +1,4 @@
-//! What is kept of a session while it runs: the bundle first, then the ledger.
+//! Writes a session while it runs: first to the bundle, then to the ledger.
 
 use crate::choices::FsyncArg;
 use anyhow::Result;

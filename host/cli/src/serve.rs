@@ -259,7 +259,7 @@ fn load(config: &Config) -> Result<Vec<Governed>, Failure> {
     Ok(models)
 }
 
-/// What opens each session, under what is held at that time.
+/// Opens each session with the policies and settings of that time.
 fn opener(args: &Args, config: &Config, held: Arc<Mutex<Arc<Vec<Governed>>>>) -> Result<Opener, Failure> {
     if let Some(bundles) = &config.bundles {
         std::fs::create_dir_all(bundles).with_context(|| format!("cannot make `{}`", bundles.display()))?;

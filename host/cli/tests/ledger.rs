@@ -1,5 +1,5 @@
-//! The ledger from outside: the process is killed while it governs, and what left is accounted for; the page says what
-//! the ledger says.
+//! The ledger from outside: the process is killed while it governs, and the ledger has every byte that left; the page
+//! shows what the ledger holds.
 #![cfg(test)]
 
 use portcullis_test_support::random::Random;

@@ -1,5 +1,5 @@
-//! What the pages tell a reader to type works: every block of commands of every page runs, page by page, in a folder
-//! that has what a checkout has, and prints what the page quotes. `cargo xtask lint` lists the blocks that do not run.
+//! The commands of the pages work: each page's blocks of commands run in a folder with the files of a checkout, and
+//! print what the page quotes. `cargo xtask lint` lists the blocks that do not run.
 #![cfg(test)]
 #![cfg(feature = "sim")]
 

@@ -93,7 +93,7 @@ pub struct Identity {
     /// Version, `major.minor.patch`.
     pub version: String,
     pub description: String,
-    /// What is not among the verified facts cannot be asserted.
+    /// Only verified facts can be asserted.
     #[serde(default)]
     pub closed_world: bool,
     #[serde(default)]
@@ -170,7 +170,7 @@ const fn is_no(value: &bool) -> bool {
     !*value
 }
 
-/// Which hits of a class count, by what the sentence says of them.
+/// Which hits of a class count, depending on whether the sentence affirms or denies them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Polarity {
@@ -318,7 +318,7 @@ impl Default for Limits {
     }
 }
 
-/// What stages 2 and 3 look at besides what they always do.
+/// Optional checks of stages 2 and 3.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Continuity {
@@ -384,7 +384,7 @@ pub struct Refusal {
     pub on_refuse: AfterRefusal,
     /// What is at the end of an answer that the gate ended.
     pub text: String,
-    /// What is in place of each refusal of an answer that continues.
+    /// Text that replaces each refusal in an answer that continues.
     pub placeholder: String,
 }
 

@@ -15,7 +15,7 @@ use zerocopy::little_endian::{I32, U16, U32, U128};
 pub struct Mutation {
     /// Whether held inert bytes are before the span.
     pub inert_prefix: bool,
-    /// What the span does to what was said before.
+    /// The span's relation to the earlier text.
     pub category: Category,
     pub granularity: Granularity,
     /// Epistemic mode of the context.
@@ -62,7 +62,7 @@ pub struct Mutation {
     pub proposed: Proposed,
 }
 
-/// The new values that a mutation proposes: all of them are read from the span, none is in the descriptor.
+/// The new values that a mutation proposes: they are read from the span; the descriptor does not contain them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proposed {
     /// Content words, in lower case, sorted, each once.

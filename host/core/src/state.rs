@@ -121,7 +121,7 @@ pub struct PolicyReference {
     pub package_digest: [u8; 32],
     /// SHA-256 of the table image.
     pub image_digest: [u8; 32],
-    /// What is not among the verified facts cannot be asserted.
+    /// Only verified facts can be asserted.
     pub closed_world: bool,
     pub citations: Citations,
     /// Bounds of the governed loop.
@@ -191,8 +191,8 @@ impl SemanticState {
         }
     }
 
-    /// Begins with what another stream ended with: what it established, claimed and spoke of. Intent, conditions,
-    /// lineage and trust slope are this stream's own, and so is its first enumeration.
+    /// Begins with the memory in which another stream ended: established classes, claims and referents. Intent,
+    /// conditions, lineage, trust slope and enumeration are this stream's own.
     pub fn continue_from(&mut self, memory: &Commitments) {
         let subject = self.memory.subject.take().or_else(|| memory.subject.clone());
         self.memory = Commitments { subject, ordinal: None, ..memory.clone() };

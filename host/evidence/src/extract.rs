@@ -1,6 +1,6 @@
 //! Takes a bundle apart into files that stock tools take: `openssl`, `sha256sum` and Python's standard library.
 //!
-//! Nothing is checked here. What the files are good for is in the README that is written beside them.
+//! Nothing is checked here. The README that is written beside the files explains their use.
 
 use crate::format::bundle::{self, Bundle, BundleError, Files};
 use crate::format::checkpoint::{CheckpointError, SignedCheckpoint};

@@ -42,7 +42,7 @@ pub struct ReceiptProof {
     pub chain: String,
 }
 
-/// A head that is there is an object; `null` does not stand for one that is absent.
+/// A head is an object. `null` does not mean that it is absent.
 pub(crate) fn head_proof<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<HeadProof>, D::Error> {
     json::object(from).map(Some)
 }

@@ -82,7 +82,7 @@ pub struct StreamFacts {
     pub simulated: bool,
 }
 
-/// What there is of a stream before a checkpoint covers it.
+/// The records of a stream before a checkpoint covers them.
 #[derive(Clone, Debug, Default)]
 pub struct StreamRecords {
     pub context: String,

@@ -1,7 +1,7 @@
 //! The verifier: five properties of a session, each affirmed, warned of or contradicted, with reasons.
 //!
-//! Nothing in a bundle is believed for its own sake. What is believed comes from outside it: roots, issuers and
-//! witnesses. The verifier uses no clock; times are the witness's, or are given.
+//! The verifier trusts nothing in a bundle. Trust comes from outside: roots, issuers and witnesses. The verifier uses
+//! no clock; times come from the witness or from the caller.
 
 mod check;
 mod code;

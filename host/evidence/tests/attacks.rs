@@ -581,7 +581,7 @@ fn heartbeats() {
 
 #[test]
 fn what_remains_of_heartbeats_is_a_witness_that_colludes() {
-    // The nonces are the witness's word. One that gives them out beforehand is believed.
+    // The verifier accepts the witness's nonces, even if the witness gave them out too early.
     let world = World::new();
     let mut parts = world.honest();
     parts.witness = world.witness.clone();
@@ -625,8 +625,8 @@ fn witness_and_ticket() {
     files.0.insert(bundle::witness(1), honest.notes()[2].clone());
     remanifest(&mut files);
     assert_contradicted(&world.check(&files), "no_gaps/witness-serial");
-    // A note that is older in the witness's log than the one before it; one that is younger is another card of the
-    // class in between.
+    // A note with a lower index in the witness's log than the note before it. A gap is allowed: another card of the
+    // class may have posted in between.
     let mut parts = honest.clone();
     parts.witness_index = 7;
     let mut files = honest.files();

@@ -242,7 +242,7 @@ impl Files for Counting {
     }
 }
 
-/// A record costs its writer 192 bytes, a context document a megabyte: it is not read again for each stream.
+/// A record has 192 bytes, a context document up to a megabyte, so the document must not be read again for each stream.
 #[test]
 fn no_file_is_read_for_every_record() {
     let world = World::new();

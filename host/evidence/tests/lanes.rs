@@ -24,7 +24,7 @@ fn none() -> BTreeSet<String> {
     BTreeSet::new()
 }
 
-/// Indices made to fit, and the card's own signature over it: what remains is a card that lies.
+/// With new indices and the card's own signature: only a lying card could make this.
 fn renumber(parts: &mut Parts) {
     for records in &mut parts.log.lanes {
         (0..).zip(records).for_each(|(index, record)| record.answer.log_index.set(index));

@@ -1,6 +1,5 @@
-//! Evidence of a version that this verifier does not know: it is warned of by name, nothing of it is affirmed, and
-//! nothing is contradicted that cannot be read. Two streams of one id are distinguished by their records alone, which
-//! is a warning too.
+//! Evidence of a version that this verifier does not know: a warning names it, nothing is affirmed, and nothing
+//! unreadable is contradicted. Two streams of one id are distinguished by their records alone, which is a warning too.
 
 use portcullis_test_support::world;
 

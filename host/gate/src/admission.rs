@@ -21,7 +21,7 @@ pub(crate) enum EngineAdmission {
     Filter(Arc<Prefilter>, Engines),
     /// Tasks are judged; whoever opens the stream has the engine.
     Caller(Arc<Prefilter>),
-    /// Nothing executes: what an engine answered is on record, and so are the notes of its stream.
+    /// Nothing executes: the engine's answers and the notes of its stream come from the record.
     Replay(ReplayEngines, Mode),
 }
 

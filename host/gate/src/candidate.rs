@@ -14,7 +14,7 @@ pub struct Candidate {
     /// unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logprobs_absent: Option<String>,
-    /// The tool call that the candidate is; its text is made from it then, and what is in `text` is not looked at.
+    /// Present if the candidate is a tool call. Its text is then made from the call, and `text` is ignored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<Call>,
 }

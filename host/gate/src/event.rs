@@ -74,7 +74,7 @@ pub enum EventKind {
         /// Sequences of the admitted transitions whose bytes these are, in order; END's for trailing inert bytes.
         seqs: Vec<u32>,
         text: String,
-        /// Which of them are tool calls, in order. What only looks like one is text.
+        /// The ranges that are tool calls, in order. Text that only looks like a call is not among them.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         calls: Vec<Range<usize>>,
     },

@@ -34,8 +34,8 @@ pub struct SpanExplanation {
     pub rules: Vec<String>,
 }
 
-/// Explains a text piece by piece. `state` is where it begins, and takes up what is admitted. Errors: [`ContextError`]:
-/// a descriptor that the vocabulary cannot show.
+/// Explains a text piece by piece. `state` is the state before the text; admitted pieces change it. Errors:
+/// [`ContextError`]: a descriptor that the vocabulary cannot show.
 pub fn explain(
     (package, compiled, mapper): (&Package, &Compiled, &Mapper),
     state: &mut SemanticState,

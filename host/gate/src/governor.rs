@@ -147,7 +147,7 @@ impl Governor {
         self.admission.mode()
     }
 
-    /// The mode of a text that was judged while it was written: that of the record which is replayed.
+    /// The mode of a text that was judged while it was written; in a replay it is the recorded one.
     pub(crate) const fn given_mode(&self) -> Mode {
         match self.admission.mode() {
             Mode::Observed => Mode::Observed,

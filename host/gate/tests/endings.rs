@@ -1,4 +1,4 @@
-//! What leaves at the end of a stream: END is judged by no one, so that it commits to formatting alone.
+//! The bytes that leave at the end of a stream. No one judges END, so it may commit to formatting only.
 
 use crate::support;
 

@@ -1,4 +1,4 @@
-//! The door before engines: what the filter refuses never gets one, and whoever makes one has the pass of that very
+//! The door before engines: a task that the filter refuses never gets one, and making one needs the pass of that very
 //! task.
 
 use crate::support;

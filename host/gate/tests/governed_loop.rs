@@ -269,7 +269,7 @@ fn a_refused_end_asks_for_the_next_alternative_of_its_place() {
         let at: Vec<_> = judged(&events)
             .map(|j| (j.determination.step.unwrap(), j.determination.alternative.unwrap(), j.text.clone()))
             .collect();
-        // What holds a hit is judged up to what is unfinished; "now." could begin an address.
+        // A piece with a hit is judged up to its unfinished part; "now." could begin an address.
         assert_eq!(at[0], (0, 0, "Pay 4111 1111 1111 1111".to_owned()));
         assert_eq!(at[1], (0, 1, "Pay in cash".to_owned()));
     }

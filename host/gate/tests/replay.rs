@@ -107,7 +107,7 @@ fn notes_move_what_follows_and_change_nothing() {
     });
 }
 
-/// What the records of a stream say when it broke off: END alone may be missing of what was judged whole.
+/// The records of a stream that broke off: if its text was judged completely, only END may be missing.
 #[test]
 fn a_stream_that_broke_off_has_not_consumed_its_text() {
     with_trail(|replayer, trail| {

@@ -434,7 +434,7 @@ fn bounds_hold_and_who_reaches_one_waits_alone() {
     });
 }
 
-/// A caller that does not read has its own stream stand still, with a bound on what is kept for it.
+/// If a caller does not read, its own stream stops, and the messages kept for it are bounded.
 #[test]
 fn a_caller_that_does_not_read_stands_still_alone() {
     let policy = package(SECTIONS);

@@ -53,7 +53,7 @@ pub struct FilterPolicy {
     quoted: Option<Tier>,
     bytes: usize,
     steps_per_byte: u64,
-    /// No part of what the policy means.
+    /// Not a part of the policy's meaning.
     #[serde(skip)]
     deadline: Duration,
 }

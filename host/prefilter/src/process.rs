@@ -58,7 +58,7 @@ impl Child {
         message.extend_from_slice(bytes);
         let (sender, answer) = mpsc::sync_channel(1);
         std::thread::spawn(move || {
-            // A child that does not read is seen by its answer that does not come; killing it ends this thread.
+            // If a child does not read, its answer does not come and it is killed, which ends this thread.
             let told = to.write_all(&message);
             drop(to);
             let _ = sender.send(told.ok().and_then(|()| read(from)));
@@ -71,7 +71,7 @@ impl Child {
         let mut child = child?;
         let left = child.ends.saturating_duration_since(Instant::now());
         let finding = child.answer.recv_timeout(left).ok().flatten();
-        // Whether it is done or not, nothing of it stays.
+        // Finished or not, the process must not remain.
         let _ = child.process.kill();
         let _ = child.process.wait();
         finding

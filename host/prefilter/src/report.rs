@@ -109,13 +109,13 @@ impl FilterReport {
         length: usize,
         mut evaluators: Vec<EvaluatorVerdict>,
     ) -> Self {
-        // The order in which evaluators ran is not a part of what they say.
+        // The order in which the evaluators ran must not change the report.
         evaluators.sort_by(|a, b| a.evaluator.cmp(&b.evaluator));
         let verdict = evaluators.iter().map(|e| e.tier).fold(Tier::Clear, Tier::escalate);
         // No one judged: nothing speaks for the input.
         let verdict = if evaluators.is_empty() { Tier::Critical } else { verdict };
         let executive = verdict <= threshold && verdict < Tier::Critical;
-        // What a milder evaluator saw does not name the refusal of another one.
+        // A finding of a milder evaluator must not name another evaluator's refusal.
         let refuses = |e: &EvaluatorVerdict| e.tier > threshold || e.tier == Tier::Critical;
         let named = evaluators.iter().any(|e| refuses(e) && !e.violations.is_empty());
         if !executive && !named {

@@ -1,5 +1,5 @@
-//! A recorder in a process that is killed: the bundle is completed, nothing is contradicted, and what was released has
-//! its record.
+//! A recorder in a process that is killed: the bundle is completed, nothing is contradicted, and every released text
+//! has its record.
 //!
 //! The session is a software card's, so that many can be killed. `PORTCULLIS_LONG=1` kills 1,000, otherwise 100 are
 //! killed.

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use zerocopy::IntoBytes;
 
-/// What a session's card did, as far as proofs of its streams need it.
+/// The records and checkpoints of a session, as far as proofs of its streams need them.
 ///
 /// It takes records and checkpoints by [`ProofBook::sink`], and texts by [`ProofBook::event`]. It keeps 64 bytes for
 /// each record of the session, and the records and admitted texts of the streams that ended last.

@@ -41,7 +41,7 @@ struct OpenStream {
     /// Whether the whole text was there from the start, so that it is written already.
     recorded: bool,
     answers: Vec<Result<Proposal, EngineError>>,
-    /// What the reader of each sequence's span is given, once it is released.
+    /// The receipts for the readers of released spans, by sequence.
     entries: BTreeMap<u32, Receipt>,
     /// Sequences that were released before the event of their record: END's.
     early: Vec<u32>,
@@ -120,8 +120,8 @@ impl Recorder {
         &self.session
     }
 
-    /// Takes an event, before anything else does: what is released has its record in the bundle. Errors: what prevented
-    /// it; nothing further may be released.
+    /// Takes an event before anything else does, so that every released text has its record in the bundle. Errors: any
+    /// failure to write; nothing further may be released.
     pub fn event(&mut self, event: &Event) -> Result<(), RecorderError> {
         self.keep(event)?;
         if self.writer.is_full() {

@@ -260,7 +260,7 @@ fn other_version(bundle: &Bundle<'_>) -> Result<Option<String>, BundleError> {
         return Ok(Some(format!("{what}; replay with the release that wrote the bundle")));
     }
     let header = ImageHeader::read_from_prefix(&image).ok().map(|(header, _)| header);
-    // What is not an image of any version differs from what the package compiles to.
+    // Bytes that are not an image of any version differ from the compiled package.
     let Some(header) = header.filter(|header| header.magic.get() == IMAGE_MAGIC && header.version == LAYOUT_VERSION)
     else {
         return Ok(None);

@@ -2,8 +2,8 @@
 //! bundles.
 //!
 //! Each stream is first replayed, to make sure that the old policy gives exactly its records. Then it is governed again
-//! under the other policy, with what it was given. Texts that were there before they were judged, whole or in chunks,
-//! are compared to their ends. An engine writes on from what was admitted: its answers are compared up to the first
+//! under the other policy, with the same input. Texts that were there before they were judged, whole or in chunks, are
+//! compared to their ends. An engine writes on from what was admitted: its answers are compared up to the first
 //! determination that is another one.
 
 use crate::replay::{Error, ReplayReport, Replayed, replay_each};
@@ -95,7 +95,7 @@ pub fn trial(
         match replayer.trial(stream.context, stream.input, stream.name) {
             Ok(course) => {
                 compared += 1;
-                // It replays, so that it has a context document.
+                // The stream replays, so it has a context document.
                 let document = ContextDocument::parse(stream.context);
                 let document = document.map_err(|error| ReplayError::Context(error.to_string()))?;
                 different.extend(compare(document, &stream.course, &course));

@@ -249,7 +249,7 @@ fn receipts(files: &MemoryFiles) -> Vec<String> {
     lines.filter_map(|line| Some(format!("{:?}", serde_json::from_str::<bundle::Receipt>(&line).ok()?))).collect()
 }
 
-/// What the files of a bundle say, without what is for people only: JSON has many forms for one content.
+/// The meaning of a bundle's files, without the parts for people: JSON has many forms for one content.
 type Meaning = BTreeMap<String, Vec<u8>>;
 
 /// What a bundle says to a verifier, and to a replay too where `replayed`; `None` where a line cannot be read. Receipts

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use unicode_width::UnicodeWidthChar;
 
-/// How text is set for a stream. The default is for files and pipes: no colour, and lines as long as they are.
+/// The layout of text on an output. The default is for files and pipes: no colour, and lines are not wrapped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Terminal {
     pub colour: bool,

@@ -76,7 +76,7 @@ fn terminal(stream: &(impl IsTerminal + AsFd)) -> Terminal {
     Terminal { colour, columns: size.map(|(width, _)| usize::from(width.0)).filter(|columns| *columns > 0) }
 }
 
-/// Standard output. Writing to it never fails; what cannot be written is dropped, and [`exit`] takes account of it.
+/// Standard output. Writing to it never fails; output that cannot be written is dropped, and [`exit`] considers that.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stdout;
 

@@ -139,7 +139,7 @@ fn a_terminal_gets_colours_and_lines_that_fit() {
     assert!(!plain.contains('\u{1b}'), "{plain:?}");
     let wide = |line: &&str| line.chars().count() > 60 && line.trim().contains(' ');
     assert_eq!(plain.lines().find(wide), None, "a line of words is wider than the terminal");
-    // The words are those of a pipe, whose lines are not broken.
+    // The output is that for a pipe: lines are not wrapped.
     let piped = assert_code(&scene.run("verify", &[text(&forged)]), 3);
     assert!(!piped.contains('\u{1b}') && piped.lines().any(|line| line.len() > 80), "{piped}");
     assert!(plain.split_whitespace().eq(piped.split_whitespace()), "{plain}\n{piped}");
@@ -156,7 +156,7 @@ fn a_terminal_gets_colours_and_lines_that_fit() {
     assert!(code == 1 && shown.starts_with(&format!("{RED}error:\u{1b}[0m")), "{code} {shown:?}");
 }
 
-/// Whoever reads a report sees first what came out, then what each part claims, and what to do.
+/// A report shows the verdict first, then the claim of each part, and what to do.
 #[test]
 fn a_report_begins_with_its_verdict_and_says_what_to_do() {
     let scene = Scene::new();

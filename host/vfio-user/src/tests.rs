@@ -220,7 +220,7 @@ fn nobody_is_answered_who_wants_no_reply() {
     assert_eq!(served.join().unwrap().0.resets, 2);
 }
 
-/// What a hostile driver sends, and what the answer to it is.
+/// Messages of a hostile driver, each with the expected answer.
 #[test]
 fn garbage_ends_the_connection_and_nothing_else() {
     let short = Header { command: 1.into(), size: 15.into(), ..Header::default() };

@@ -123,7 +123,7 @@ enum Task {
     Ci,
 }
 
-/// What a task that is a program of its own reads itself; its `--help` lists them.
+/// Arguments for a task that is a separate program; its `--help` lists them.
 #[derive(clap::Args)]
 #[command(disable_help_flag = true)]
 struct Words {

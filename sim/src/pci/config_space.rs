@@ -47,7 +47,7 @@ impl ConfigSpace {
         space.set(0x0b, &[CLASS]);
         // Cache line size is free for use.
         space.allow(0x0c, &[0xff]);
-        // BARs are 32 bits wide; their size is what cannot be set.
+        // BARs are 32 bits wide; the bits that cannot be set show their size.
         space.allow(0x10, &(!(BAR0_SIZE - 1)).to_le_bytes());
         space.allow(0x18, &(!(BAR2_SIZE - 1)).to_le_bytes());
         if bench {

@@ -1,4 +1,4 @@
-//! The function without a socket: what a driver may ask, and what it must not get.
+//! The function without a socket: allowed requests of a driver, and refused ones.
 
 use std::os::fd::{AsFd, OwnedFd};
 

@@ -57,7 +57,7 @@ fn items(member: &str) -> Vec<Item> {
     ]
 }
 
-/// Where the records of a lane are after one was put between them.
+/// The places of a lane's records after one was inserted.
 struct Places(Vec<Vec<u64>>);
 
 impl Places {

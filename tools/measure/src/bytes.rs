@@ -179,7 +179,7 @@ fn leaves_of_value(texts: &[&str], value: &Range<usize>, leaves: &[Leaf]) -> usi
     inside.skip(MAY_LEAVE).filter(|(at, _)| admitted.iter().any(|a| a.contains(at))).count()
 }
 
-/// Tags, commands of LaTeX and targets of links: letters in them are none of a value's.
+/// Tags, commands of LaTeX and targets of links: their letters do not belong to a value.
 fn markup(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     for (at, c) in text.char_indices() {

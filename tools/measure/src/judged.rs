@@ -1,5 +1,5 @@
-//! The outcome of labelled texts: what the program itself prints of them on the simulated card, or what a policy makes
-//! of them in this process on the model of the card.
+//! The outcome of labelled texts: as the program prints it on the simulated card, or as a policy gives it in this
+//! process on the model card.
 
 use anyhow::{Context, Result};
 use portcullis_card::{CardChoice, Session, SessionConfig, SessionError};

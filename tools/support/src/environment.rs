@@ -106,7 +106,7 @@ impl<'a> Environment<'a> {
 mod tests {
     use super::*;
 
-    /// What `python3 -m venv` leaves where ensurepip is missing, and what an upgrade of Python leaves: both are made
+    /// A folder from `python3 -m venv` without ensurepip, and one from before an upgrade of Python: both are made
     /// again.
     #[test]
     fn an_environment_without_pip_or_with_a_dead_interpreter_is_made_anew() {

@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(space(3_900, Some(100_000)), None);
         assert_eq!(space(0, Some(0)), None);
         assert!(space(3_900, Some(3_899)).is_some_and(|line| line.contains("3899 MiB are free")));
-        // What cannot be asked is not a reason to refuse.
+        // An unknown amount of space is not a reason to refuse.
         assert_eq!(space(3_900, None), None);
         assert!(free_mib().is_some_and(|free| free > 0));
     }

@@ -48,8 +48,8 @@ impl Tally {
         self.skips.extend(other.skips);
     }
 
-    /// Adds what a closing line of another program's tally says. Nothing where the line is not one; else whether it is
-    /// the last.
+    /// Adds the counts of a closing line of another program's tally. `None` if the line is not one; otherwise whether
+    /// it is the last.
     pub fn read(&mut self, line: &str) -> Option<bool> {
         if let Some(failure) = line.strip_prefix("failed: ") {
             self.failures.push(failure.to_owned());

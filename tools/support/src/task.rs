@@ -1,5 +1,5 @@
 //! Tasks that are programs of their own: `xtask-NAME`, built with the features that the whole workspace asks for, so
-//! that what they are on is not built a second time.
+//! that their dependencies are not built a second time.
 
 use crate::tally::Tally;
 use crate::tool::{cargo, root, run, shown, target_dir};

@@ -200,8 +200,8 @@ fn route(part: &Part) -> Result<Reached> {
     say(&format!("{module}: ports"));
     let ports = format!("{WORK}/{module}-ports.json");
     yosys::run(&format!("{read}; write_json {ports}"))?;
-    // What was routed from the same elaborated module by the same tools is not routed again: the whole takes an hour on
-    // two cores.
+    // A result for the same elaborated module and the same tools is reused: routing everything takes an hour on two
+    // cores.
     let report = format!("{WORK}/{module}-report.json");
     let stamp = format!("{WORK}/{module}-routed");
     let options = part.router.options();

@@ -34,7 +34,7 @@ pub enum ClientError {
     Other,
 }
 
-/// What a status may mean besides what its text says.
+/// A possible cause of a status, in addition to its text.
 const fn hint(status: u16) -> &'static str {
     match status {
         404 => " (is the server at this address a witness, and does it know the ticket's issuer?)",

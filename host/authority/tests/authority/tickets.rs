@@ -276,7 +276,8 @@ fn a_process_killed_in_mid_transaction_leaves_no_trace() {
     assert_eq!(ticket.content.serial, 1);
 }
 
-/// Kills a process that holds sessions, at twenty different moments. What it said to have done is in the store.
+/// Kills a process that holds sessions, at twenty different moments. Everything that it reported as done is in the
+/// store.
 #[test]
 fn a_killed_process_loses_nothing_that_it_returned() {
     let card = Card::new(1);

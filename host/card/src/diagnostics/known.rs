@@ -76,7 +76,7 @@ pub(crate) fn full_image(policy: u16, entropy: u16) -> Result<Image, ImageError>
         let forbid = |number: u16| {
             let mut forbid =
                 Row { classes_all: U128::new(CLASS_REJECT), ..row(&header, RowKind::ForbidReject, number) };
-            // Each asks for another novelty, so that no two rows are the same.
+            // Each row tests another novelty, so all rows differ.
             if let Some(low) = forbid.scalars.first_mut() {
                 *low = U16::new(number);
             }

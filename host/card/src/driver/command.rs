@@ -57,8 +57,8 @@ pub fn reset<C: Card + ?Sized>(card: &mut C) -> Result<(), SessionError> {
     tracks_its_bus(card)
 }
 
-/// Checks that the card knows what its bus owes it. Otherwise the bus may still write, and no memory that it reaches
-/// may be freed.
+/// Checks that the card still tracks all outstanding answers of its bus. Otherwise the bus may still write, and no
+/// memory that it reaches may be freed.
 pub(super) fn tracks_its_bus<C: Card + ?Sized>(card: &mut C) -> Result<(), SessionError> {
     if Status::read(card)?.needs_reset { Err(SessionError::NeedsReset(sticky_fault(card)?)) } else { Ok(()) }
 }

@@ -38,7 +38,7 @@ pub(super) struct Pending {
 pub(super) struct HeartbeatState {
     /// Nonce of the last one.
     pub(super) nonce: u64,
-    /// The one that was presented is not recorded yet.
+    /// Whether the presented heartbeat is not recorded yet.
     pub(super) awaited: bool,
     /// Entries submitted since the last one's record; what was in flight then counts once more.
     pub(super) entries: u64,

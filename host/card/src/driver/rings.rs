@@ -185,7 +185,7 @@ impl Rings {
         1 << self.log_log2
     }
 
-    /// Records that the card has written and that were not consumed, by its register.
+    /// Records that were written but not consumed, according to the card's register.
     pub(super) fn unread_records<C: Card>(&self, card: &mut C) -> Result<u32, CardError> {
         let tail = registers::with_lane(card, self.lane, |lane| lane.log_tail().try_read())?;
         Ok(tail.v().wrapping_sub((self.logged & 0xffff_ffff) as u32))

@@ -44,7 +44,7 @@ pub struct Session<C: Card = Box<dyn Card>> {
     info: CardInfo,
     epoch: u32,
     ticket_digest: [u8; 32],
-    /// Rows of the image's two banks; what a verdict names is below them.
+    /// Rows of the image's two banks; the rows in a verdict must be below these numbers.
     rows: (u16, u16),
     /// SHA-256 of the tables, zero where the card hashes none; session records and checkpoints repeat it.
     policy_digest: [u8; 32],

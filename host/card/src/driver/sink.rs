@@ -10,8 +10,8 @@ pub type SinkError = Box<dyn std::error::Error + Send + Sync>;
 /// Takes every record and every checkpoint of a session: records in the order of the log, each once, before its entry's
 /// outcome is given out.
 pub trait RecordSink: Send {
-    /// Keeps `record`. Errors: whatever prevented it; the session is lost then, because what has no record is not
-    /// released.
+    /// Keeps `record`. Errors: anything that prevents it. The session is then lost, because text without a record is
+    /// not released.
     fn record(&mut self, record: &Record) -> Result<(), SinkError>;
 
     /// Keeps a checkpoint; every one of a session, in the order of their serials. Its signature was not verified.

@@ -71,8 +71,8 @@ impl StreamTable {
         }
     }
 
-    /// The lowest free slot of the lane whose turn it is, or of any where that lane has none: streams that are opened
-    /// one after another go to all lanes.
+    /// The lowest free slot of the next lane, or of another lane if that one is full: streams that are opened one after
+    /// another are spread over all lanes.
     pub(super) fn free(&self) -> Option<u16> {
         let mut free = (0..=u16::MAX).zip(&self.slots).filter(|(_, s)| !s.open).map(|(slot, _)| slot);
         let turn = lane_of((self.openings & 0xffff) as u16, self.lanes);

@@ -96,7 +96,7 @@ fn check_verifies_and_replays() {
     scene.reseal("signed");
     assert_eq!(scene.code(&check("signed")), CONTRADICTED);
 
-    // No bundle, and nothing where one should be.
+    // A folder that is not a bundle, and a path that does not exist.
     copy(&scene.path("b"), &scene.path("stray"));
     std::fs::write(scene.path("stray/else"), "").unwrap();
     let out = scene.run(&format!("{} --json", check("stray")));

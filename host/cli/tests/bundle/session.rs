@@ -126,7 +126,7 @@ fn tickets_heartbeats_and_a_witness() {
     std::fs::create_dir(scene.path("series")).unwrap();
     for session in 1..3 {
         assert!(issue(&format!("{session}.ticket")).status.success());
-        // Not while the one before is not done.
+        // Not before the previous session has ended.
         assert_eq!(issue("more.ticket").status.code(), Some(1));
         assert!(!scene.path("more.ticket").exists());
         let name = format!("series/{session}");
@@ -159,7 +159,7 @@ fn tickets_heartbeats_and_a_witness() {
     let report = scene.verified("again");
     assert_eq!(report["properties"]["complete"]["status"], "warned", "{report}");
     assert_eq!(report["properties"]["complete"]["reasons"][0]["code"], "not-closed", "{report}");
-    // Heartbeats are asked for, and no one is to give them.
+    // The ticket requires heartbeats, but there is no witness.
     assert_eq!(scene.bundle("alone", " --ticket @2.ticket").status.code(), Some(1));
     // A ticket is for one policy.
     let other =
@@ -187,7 +187,7 @@ fn many(scene: &Scene) {
 }
 
 /// Whoever reads the results goes away: the run continues to its end. The disk is full: the session is closed, and its
-/// bundle says so; what was on its way then has records and no texts.
+/// bundle says so; spans in flight at that time have records but no texts.
 #[test]
 fn a_run_that_fails_leaves_a_whole_bundle() {
     let scene = Scene::new();
@@ -214,7 +214,7 @@ fn a_signal_closes_the_session() {
     for (name, signal) in [("term", rustix::process::Signal::TERM), ("int", rustix::process::Signal::INT)] {
         let mut child = scene.start(&format!("run --policy policies/pii --format jsonl --json --bundle @{name}"));
         let mut stdin = child.stdin.take().unwrap();
-        // Past what the output buffers, so that the first result is seen to be there.
+        // More than the output buffers, so that the first result appears.
         for n in 0..100 {
             writeln!(stdin, r#"{{"id":"{n}","text":"Sentence one is fine. Write to p@example.org."}}"#).unwrap();
         }
@@ -229,7 +229,8 @@ fn a_signal_closes_the_session() {
     }
 }
 
-/// A span of more than a mebibyte goes into a bundle and out again; one that no reader would take is not released.
+/// A span of more than a mebibyte can be written to a bundle and read again; a span that no reader would accept is not
+/// released.
 #[test]
 fn long_spans() {
     let scene = Scene::new();

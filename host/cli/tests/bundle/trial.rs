@@ -85,7 +85,7 @@ fn a_trial_lists_what_another_policy_decides_differently() {
     assert!(text.contains("8 streams compared") && text.contains("refused by SHORT: "), "{text}");
 }
 
-/// What cannot be compared is said, and is never taken for the same.
+/// Streams that cannot be compared are reported; they never count as equal.
 #[test]
 fn a_trial_says_what_it_could_not_compare() {
     let scene = Scene::new();

@@ -39,7 +39,7 @@ fn a_disk_that_fills_up_ends_every_answer_with_a_stated_reason() {
     for name in ["disk", "trust/sim-roots"] {
         std::fs::create_dir_all(path(name)).unwrap();
     }
-    // The file system is gone with its name space; what is on it is looked at before, and copied.
+    // The file system disappears with its name space, so its files are checked and copied before.
     const PORTCULLIS: &str = env!("CARGO_BIN_EXE_portcullis");
     let script = format!(
         "mount -t tmpfs -o size=900k tmpfs {disk} || exit 99\n\

@@ -8,8 +8,8 @@ use crate::proposition::{Subject, mention};
 use crate::wire::QUANTITY_SLOTS;
 use std::collections::BTreeMap;
 
-/// What takes one commit back: the old values of what it changed, so that its size follows the span and not the
-/// lineage.
+/// Undoes one commit. It holds the old values of everything that the commit changed, so its size depends on the span
+/// and not on the lineage.
 #[derive(Clone, Debug)]
 pub struct Undo {
     established: ClassSet,
@@ -146,7 +146,7 @@ impl SemanticState {
 }
 
 impl Commitments {
-    /// The key of a claim: one without a subject is of what the stream speaks of now.
+    /// The key of a claim. A claim without a subject is about the stream's current subject.
     #[must_use]
     pub fn relation(&self, claim: &Claim) -> Relation {
         let subject =

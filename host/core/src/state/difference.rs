@@ -29,7 +29,7 @@ impl SemanticState {
         serde_json::from_str(dump)
     }
 
-    /// What another state holds differently, by path; empty for equal states. Errors: as [`SemanticState::dump`].
+    /// Differences from another state, by path; empty for equal states. Errors: as [`SemanticState::dump`].
     pub fn difference(&self, other: &Self) -> Result<Vec<Difference>, serde_json::Error> {
         let mut differences = Vec::new();
         let (before, after) = (serde_json::to_value(self)?, serde_json::to_value(other)?);

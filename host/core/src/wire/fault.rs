@@ -2,7 +2,7 @@
 
 use super::Fault;
 
-/// What a fault concerns, and with that what it ends.
+/// What a fault concerns; this decides what it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FaultClass {
     /// No fault.

@@ -13,7 +13,7 @@
 //! not. A reader refuses any other version and any other key. The *ticket digest*, which the card binds, is SHA-256
 //! over the whole message, signature included.
 //!
-//! A ticket whose issuer is `self` was made by the operator. Nothing vouches for it, its key is nowhere, and so its
+//! A ticket whose issuer is `self` was made by the operator. No one vouches for it and its key is not kept, so its
 //! signature is not checked; it only carries what the session was opened with. Its heartbeats are off.
 
 use std::collections::BTreeSet;
@@ -330,7 +330,8 @@ fn put_digests(out: &mut Vec<u8>, digests: &BTreeSet<[u8; 32]>) {
     digests.iter().for_each(|digest| put_bytes(out, digest));
 }
 
-/// An ascending array of at most `most` digests; what to say of a longer one and of another order.
+/// An ascending array of at most `most` digests. The last two arguments are the messages for a longer array and for
+/// another order.
 fn read_digests(
     map: &mut Reader,
     most: usize,

@@ -218,8 +218,8 @@ pub fn verify_inclusion(leaf: &Hash, index: u64, size: u64, proof: &[Hash], root
     root_from_inclusion(leaf, index, size, proof).as_ref() == Some(root)
 }
 
-/// The root of the tree of `size` leaves in which `proof` includes `leaf` (a leaf hash) as leaf `index`; `None` for a
-/// proof that has not the length of one.
+/// The root of the tree of `size` leaves in which `proof` includes `leaf` (a leaf hash) as leaf `index`; `None` if the
+/// proof has the wrong length.
 #[must_use]
 pub fn root_from_inclusion(leaf: &Hash, index: u64, size: u64, proof: &[Hash]) -> Option<Hash> {
     if index >= size {
@@ -392,7 +392,7 @@ mod tests {
             let longer = [&consistency[..], &[all]].concat();
             prop_assert!(!verify_consistency(old, size, &longer, &old_root, &all));
             prop_assert!(!verify_consistency(old, size, &consistency, &all, &old_root) || old == size);
-            // No honest prover gives what is accepted for another old size with the same roots.
+            // Rejects proofs that would also hold for another old size with the same roots; no honest prover gives one.
             if old + size_off < size {
                 prop_assert!(!verify_consistency(old + size_off, size, &consistency, &old_root, &all));
             }

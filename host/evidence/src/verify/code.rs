@@ -24,8 +24,8 @@ const WITNESS: &str = "ask the witness itself what it saw of this session";
 const TEXTS: &str = "ask for the texts, or for the reason why they are withheld";
 const FAULT: &str = "ask what caused the fault, and whether text was released after it";
 
-/// Makes an enum of reason codes. The doc comment of a variant is what the documentation says of it; after the arrow
-/// is what the reader of a report can do.
+/// Makes an enum of reason codes. The doc comment of a variant is its meaning in the documentation; after the arrow is
+/// what the reader of a report can do.
 macro_rules! codes {
     (@property any) => { None };
     (@property $property:ident) => { Some(Property::$property) };

@@ -129,7 +129,7 @@ impl Findings {
             .or_insert_with(|| Reason { code, status, detail: detail.to_string(), count: 1 });
     }
 
-    /// The five properties. None is affirmed on records that are not what a certified card signed.
+    /// The five properties. No property is affirmed if a certified card did not sign the records.
     pub(super) fn conclude(mut self) -> Properties {
         let bases = [Property::Genuine, Property::Complete];
         let false_base = |((property, _), reason): (&(Property, Code), &Reason)| {

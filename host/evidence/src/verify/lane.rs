@@ -19,7 +19,7 @@ use zerocopy::IntoBytes;
 /// Records between two calls of the progress function.
 const PROGRESS: u64 = 1 << 16;
 
-/// What the lanes of a session have in common while they are read.
+/// State that all lanes of a session share while they are read.
 pub(super) struct Shared<'a, 'b> {
     pub(super) bundle: &'b Bundle<'a>,
     pub(super) facts: &'b Facts,

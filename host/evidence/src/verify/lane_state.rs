@@ -1,4 +1,4 @@
-//! What the records of one lane say of the session, as far as its log has been read.
+//! Facts about the session from the records of one lane, as far as its log has been read.
 
 use super::findings::At;
 use crate::format::checkpoint;

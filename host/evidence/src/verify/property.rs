@@ -74,7 +74,7 @@ impl Status {
         }
     }
 
-    /// Exit code of what ends with it: simulated evidence is never 0.
+    /// The exit code for this status. Simulated evidence never gives 0.
     #[must_use]
     pub const fn exit_code(self, simulated: bool) -> u8 {
         match (self, simulated) {

@@ -101,7 +101,7 @@ pub fn join(mut reports: Vec<(String, Report)>) -> Series {
     conclude(&reports, findings)
 }
 
-/// What a ticket says of the session before it against what that session's bundle shows.
+/// Compares the end of the previous session that a ticket names with the one that the previous bundle shows.
 fn check_close(previous: &Report, report: &Report, add: &mut impl FnMut(SeriesCode, String)) {
     let named = report.session.previous_close.map(|digest| digest.0).filter(|digest| *digest != [0; 32]);
     let shown = previous.session.last_checkpoint.map(|digest| digest.0);

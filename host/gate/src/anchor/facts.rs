@@ -153,8 +153,8 @@ impl Facts {
         }
     }
 
-    /// Who the sentence is about: the entities that it names, or else the stream's subject. A name of several is the
-    /// subject's when it is one of them.
+    /// The entities that the sentence is about: those that it names, otherwise the stream's subject. If several
+    /// entities share a name and the subject is one of them, the subject is meant.
     fn name(&self, query: &Query<'_>, grounding: &mut Grounding) -> Vec<usize> {
         let subject = query.subject.and_then(|id| self.place(id));
         let mut about = Vec::new();
@@ -188,7 +188,7 @@ impl Facts {
             }
         }
         match owner {
-            // Who is named as the subject owns what is said, whoever else is named.
+            // The entity that is named as the subject owns the statement, even if others are named too.
             Some(owner) => owner.into_iter().collect(),
             None => {
                 about.extend(subject);
@@ -242,7 +242,7 @@ impl Facts {
 
     fn close(&self, query: &Query<'_>, about: &[usize], inside: &[&Checkable], grounding: &mut Grounding) {
         let missing = self.missing(query, about, inside);
-        // "…, and a writer.": what cannot stand alone goes with what is before it in the sentence.
+        // "…, and a writer.": a part that cannot stand alone goes with the words before it in the sentence.
         let leans = !query.part && !query.stands_alone && query.span.start > 0;
         let before: Vec<&Checkable> =
             query.words.iter().filter(|w| leans && w.range.start < query.span.start).collect();
@@ -266,7 +266,8 @@ impl Facts {
         let whole = if !denials.is_empty() || !misplaced.is_empty() {
             false
         } else if query.part {
-            // What was set apart passes word for word, and not when all that is left is a name: that says nothing.
+            // A part that was set apart passes only if every word is supported and it is more than a name: a name
+            // states nothing.
             let names = |w: &&Checkable| about.iter().filter_map(|e| self.known.get(*e)).any(|k| k.names(w));
             missing.is_empty() && !inside.iter().all(names) && query.stands_alone
         } else {

@@ -12,7 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Share of a fact's words that a sentence must have to say it, in basis points: two fifths, for a fact has words of
 /// its own ("is located", "is called").
 const OF_SENTENCE: u16 = 4_000;
-/// The same for a part of a split sentence: two thirds, for what was cut off may have been what the fact says.
+/// The same for a part of a split sentence: two thirds, because the words that were cut off may have been those of the
+/// fact.
 const OF_PART: u16 = 6_600;
 /// A word that is in more facts of one entity than this tells none of them apart; it counts as a part of the name.
 /// Bounds the work for a word.
@@ -56,9 +57,9 @@ pub(super) struct KnownWords {
 
 /// A fact and its words.
 struct Words {
-    /// As the store has it, for whoever asks why something is refused.
+    /// The fact as the store has it, for the reasons of a refusal.
     text: Box<str>,
-    /// How many stems it has that are no name.
+    /// How many of its stems are not names.
     count: usize,
     relations: BTreeSet<String>,
 }
@@ -143,8 +144,8 @@ impl KnownWords {
             || word.forms().any(|stem| self.words_of(&said_as(stem, word.of.negated)).any(is_said))
     }
 
-    /// Whether its facts have the verb of a clause with the same roles: nothing where one does, the first of them where
-    /// none does; `None` when none has the verb.
+    /// Compares a clause's roles with those facts that have its verb. Empty if one of them fits; otherwise the first
+    /// that does not fit. `None` if no fact has the verb.
     pub(super) fn agrees(&self, clause: &Clause) -> Option<Result<(), &str>> {
         self.roles.agree(clause, &self.names).map(|agreement| match agreement {
             Agreement::Agrees => Ok(()),

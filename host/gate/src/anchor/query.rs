@@ -1,4 +1,4 @@
-//! What the loop asks of the anchors, and what they answer.
+//! Questions of the loop to the anchors, and their answers.
 
 use portcullis_core::fixed::BasisPoints;
 use portcullis_core::mutation::StageFinding;

@@ -13,7 +13,7 @@ const SUBJECT: &str = "subject";
 /// What the facts with the verb of a clause make of its roles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Agreement {
-    /// One of them leaves its words their roles.
+    /// In at least one fact the words have the same roles.
     Agrees,
     /// None does; the number of the first of them.
     Differs(usize),

@@ -51,8 +51,8 @@ impl Store {
         Self::of(path, contents, true)
     }
 
-    /// The store of JSON Lines whose content is `bytes`. It is called `path` in messages; no file of that name is
-    /// looked at. Errors: as [`Store::open`]; [`StoreError::Database`].
+    /// The store of JSON Lines whose content is `bytes`. Messages call it `path`; no such file is read. Errors: as
+    /// [`Store::open`]; [`StoreError::Database`].
     pub fn from_json_lines(path: &Path, bytes: &[u8]) -> Result<Self, StoreError> {
         if bytes.starts_with(SQLITE) {
             return Err(StoreError::Database { path: path.to_owned() });

@@ -46,8 +46,8 @@ pub struct HttpSettings {
     pub deadline: Duration,
 }
 
-/// What the operator's words are in before the admitted text, so that a model that was trained on conversations goes
-/// on as the one who answers.
+/// The form of the operator's words before the admitted text. It makes a model that was trained on conversations
+/// continue as the one who answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Template {
     /// Nothing: the words, a blank line, the admitted text.

@@ -55,7 +55,7 @@ pub enum LedgerError {
     Read { path: PathBuf, error: std::io::Error },
     #[error("`{}` is not a ledger: {what}", path.display())]
     NoLedger { path: PathBuf, what: String },
-    /// A frame in the middle is damaged: that is not a torn tail, and is not mended.
+    /// A frame in the middle is damaged. Unlike a torn tail, this is not repaired.
     #[error("the ledger `{}` is damaged at byte {offset}: {what}; what stands before it can be read", path.display())]
     Damaged { path: PathBuf, offset: u64, what: String },
 }

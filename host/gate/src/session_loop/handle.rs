@@ -39,7 +39,7 @@ impl SessionHandle {
         match self.inbox.arrive(request, supply, Entry { wait: true, further: false }) {
             Ok(mailbox) => Ok(StreamHandle { mailbox }),
             Err(Refusal::Over(why)) => Err(SessionClosed(why)),
-            // Only those who do not wait are refused for that.
+            // Only callers that do not wait are refused for this reason.
             Err(Refusal::Full(_)) => Err(SessionClosed("it has no room".into())),
         }
     }
@@ -85,7 +85,7 @@ impl SessionHandle {
         self.shut_down_for(within, DRAINING);
     }
 
-    /// The same for a reason of the caller's: streams that are refused or ended for it say so. The first reason counts.
+    /// The same, with a reason from the caller: refused and ended streams report it. The first reason counts.
     pub fn shut_down_for(&self, within: Duration, why: &'static str) {
         self.inbox.drain(within, why);
     }
@@ -113,7 +113,7 @@ impl Drop for SessionHandle {
     }
 }
 
-/// One stream, for whoever proposes its spans and reads the outcome of them.
+/// One stream, for the caller that proposes its spans and reads their outcomes.
 ///
 /// Dropping it ends a stream that still needs proposals, with a stated reason; a whole text is judged to its end. A
 /// caller without threads uses the `try_` methods and [`StreamHandle::on_change`].

@@ -228,8 +228,8 @@ impl Inbox {
         std::mem::take(&mut self.state().changed)
     }
 
-    /// Waits until something came: mail, an arrival where a slot is free, the end of the intake where no stream is
-    /// open, or the time at which streams are cut off, unless they are.
+    /// Waits for the next thing to do: mail, an arrival for a free slot, the end of the intake if no stream is open, or
+    /// the time at which streams are cut off.
     pub(super) fn wait(&self, is_idle: bool, free: bool, cut_off: bool, most: Option<Duration>) {
         let most = most.map(|most| Instant::now() + most);
         let mut state = self.state();
@@ -289,7 +289,7 @@ struct Mail {
     notify: Option<Notify>,
 }
 
-/// What one stream and its caller exchange.
+/// The messages between one stream and its caller.
 pub(super) struct Mailbox {
     pub(super) number: u64,
     inbox: Arc<Inbox>,

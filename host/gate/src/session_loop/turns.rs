@@ -138,7 +138,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Checkpoints that the loop asks for, so that ended streams are signed soon.
 struct Settling {
     when: Option<Settle>,
-    /// Something happened since the last one was asked for that asks for another.
+    /// Since the last request, something happened that needs another checkpoint.
     due: bool,
     /// One was asked for, and has not come.
     asked: bool,
@@ -252,8 +252,8 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
         Ok(())
     }
 
-    /// Asks for a checkpoint where one is due, and looks for the one that was asked for. Gives how long the loop may
-    /// wait for mail, where that is bounded.
+    /// Requests a checkpoint if one is due, and looks for the one that was requested. Returns how long the loop may
+    /// wait for mail, if that is bounded.
     fn settle(&mut self, is_idle: bool) -> Result<Option<Duration>, SessionError> {
         let Settling { when: Some(Settle { every, .. }), due, asked, next } = self.settling else { return Ok(None) };
         if !due && !asked {
@@ -360,7 +360,7 @@ impl OpenStream {
         }
     }
 
-    /// What is proposed to what the stream asks; `None` when that is not known yet.
+    /// The answer to the stream's request for a proposal; `None` if it is not known yet.
     fn proposal(&mut self, cut_off: Option<&str>) -> Option<Result<Proposal, EngineError>> {
         let gone = |why: &str| Some(Err(EngineError::Gone(why.to_owned())));
         if let Some(engine) = &mut self.local {

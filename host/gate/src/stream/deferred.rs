@@ -5,7 +5,7 @@ use super::work::Work;
 use portcullis_core::state::SemanticState;
 use std::collections::VecDeque;
 
-/// Most mutations that wait at the same time: a bound on memory. What finds no place is rejected and no more.
+/// Most mutations that wait at the same time: a bound on memory. Further ones are rejected at once.
 const MOST: usize = 64;
 
 /// A mutation that waits.

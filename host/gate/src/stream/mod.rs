@@ -87,7 +87,7 @@ pub(crate) struct StreamMachine {
     task: Task,
     state: SemanticState,
     operator_facts: stage::OperatorFacts,
-    /// What was admitted of an engine's candidates; `None` for a whole text.
+    /// The admitted part of an engine's candidates; `None` for a whole text.
     proposer: Option<Proposer>,
     /// Further parts of the text may come.
     is_given: bool,
@@ -157,7 +157,7 @@ impl StreamMachine {
         self.journal.take_events()
     }
 
-    /// What the engine is asked, and which attempt it is, after [`Next::Proposal`].
+    /// The request to the engine and the number of the attempt, after [`Next::Proposal`].
     pub(crate) fn request(&self) -> Option<(View<'_>, u32)> {
         self.proposer.as_ref().and_then(|proposer| proposer.request(&self.state))
     }

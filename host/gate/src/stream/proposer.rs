@@ -1,4 +1,4 @@
-//! Where the candidates of a driven stream come from: what the engine is asked next, and what it takes to go back.
+//! Where the candidates of a driven stream come from: the next request to the engine, and the steps to go back.
 //!
 //! Nothing here waits. The proposer says what is asked ([`Proposer::request`]) and what the engine receives before
 //! ([`Proposer::take_moves`]); whoever runs the engine brings the answer.
@@ -60,8 +60,7 @@ pub(super) struct Target {
 /// What was asked and is not answered.
 #[derive(Clone, Debug)]
 pub(super) struct Request {
-    /// What will be before the answer, as far as the engine is shown it: admitted text, then the inert bytes that
-    /// are held.
+    /// The text before the answer, as the engine is shown it: admitted text, then the held inert bytes.
     shown: String,
     attempt: u32,
     /// The answer is the other way of a rollback to this place.

@@ -31,8 +31,8 @@ const TOTAL_BUDGET: u32 = 2_000_000;
 pub struct Diff {
     /// Declarations and limits that changed, in words.
     pub declarations: Vec<String>,
-    /// Those of `declarations` whose effect no descriptor shows, or that keep descriptors from being put to both. While
-    /// there is one, the comparison is not complete.
+    /// Those of `declarations` that have no effect on descriptors, or that make it impossible to give a descriptor to
+    /// both. If there is one, the comparison is not complete.
     pub not_compared: Vec<String>,
     /// Rules that changed, by id.
     pub rules: Vec<RuleChange>,

@@ -1,4 +1,4 @@
-//! `policy explain`: which rows match a descriptor, and of the nearest that do not, what keeps them from it.
+//! `policy explain`: which rows match a descriptor, and why the nearest other rows do not.
 
 use crate::compile::Compiled;
 use crate::cube::{Cube, Universe, presence_bit, rows::of_row};

@@ -62,8 +62,8 @@ fn subtract(universe: &Universe, region: Cube, covers: &[&Cube], budget: &mut u3
     if unknown { Residue::Unknown } else { Residue::Empty }
 }
 
-/// `region` without `cover`, as cubes: for each condition of `cover`, what of the region breaks it but keeps those
-/// before.
+/// `region` without `cover`, as cubes: for each condition of `cover`, the part of the region that breaks it but meets
+/// the conditions before it.
 fn without(universe: &Universe, region: &Cube, cover: &Cube) -> Vec<Cube> {
     let mut parts = Vec::new();
     let mut rest = region.clone();

@@ -116,9 +116,9 @@ impl Package {
         crate::schema::generate(&self.manifest)
     }
 
-    /// What the package digest is the SHA-256 of: a line with the mapping version, then `SHA-256  length  path` for
-    /// each file in bytewise order of the paths, the prelude included. Each line can be checked with `sha256sum`. The
-    /// files of a member are those of its composition.
+    /// The package digest is the SHA-256 of this text: a line with the mapping version, then `SHA-256  length  path`
+    /// for each file in bytewise order of the paths, the prelude included. Each line can be checked with `sha256sum`.
+    /// The files of a member are those of its composition.
     #[must_use]
     pub fn listing(&self) -> String {
         let mut text = format!("portcullis package 1, mapping {MAPPING_VERSION}\n");

@@ -42,7 +42,7 @@ impl<'b> Passages<'b> {
     }
 }
 
-/// Whether a line parts what is before it from what follows.
+/// Whether a line ends a passage.
 fn parts(line: &[u8]) -> bool {
     is_blank(line) || is_fence(line)
 }

@@ -158,7 +158,7 @@ impl Structures {
         Ok(())
     }
 
-    /// What may be beside the arrangement that was added last: what bars it, leads into it, and follows it.
+    /// Conditions around the arrangement that was added last: families that exclude it, lead into it, or follow it.
     fn beside(
         &mut self,
         name: &str,

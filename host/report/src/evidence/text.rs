@@ -79,8 +79,8 @@ impl fmt::Display for ReportText<'_> {
     }
 }
 
-/// The reasons of a property and what to do about each. What shows nothing but that the card is simulated is in
-/// one line.
+/// The reasons of a property and what to do about each. Reasons that only show that the card is simulated are in one
+/// line.
 fn lines(conclusion: &Conclusion) -> Vec<String> {
     let (simulated, others): (Vec<_>, Vec<_>) =
         conclusion.reasons.iter().partition(|reason| is_of_simulation(reason.code));

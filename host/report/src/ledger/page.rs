@@ -91,7 +91,7 @@ fn counts(caption: &str, counts: &RuleCounts) -> Markup {
     }
 }
 
-/// The list of streams, and what finds some of them.
+/// The list of streams, with a search.
 fn index(model: &LedgerModel) -> Markup {
     let list = html! {
         ol {

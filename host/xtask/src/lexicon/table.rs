@@ -17,8 +17,8 @@ const DERIVED_SENSES: usize = 2;
 const OPPOSED_SENSES: usize = 5;
 /// A synonym has the sense among so many first ones of its own: "get" is not what "start" means.
 const SYNONYM_SENSES: usize = 5;
-/// What a noun is a kind of is looked for so many steps up: ibuprofen is a non-steroidal, that is a drug against
-/// inflammation, a medicine.
+/// More general nouns are searched up to this many steps: ibuprofen is a non-steroidal, that is a drug against
+/// inflammation, that is a medicine.
 const STEPS: usize = 3;
 /// A part of speech has synonyms and derivations when one in so many uses of the word is of it: "buy" is not "a steal".
 const RARE: u64 = 10;

@@ -15,7 +15,7 @@ const PERMIT_ALL: &str = "[package]\nname = \"permit-all\"\nversion = \"1.0.0\"\
     [enumerations]\ndomain = [\"any\"]\naudience = [\"any\"]\ntemporal = [\"any\"]\nregister = [\"any\"]\n";
 const CLOSED: &str = "closed_world = true";
 
-/// What is changed of a package of a closed world.
+/// Changes to a package with a closed world.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum World {
     /// Nothing.

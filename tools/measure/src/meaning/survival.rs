@@ -50,7 +50,7 @@ pub(crate) fn withheld(judged: &Judged, text: &str) -> String {
     list.join("; ")
 }
 
-/// Words in lower case, to compare what was released with what is expected.
+/// Words in lower case, to compare released with expected text.
 pub(crate) fn lowered(text: &str) -> Vec<String> {
     words(text).filter_map(|w| text.get(w)).map(str::to_lowercase).collect()
 }

@@ -27,7 +27,7 @@ use std::time::Instant;
 /// Where designs, kept results and the damaged card are.
 const FOLDER: &str = "target/mutate";
 
-/// What one proof or one test said of a mutant.
+/// The result of one proof or test for a mutant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Outcome {

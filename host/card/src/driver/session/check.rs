@@ -13,7 +13,8 @@ use crate::driver::error::{LossCause, SessionError};
 use crate::driver::lane::{LaneDriver, Pending};
 use crate::driver::outcome::Outcome;
 
-/// A completion of `lane` against the entry that it must answer. What it says is the outcome, once its record agrees.
+/// Compares a completion of `lane` with the entry that it must answer. Its content is the outcome, once the record
+/// agrees.
 pub(super) fn completion<C: Card>(
     completion: &Completion,
     lane: &LaneDriver,
@@ -54,7 +55,7 @@ pub(super) fn completion<C: Card>(
     Ok(Outcome::Judged(Verdict { determination, stage, policy_row, entropy_row }))
 }
 
-/// What every record of this session has.
+/// Checks the fields that every record of this session shares.
 fn common<C: Card>(
     answer: &Answer,
     index: u64,

@@ -59,7 +59,7 @@ impl<C: Card> Session<C> {
     }
 
     /// After the card is lost: every entry without an answer that counts, oldest first, refused with a fault. Each is
-    /// given once, here or by an earlier call. While the card is not lost there is none.
+    /// returned once, here or by an earlier call. The list is empty while the card is not lost.
     pub fn abandon(&mut self) -> Vec<Completed> {
         if !matches!(self.health, Health::Lost(_)) {
             return Vec::new();
@@ -290,8 +290,8 @@ impl<C: Card> Session<C> {
     }
 }
 
-/// The lane of the oldest entry without an answer, and what is there: what was submitted first is answered first,
-/// as a rule.
+/// The lane of the oldest entry without an answer, and its next completion. Entries are usually answered in the order
+/// of submission.
 fn next_answer<'a, C: Card>(
     lanes: &'a [LaneDriver],
     card: &C,

@@ -92,9 +92,9 @@ impl<C: Card> Session<C> {
     /// Waits until as many more as `share` says of each lane will find credit. Only where a witness answers; else the
     /// card says what it thinks of them.
     ///
-    /// A nonce comes with a checkpoint. Where no records make one due, time does: past half of the limit of time one is
-    /// asked for, past three quarters the entries wait for its heartbeat, so that they do not meet the limit on their
-    /// way.
+    /// A nonce comes with a checkpoint. Where no records make one due, time does: after half of the time limit it asks
+    /// for one; after three quarters entries wait for its heartbeat, so that they do not reach the card after the
+    /// limit.
     pub(super) fn await_credit(&mut self, share: impl Fn(&LaneDriver) -> usize) -> Result<(), SessionError> {
         if !self.witnessed {
             return Ok(());

@@ -161,7 +161,7 @@ impl<C: Card> Session<C> {
         Err(WaitError { awaited, bound, quantum: self.card.quantum() }.into())
     }
 
-    /// Gives the memory back. The card is quiet: it knows that its bus owes it nothing.
+    /// Gives the memory back. The card is quiet: no answer of its bus is outstanding.
     pub(super) fn release(&mut self, lanes: Vec<LaneDriver>) -> Result<(), SessionError> {
         lanes.into_iter().try_for_each(|lane| lane.rings.release(&mut self.card))?;
         Ok(self.checkpoints.take().map_or(Ok(()), |checkpoints| self.card.release(checkpoints.ring))?)

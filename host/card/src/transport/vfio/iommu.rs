@@ -1,4 +1,4 @@
-//! Addresses: what an IOMMU translates, and what memory has without one.
+//! Device addresses: those that an IOMMU translates, and physical ones without an IOMMU.
 
 use std::fs::File;
 use std::io;

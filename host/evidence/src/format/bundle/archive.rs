@@ -77,7 +77,8 @@ pub fn at(path: &Path) -> Result<Box<dyn Files>, BundleError> {
     Ok(if path.is_file() { Box::new(Archive::open(path)?) } else { Box::new(Directory::new(path)) })
 }
 
-/// A bundle has files beside its folders: where all files are below one folder, the archive is of that folder.
+/// The top level of a bundle has files. If all files are below one folder, the archive was made from that folder's
+/// parent.
 fn without_folder(files: BTreeMap<String, (u64, u64)>) -> BTreeMap<String, (u64, u64)> {
     let folder = files.keys().next().and_then(|name| Some(format!("{}/", name.split_once('/')?.0)));
     match folder {

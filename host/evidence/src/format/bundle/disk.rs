@@ -42,14 +42,14 @@ impl Disk {
         Ok(())
     }
 
-    /// Has at least `last` bytes kept back for what is written last. Where there is no room, the disk is full.
+    /// Reserves at least `last` bytes for the end of the session. If there is no room, the disk is full.
     pub(super) fn keep(&self, last: u64) {
         let mut state = self.state();
         let Some(file) = state.file.as_ref().filter(|_| !state.full && state.last < last) else { return };
-        // In steps, so that it is seldom done.
+        // In large steps, so that it happens seldom.
         let more = (last - state.last).max(CHUNK as u64);
         let end = state.closing.saturating_add(state.last);
-        // The space for what is written last is in front: the other part is cut off its end.
+        // The space for the end of the session is at the start of the file; the other part is cut off at its end.
         match allocate(file, end, more) {
             Ok(()) => state.last += more,
             Err(_) => {

@@ -223,7 +223,7 @@ impl<'a> Unfinished<'a> {
         fs::read(self.folder.join(name)).map_err(BundleError::io(name))
     }
 
-    /// What there is, when the bundle is finished already.
+    /// The counts of the bundle, if it is finished already.
     fn sealed(&self) -> Result<Option<FinishReport>, FinishError> {
         let Some(_) = self.size(name::MANIFEST) else { return Ok(None) };
         if json::from_slice::<Manifest>(&self.read(name::MANIFEST)?).is_err() {
@@ -450,7 +450,7 @@ impl Lane {
             let Some(record) = self.next()? else { break };
             self.take(&record);
         }
-        // What was signed is kept, whatever a verifier will say of it.
+        // Signed records are kept, even if a verifier will contradict them.
         self.good = self.good.max(signed);
         Ok(())
     }

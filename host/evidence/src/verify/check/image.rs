@@ -58,8 +58,8 @@ pub(crate) fn read(bundle: &Bundle<'_>, findings: &mut Findings, summary: &mut S
     Ok(Tables::Image(Image { digest, header, rows }))
 }
 
-/// The layout version of an image that is not of this one. Magic and version are first in every layout; there is no
-/// version 0.
+/// The layout version of an image with another version than this program's. Magic and version come first in every
+/// layout; there is no version 0.
 #[must_use]
 pub fn other_layout(image: &[u8]) -> Option<u8> {
     let [magic @ .., version] = *image.first_chunk::<5>()?;
@@ -91,7 +91,7 @@ fn package(
     findings: &mut Findings,
     summary: &mut Summary,
 ) -> Result<(), BundleError> {
-    // A package that is not there is a matter of replay.
+    // A missing package affects only the replay.
     if bundle.below(bundle::PACKAGE).next().is_none() {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! The lanes of one session: each log is complete by itself, and all of them tell of the same session.
+//! The lanes of one session: each log is complete by itself, and all logs describe the same session.
 
 use crate::verify::code::Code;
 use crate::verify::findings::Findings;
