@@ -88,7 +88,7 @@ fn a_session_of_more_lanes_is_signed() {
     let last = &trail.checkpoints.last().unwrap().checkpoint;
     assert_eq!((last.size.get(), trail.records.len() as u64), (closed.records, closed.records));
     for signed in &trail.checkpoints {
-        // No record under the heads is later.
+        // No record under the heads is later than the checkpoint.
         let under = signed
             .heads
             .iter()

@@ -494,7 +494,7 @@ fn gaps_between_sessions() {
     again.open();
     again.log.close();
     assert_eq!(found(&[&again, &second]), (vec!["previous-close"], 3));
-    // It is said to be abandoned, but was closed; and abandoned in truth.
+    // The ticket says that the previous session was abandoned: once it was closed in fact, once it was abandoned.
     let after_abandoned = world.session(&world.card, 2, [0; 32]);
     assert_eq!(found(&[&first, &after_abandoned]), (vec!["previous-close"], 3));
     let mut abandoned = first.clone();

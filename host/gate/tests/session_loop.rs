@@ -183,7 +183,7 @@ fn play(stream: &StreamHandle, governor: &Arc<Governor>, kind: &Kind, wait: Dura
     events
 }
 
-/// What a stream's record says, apart from its number and from what is the card's: slot, log index, tick.
+/// The records of a stream, without its number and without the card's own fields: slot, log index, tick.
 fn said(events: &[Event]) -> Vec<String> {
     let plain = |event: &Event| {
         let mut event = event.clone();

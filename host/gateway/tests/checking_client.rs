@@ -125,7 +125,7 @@ fn honest_answers_are_shown_as_their_api_writes_them() {
     }
 }
 
-/// What came from another answer of the model, after a refusal, is proven like the rest.
+/// Text from a second answer of the model, after a refusal, is proven like the rest.
 #[test]
 fn driven_answers_are_shown() {
     let (upstream, folder) = (upstream(), tempfile::tempdir().unwrap());
@@ -166,7 +166,7 @@ fn everything_else_is_refused() {
             let checked = question.check(wrong.to_string().as_bytes(), &expected);
             assert!(checked.is_err(), "{path}, {name}: {wrong}");
         };
-        // Another answer to the same words, an older one of the same client, one to somebody else.
+        // Another answer to the same question, an older answer to the same client, and an answer to another client.
         let older = self::question(path, "calls", false, "nonce-of-sixteen-0");
         refused("an older answer", &serde_json::from_str(&asked(&gateway, path, &older)).unwrap());
         let other = self::question(path, "well", false, "nonce-of-sixteen-1");

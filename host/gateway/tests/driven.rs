@@ -161,7 +161,7 @@ fn the_clients_bounds_hold() {
     assert!(asked(&upstream).iter().all(|body| body.get("n").is_none()));
 }
 
-/// A text without the end of a sentence is judged in long spans, whatever its white space is.
+/// A text without sentence ends is judged in long spans, with any kind of white space.
 #[test]
 fn a_text_without_sentences_is_driven() {
     for space in [" ", "\u{3000}", ""] {

@@ -68,7 +68,7 @@ fn assert_clean(answer: &Answer) {
 #[test]
 fn a_stream_gets_the_verdicts_of_a_whole_answer() {
     let upstream = server(|asked| chat(asked.split_inclusive(' ').map(text), "stop"));
-    // Where nothing else is left, a driven answer ends, whatever the policy says.
+    // A driven answer ends if no alternative is left, under `stop` and `redact` alike.
     let all = [(Mode::Held, "stop", REFUSAL), (Mode::Held, "redact", PLACEHOLDER)];
     let all = all.into_iter().chain([(Mode::Driven, "stop", REFUSAL), (Mode::Driven, "redact", REFUSAL)]);
     for (mode, on_refuse, mark) in all {

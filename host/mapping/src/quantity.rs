@@ -420,7 +420,7 @@ impl Quantities {
         if cells { number.min(line) } else { number }
     }
 
-    /// Whether nothing that follows the text makes another quantity of the number that ends at `at`.
+    /// Whether no following text can change the quantity of the number that ends at `at`.
     fn is_finished(&self, text: &str, at: usize) -> bool {
         let rest = text.get(at..).unwrap_or_default();
         let glued = rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len());

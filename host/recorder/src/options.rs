@@ -1,4 +1,4 @@
-//! What a session is recorded with, and how its bundle begins.
+//! Settings for recording a session, and the beginning of its bundle.
 
 use crate::witness::Poster;
 use crate::{Recorder, RecorderError};

@@ -14,7 +14,7 @@ const VERSION: &str = "0.13.1";
 const WORK: &str = "fuzz/target";
 /// Bytes of one input at most: a bundle's largest message, and room to grow.
 const MAX_LENGTH: &str = "-max_len=65536";
-/// Bytes of an input that is kept, and of all that a target keeps: the corpus is read in every CI run.
+/// Largest kept input, and largest corpus of a target, in bytes: every CI run reads the corpus.
 const KEPT_INPUT: u64 = 2 << 10;
 const KEPT_TARGET: u64 = 16 << 10;
 

@@ -261,7 +261,7 @@ fn what_does_not_follow_is_refused() {
     let wrong = with(&honest, |lane| lane.root = rewritten.root());
     assert!(matches!(bench.witness.add(&wrong, NOW), Err(Refusal::Inconsistent)));
 
-    // Nothing of this counted.
+    // None of these posts changed anything.
     assert_eq!(read(&bench.witness.add(&honest, NOW).unwrap()).index, 2);
 }
 

@@ -39,7 +39,7 @@ pub struct Report {
     pub simulated: bool,
     /// Exit code of `verify`: 3 contradicted, else 10 simulated, else 5 warned, else 0.
     pub exit_code: u8,
-    /// Level of assurance; absent when the certificate is not believed.
+    /// Level of assurance; absent if the certificate is not accepted.
     pub assurance: Option<Assurance>,
     pub properties: Properties,
     pub session: Summary,

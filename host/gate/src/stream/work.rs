@@ -38,7 +38,7 @@ pub(super) struct Said {
 }
 
 impl Said {
-    /// Both as one, where the next part follows this one and the places of all tokens are known.
+    /// Both parts as one, if the next part follows this one and the places of all tokens are known.
     pub(super) fn joined(&self, next: &Self) -> Option<Self> {
         let (Some(Ok(first)), Some(Ok(second))) = (&self.logprobs, &next.logprobs) else { return None };
         if self.range.end != next.range.start || next.skipped > 0 {

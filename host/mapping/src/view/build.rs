@@ -35,7 +35,7 @@ fn is_special(byte: u8) -> bool {
 pub(super) enum Difference {
     /// Not at all.
     None,
-    /// By a space for each of these line breaks, but those before another.
+    /// Longer by one space per line break at these places; of several line breaks in a row, only the last counts.
     Lines(Vec<usize>),
     /// By more, perhaps.
     More,
