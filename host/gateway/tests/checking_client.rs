@@ -137,7 +137,7 @@ fn driven_answers_are_shown() {
     assert_eq!((checked.facts[0].refused, upstream.asked.lock().unwrap().len()), (1, 2));
 }
 
-/// Nothing of an observed answer was kept from its reader, so none is shown.
+/// Readers of an observed answer also got its refused text, so the client shows nothing of it.
 #[test]
 fn observed_answers_are_not_shown() {
     let (upstream, folder, expected) = (upstream(), tempfile::tempdir().unwrap(), expectations());

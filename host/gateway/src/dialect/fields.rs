@@ -90,7 +90,7 @@ impl OneOrMany {
     }
 }
 
-/// What a client says to the gateway itself.
+/// A client's settings for the gateway itself.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Extension {

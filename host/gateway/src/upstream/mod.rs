@@ -223,7 +223,7 @@ impl Upstream {
         self.kind != UpstreamKind::LlamaCpp || request.tools.is_empty()
     }
 
-    /// Asks for an answer that begins with `begun`, or is empty before it: what comes is what follows `begun`.
+    /// Asks for an answer that begins with `begun`, which may be empty. The stream returns only the text after `begun`.
     ///
     /// # Errors
     /// [`UpstreamError`].
