@@ -6,7 +6,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// What a word is, one bit a list.
+/// The lists that a word is on, one bit per list.
 pub(crate) mod kind {
     pub(crate) const STOP: u32 = 1 << 0;
     pub(crate) const NEGATION: u32 = 1 << 1;

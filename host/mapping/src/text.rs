@@ -190,7 +190,7 @@ impl Text {
         Some((border, Waiting { pieces, borders }))
     }
 
-    /// Whether no number of a list item can reach over the end of a sentence, whatever follows the text.
+    /// Whether the number of a list item can no longer cross the end of a sentence, whatever text follows.
     fn ends_item(&self, end: usize) -> bool {
         let behind = self.text.get(end..).unwrap_or_default();
         let before = self.text.get(self.text.floor_char_boundary(end.saturating_sub(item::REACH))..end);
@@ -201,7 +201,7 @@ impl Text {
         !near || behind.len() > item::REACH || behind.contains(char::is_alphanumeric)
     }
 
-    /// Bytes of a longer text, of which this is a part, before its first one.
+    /// Bytes of the longer text before this part of it.
     #[must_use]
     pub const fn offset(&self) -> usize {
         self.offset

@@ -109,7 +109,7 @@ const IBAN_LENGTHS: &[(&str, usize)] = &[
     ("XK", 20),
 ];
 
-/// The country's number of characters from the start, when they check by ISO 7064 mod 97-10.
+/// The length of an IBAN at the start of the text: that of its country, if the check digits fit (ISO 7064 mod 97-10).
 fn iban(text: &str) -> Option<usize> {
     let country: String = text.chars().filter(char::is_ascii_alphanumeric).take(2).collect();
     let country = country.to_ascii_uppercase();

@@ -182,7 +182,7 @@ proptest! {
     }
 }
 
-/// What the spans of a text may not depend on, in pieces.
+/// Pieces of text that must not make spans depend on where the text was cut.
 const NASTY: &[&str] = &[
     "The dose",
     " is 500 mg",

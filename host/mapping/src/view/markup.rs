@@ -78,7 +78,7 @@ pub(super) fn tag(text: &str) -> Option<(usize, Leaves)> {
     Some((1 + closing + letters + end + 1, leaves))
 }
 
-/// Whether more text can make a tag of what a text begins with.
+/// Whether more text could complete a tag at the beginning of the text.
 pub(super) fn is_open_tag(text: &str) -> bool {
     let begins = |whole: &str| text.starts_with(whole) || whole.starts_with(text);
     if text.len() > LONGEST + 2 || tag(text).is_some() {
