@@ -16,8 +16,8 @@ use crate::SimError;
 pub(crate) struct FileMemory(Arc<MmapRaw>);
 
 impl FileMemory {
-    /// Maps the file. It must be sealed against shrinking: else whoever holds it could take pages away under the card's
-    /// feet.
+    /// Maps the file. It must be sealed against shrinking; otherwise its owner could remove pages while the card uses
+    /// them.
     pub(crate) fn open(file: &OwnedFd) -> Result<Self, Errno> {
         if !rustix::fs::fcntl_get_seals(file)?.contains(SealFlags::SHRINK) {
             return Err(Errno::PERM);

@@ -84,8 +84,7 @@ fn stays_shut(rig: &mut Rig, fault: u32) {
     assert_eq!((before.read_bursts, before.write_bursts), (after.read_bursts, after.write_bursts));
 }
 
-/// Sixty-four entries are read in more bursts than there are ids: an answer that is owed from before would meet one of
-/// them.
+/// Sixty-four entries need more read bursts than there are ids, so a late answer from before would meet one of them.
 fn every_id_is_used_and_each_answer_is_its_own(rig: &mut Rig) {
     for n in 0..64u16 {
         rig.submit(n, 1);

@@ -26,7 +26,7 @@ pub struct Manifest {
     /// Bounds of the governed loop.
     #[serde(default)]
     pub limits: Limits,
-    /// What stages 2 and 3 look at.
+    /// Checks of stages 2 and 3.
     #[serde(default)]
     pub continuity: Continuity,
     /// Thresholds of the trust slope.

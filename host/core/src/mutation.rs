@@ -92,7 +92,7 @@ pub struct Proposed {
     pub topic_words: Vec<String>,
 }
 
-/// One thing said of one subject, where a second value would contradict the first.
+/// One statement about one subject; a second value would contradict the first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Claim {
     /// Of what; empty for the current subject of the stream.

@@ -47,7 +47,7 @@ pub(crate) fn head_proof<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Op
     json::object(from).map(Some)
 }
 
-/// Where the head of the record's lane is under a checkpoint of several lanes. Its root follows from the record's
+/// The place of the head of the record's lane under a checkpoint of several lanes. The root follows from the record's
 /// path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

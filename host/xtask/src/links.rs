@@ -19,7 +19,7 @@ const ELSEWHERE: [&str; 5] = [
     "tests/golden/0",
     "tests/cases/",
 ];
-/// Files over which a digest is: their comments keep the paths that they had. And this one, for its tests.
+/// Files that a digest covers: their comments keep old paths. And this file, because of its tests.
 const FIXED: [&str; 4] =
     ["host/prefilter/rules/", "host/xtask/src/links.rs", "rtl/layout/card.rdl", "rtl/layout/layout.toml"];
 /// Ends of the names of pages and of what pages hold.

@@ -12,9 +12,11 @@ const COLUMNS: usize = 120;
 /// Phrases to say in another way: "0 means no limit", "no one", "the client learns", "a malformed number".
 const PHRASES: [&str; 4] = ["is no", "nobody", "told", "that is none"];
 /// Units of which something is counted: "one line per record", not "a record".
-const UNITS: [&str; 25] = [
+const UNITS: [&str; 27] = [
     "bundle",
     "class",
+    "column",
+    "list",
     "clock",
     "connection",
     "determination",

@@ -94,7 +94,7 @@ fn corpus(target: &str) -> PathBuf {
     Path::new("fuzz/corpus").join(target).with_extension("hex")
 }
 
-/// Puts a target's kept inputs into a folder, a file each, as libFuzzer wants them.
+/// Puts a target's kept inputs into a folder, one file per input, as libFuzzer needs them.
 fn unpack(target: &str) -> Result<PathBuf> {
     let folder = Path::new(WORK).join("kept").join(target);
     if folder.exists() {

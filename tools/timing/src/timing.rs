@@ -76,7 +76,7 @@ const PARTS: [Part; 16] = [
     part("resolve", "", "gate: order of the stages over both answers", FLOOR),
     part("bank", "-G Rows=256", "gate: table of 256 rows and the match of a row", FLOOR),
     part("ring", "", "ring: fetch, records, completions, doorbells, watchdogs", FLOOR),
-    part("sha256", "", "hash: the core, one round a clock", LOW_FLOOR),
+    part("sha256", "", "hash: the core, one round per clock", LOW_FLOOR),
     part("log_tree", "", "log: the tree of a lane, with its core", LOW_FLOOR),
     part("card_csr", "", "csr: port, registers, table windows", LOW_FLOOR),
     part("lifecycle", "", "csr: states, lock, faults, session records", NONE),

@@ -134,7 +134,7 @@ pub enum LossCause {
 }
 
 impl LossCause {
-    /// What the message begins with. A record or checkpoint that could not be kept is not the card's failure.
+    /// The beginning of the message. If a record or checkpoint could not be kept, the card did not fail.
     const fn whose(&self) -> &'static str {
         match self {
             Self::Sink { .. } => "the session ended, because its evidence must be kept: ",

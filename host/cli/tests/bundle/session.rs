@@ -37,7 +37,8 @@ fn a_bundle_of_several_lanes_lacks_none() {
     };
     assert!(matches!(stock("b"), (Some(0 | 4), _)), "{}", stock("b").1);
 
-    // OPEN and CLOSE are in each lane's log, and the streams were spread over the lanes: four texts, a stream each.
+    // OPEN and CLOSE are in each lane's log, and the streams were spread over the lanes: four texts, each in its own
+    // stream.
     let file = |lane: u32| format!("records/lane-{lane}.bin");
     let records = (0..lanes).map(|lane| std::fs::metadata(scene.path("b").join(file(lane))).unwrap().len() / 192);
     for (lane, records) in records.enumerate() {
@@ -251,8 +252,8 @@ fn long_spans() {
     assert_eq!(report["properties"]["replayable"]["status"], "warned", "{report}");
 }
 
-/// What the filter said of a task is a NOTE of the bundle, of a task that no engine saw, too; the verifier counts it,
-/// the replay accepts it and holds what follows to it, and whoever has the input makes the same digest again.
+/// The filter's report on a task is a NOTE in the bundle, also if the task was refused. The verifier counts it, the
+/// replay accepts it, and whoever has the input can compute the same digest.
 #[test]
 fn a_prefilter_report_is_noted_in_the_evidence() {
     let scene = Scene::new();

@@ -404,9 +404,9 @@ impl LogChecker {
         in_image(policy, self.rows.0) && in_image(entropy, self.rows.1) && passed && decided
     }
 
-    /// Whether the heartbeat credit is spent for an entry of this tick, by the card's own rule: as many entries as one
-    /// limit were accepted since the record of OPEN or the last heartbeat, or the entry's tick is the other limit or
-    /// more after that record's.
+    /// Whether the heartbeat credit is spent for an entry of this tick, by the card's own rule. Both limits count from
+    /// the record of OPEN or of the last heartbeat: the number of accepted entries, and the clocks until the entry's
+    /// tick.
     fn is_spent(&self, tick: u64) -> bool {
         self.open().is_some_and(|open| {
             let (records, ticks) = (open.heartbeat_records.get(), open.heartbeat_ticks.get());

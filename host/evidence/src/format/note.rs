@@ -46,7 +46,7 @@ pub struct WitnessedCheckpoint {
     pub serial: u64,
     /// SHA-256 of its 192 bytes.
     pub checkpoint: Hash,
-    /// Nonce of the heartbeat that it entitles to, if it does.
+    /// Nonce of the next heartbeat, if the witness gives one.
     pub nonce: Option<u64>,
     /// Number of the entry in the witness's log of the key.
     pub index: u64,

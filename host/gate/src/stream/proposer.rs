@@ -230,8 +230,8 @@ impl Proposer {
         self.reversible.clear();
     }
 
-    /// Looks for the last admitted candidate, at least `back` candidates ago, that has another alternative, and asks
-    /// for that one. Nothing is taken back before the engine has answered. Says whether there is such a place.
+    /// Searches backwards, at least `back` candidates, for an admitted candidate with another alternative, and asks for
+    /// that alternative. Nothing is taken back before the engine has answered. Returns whether there is such a place.
     pub(super) fn seek(&mut self, back: usize, limits: &Limits) -> bool {
         if self.rollbacks >= limits.rollbacks {
             return false;

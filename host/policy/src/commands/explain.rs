@@ -76,7 +76,7 @@ pub fn explain(compiled: &Compiled, vocabulary: &Vocabulary, descriptor: &Descri
     Explanation { decision, banks }
 }
 
-/// One column of a row that is not a wildcard, beside what a descriptor holds there.
+/// One column of a row that is not a wildcard, with the value of the descriptor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Condition {
     /// The field by its Cedar name.

@@ -51,7 +51,7 @@ pub struct Expectation {
     pub rule: Option<String>,
 }
 
-/// What a text came to, as the caller's mapping and evaluator judge it.
+/// The verdict on a text by the caller's mapping and evaluator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judged {
     pub determination: Determination,

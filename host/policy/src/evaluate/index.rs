@@ -1,5 +1,5 @@
 //! Row bitmaps: for each column that some row constrains, which rows accept each value. A descriptor is judged by
-//! intersecting one bitmap a column, so the cost does not depend on how far into a row a mismatch is.
+//! intersecting one bitmap per column, so the cost does not depend on how far into a row a mismatch is.
 //!
 //! Rows are taken 256 at a time (64 where the bank is small), the columns that no row of a block constrains are not
 //! stored, and the first set bit of each class in what remains is the answer.

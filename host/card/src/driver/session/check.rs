@@ -72,9 +72,9 @@ fn common<C: Card>(
     Ok(RecordType::try_from(answer.record_type)?)
 }
 
-/// The record that `lane` has given last, one of an entry: the entry byte for byte, and the answer of its completion
-/// where there is one. Only an entry that was refused for its CRC may differ: it was damaged on its way, and the record
-/// shows what arrived.
+/// Compares the last record of `lane` with its entry, byte for byte, and with the answer of the completion if there is
+/// one. Only an entry that was refused for its CRC may differ: it was damaged on its way, and the record shows what
+/// arrived.
 pub(super) fn entry_record<C: Card>(
     record: &Record,
     lane: &LaneDriver,

@@ -1,9 +1,9 @@
 //! Completes a bundle whose session died: killed, out of disk, without power.
 //!
-//! What the card signed decides. It keeps the longest run of checkpoints whose records are complete, the records after
-//! the last of them as far as they follow the rules of a log, and the lines about kept records. The rest is what a
-//! crash leaves: half a record, half a line, a line about a record that never reached the disk. It is taken out and
-//! named. Nothing is made up, so that the bundle verifies as one that was not closed.
+//! The signed checkpoints decide. It keeps the longest run of checkpoints whose records are complete, the records after
+//! the last of them as far as they follow the rules of a log, and the lines about kept records. A crash also leaves
+//! half a record, half a line, or a line about a record that never reached the disk: these are removed and reported.
+//! Nothing is invented, so the bundle verifies as one that was not closed.
 
 use super::disk::RESERVE;
 use super::error::BundleError;
@@ -37,7 +37,7 @@ pub struct FinishReport {
     pub records: u64,
     /// Those of them that the last checkpoint signs.
     pub signed: u64,
-    /// What was taken out or put in order, a line each.
+    /// One line per thing that was removed or put in order.
     pub mended: Vec<String>,
 }
 

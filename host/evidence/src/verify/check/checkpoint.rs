@@ -183,7 +183,7 @@ pub(crate) fn tables(checkpoint: &Checkpoint, image: Option<&Image>) -> Findings
     findings
 }
 
-/// What a checkpoint says of the ticket, and the witness of it.
+/// Compares a checkpoint with the ticket and with the witness's note.
 pub(crate) fn ticket(checkpoint: &Checkpoint, facts: &Facts) -> Findings {
     let mut findings = Findings::default();
     let serial = checkpoint.wire.serial.get();
