@@ -288,7 +288,7 @@ pub enum Release {
     Signed,
 }
 
-/// What clients get to show that their answers were admitted. It needs bundles.
+/// Proofs for clients that their answers were admitted. Proofs need bundles.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Evidence {

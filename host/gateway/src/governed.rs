@@ -37,7 +37,7 @@ pub(crate) struct Opening {
     /// SHA-256 of the request's body.
     pub(crate) digest: [u8; 32],
     pub(crate) nonce: Option<String>,
-    /// What the caller looked up: the stream's anchor store.
+    /// Sources that the caller looked up: the stream's anchor store.
     pub(crate) sources: Arc<[Source]>,
 }
 

@@ -18,7 +18,7 @@ const TASK_BYTES: usize = 16 << 10;
 struct Verdict {
     /// Digest of its report.
     report: [u8; 32],
-    /// Rules that refuse it; empty: it may be acted on.
+    /// Rules that refuse it; empty if the text may be used.
     rules: Arc<[String]>,
 }
 

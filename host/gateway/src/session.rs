@@ -26,7 +26,7 @@ pub struct SessionParts {
     pub governors: Vec<Arc<Governor>>,
 }
 
-/// Opens what a session needs, under a new salt key. It is called in the thread of the sessions.
+/// Opens the card and the bundle of a session, under a new salt key. It is called in the thread of the sessions.
 pub type Opener = Box<dyn FnMut(SaltKey) -> Result<SessionParts, SessionFailure> + Send>;
 
 /// Why there is no session any more.
