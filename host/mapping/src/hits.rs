@@ -277,7 +277,7 @@ impl Scanner {
         let [mut written, mut shown] = searches.map(|search| search.hits);
         shown.retain(|hit| !self.unviewed.contains(hit.class));
         if self.polar != ClassSet::EMPTY {
-            // What the view shows, the view decides.
+            // For hits in the view, the view decides the polarity.
             let polar = shown.iter().filter(|hit| self.polar.contains(hit.class));
             let seen_at =
                 Hits::new(polar.map(|hit| Hit { range: view.origin(&hit.range), class: hit.class }).collect());

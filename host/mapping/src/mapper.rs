@@ -278,7 +278,7 @@ impl Mapper {
         self.propositions.map(|reader| reader.pointing(sentence, said))
     }
 
-    /// Whether a word that was said introduces a noun, in a language with word tables.
+    /// Whether an earlier word introduces a noun, in a language with word tables.
     #[must_use]
     pub fn introduces(&self, said: &str, noun: &str) -> bool {
         self.propositions.is_some_and(|reader| reader.introduces(said, noun))

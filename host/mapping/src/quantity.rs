@@ -474,8 +474,8 @@ impl Quantities {
         }
     }
 
-    /// What the quantities that touch a span come to. The most severe finding counts: what cannot be held exactly or is
-    /// out of range rejects, two values for one slot decompose.
+    /// The finding on the quantities that touch a span. The most severe one counts: an inexact value, or one out of
+    /// range, rejects; two values for one slot decompose.
     pub(crate) fn read<'a>(measured: impl Iterator<Item = &'a QuantityHit>) -> QuantityReading {
         let mut found = QuantityReading::default();
         for quantity in measured {

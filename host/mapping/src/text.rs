@@ -134,8 +134,8 @@ impl Text {
                 }
                 pieces
             }
-            // A token is a word with what follows it; a hit of several words is one token, for no byte of it may go
-            // alone.
+            // A token is a word with the bytes after it. A hit of several words is one token, because none of its bytes
+            // may leave alone.
             Granularity::Token => {
                 let words = |part: &Range<usize>| -> Vec<usize> {
                     words(read.slice(part)).skip(1).map(|word| part.start + word.start).chain([part.end]).collect()

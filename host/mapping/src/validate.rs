@@ -165,8 +165,8 @@ fn ip(text: &str, found: &Range<usize>) -> Option<Range<usize>> {
 }
 
 /// Whether an address is in a block that has a use (IANA, "Internet Protocol Version 6 Address Space" and "IPv6
-/// Special-Purpose Address Registry"): global unicast, unique local, link-local, multicast, and what stands for an IPv4
-/// address.
+/// Special-Purpose Address Registry"): global unicast, unique local, link-local, multicast, and forms that represent an
+/// IPv4 address.
 fn is_allocated(address: std::net::Ipv6Addr) -> bool {
     let [first, second, .., sixth, _, _] = address.segments();
     let mapped = first == 0 && sixth == 0xffff || first == 0x64 && second == 0xff9b;

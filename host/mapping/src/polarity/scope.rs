@@ -25,7 +25,7 @@ pub(super) struct Scope {
     planned: bool,
     /// An inverted condition ("were he to") makes all of its sentence one.
     supposed: bool,
-    /// Words since a relative clause of people in general began.
+    /// Words since the start of a relative clause about people in general.
     relative: Option<usize>,
 }
 
