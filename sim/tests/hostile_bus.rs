@@ -41,7 +41,7 @@ fn fault_follows(inject: Inject, fault: u32) {
         rig.sim.run(20_000).unwrap();
         let after = rig.sim.stats();
         assert_eq!((before.read_bursts, before.write_bursts), (after.read_bursts, after.write_bursts));
-        // What the card calls answered is answered: completions up to the tail and none after it.
+        // The card's count is right: there are completions up to the tail, and none after it.
         let tail = rig.sim.read32(CQ_TAIL).unwrap() as u16;
         assert!((0..tail).all(|n| rig.completion(n).is_some()));
         assert!((0..tail).all(|n| rig.completion(n).is_some_and(|c| c[3] == 0)), "a BEGIN is never an admit");

@@ -163,7 +163,7 @@ fn a_command_that_the_state_does_not_allow_is_a_sticky_fault<C: TestCard>() {
         drop(session);
         assert_eq!(CardInfo::read(&mut card).unwrap().life, Life::Reset);
     }
-    // Before there is a session: no log, so no record, but sticky until reset all the same.
+    // Before a session there is no log, so there is no record, but the fault is sticky until reset.
     for code in [Command::Open as u8, Command::Close as u8, 0, 99] {
         command(&mut card, code);
         card.pass(10);
@@ -377,7 +377,7 @@ fn rings_that_are_not_allowed_are_not_opened<C: TestCard>() {
         assert_eq!(give_open(&mut card), expected, "rings {i}: {rings:x?}");
         reset(&mut card).unwrap();
     }
-    // The driver says it before the card does.
+    // The driver reports it before the card does.
     for (ring_log2, log_log2) in [(4, 4), (16, 4), (5, 3), (5, 21)] {
         let config = portcullis_card::SessionConfig { ring_log2, log_log2, ..small(1) };
         let error = Session::open_tables(&mut card, &world.tables(), config).unwrap_err();

@@ -18,7 +18,7 @@ pub struct Place {
     pub channel: String,
 }
 
-/// What a client sees in one place.
+/// Texts and calls that a client sees in one place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SeenText {
     pub(crate) text: String,

@@ -48,7 +48,7 @@ pub struct Intent {
     pub words: BTreeSet<String>,
 }
 
-/// Conditions of the stream, as numbers: places in the policy's lists, but the domain as descriptors carry it.
+/// Conditions of the stream, as places in the policy's lists. The domain is the number that descriptors carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Context {
     pub domain: u8,

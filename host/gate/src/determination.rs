@@ -134,7 +134,7 @@ pub struct DecidingField {
     /// Its name, as in policies.
     pub field: String,
     pub value: String,
-    /// What the rule asks of it.
+    /// The rule's condition on it.
     pub condition: String,
 }
 

@@ -95,7 +95,7 @@ pub struct Ends {
 }
 
 impl Ends {
-    /// These are kept once they are replayed; a stream's context names its predecessor so.
+    /// Streams with these hashes are kept after their replay; a context names its stream's predecessor by such a hash.
     pub fn want(&mut self, leaves: impl IntoIterator<Item = Hex<32>>) {
         self.wanted.extend(leaves);
     }

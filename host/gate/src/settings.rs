@@ -1,4 +1,4 @@
-//! How texts are governed: what the operator chooses beside the policy.
+//! Settings of governed texts: the operator's choices apart from the policy.
 
 use crate::salt::Salts;
 use portcullis_core::context::{OnRefuse, Release};

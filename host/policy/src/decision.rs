@@ -33,7 +33,7 @@ pub struct Decision {
     pub entropy: BankDecision,
 }
 
-/// The answer of `bank` of which only the row is known, as a completion tells it.
+/// The answer of `bank` if only the row is known, as in a completion.
 #[must_use]
 pub fn answer_of_row(compiled: &Compiled, bank: Bank, row: Option<u16>) -> BankAnswer {
     let found = row.and_then(|row| compiled.image.rows(bank).get(usize::from(row)));

@@ -211,7 +211,7 @@ impl Problem {
         render(self)
     }
 
-    /// The same, for a terminal: in colour where it shows colours, and no wider than it is.
+    /// The same for a terminal: in colour if it shows colours, and wrapped to its width.
     #[must_use]
     pub fn render_in(&self, colour: bool, columns: Option<usize>) -> String {
         render_in(self, colour, columns)

@@ -278,7 +278,7 @@ fn more_files_than_a_message_takes_end_the_connection() {
     let mut channel = Channel::new(socket.try_clone().unwrap(), DEADLINE).unwrap();
     channel.send(Header { command: 1.into(), ..Header::default() }, &[Version::default().as_bytes()], &[]).unwrap();
     channel.receive().unwrap();
-    // The files of two messages' worth, in the pieces of one.
+    // As many files as two messages may carry, sent with the pieces of one message.
     let header = Header { command: 13.into(), size: 16.into(), ..Header::default() };
     for half in header.as_bytes().chunks(8) {
         let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(16))];

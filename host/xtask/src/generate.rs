@@ -114,7 +114,7 @@ fn make(scratch: &Path) -> Result<()> {
     let page = scratch.join("docs/reference/registers.md");
     fs::write(&page, registers::page(&fs::read_to_string(&page)?))?;
 
-    // Generated sources count as they are made now.
+    // Generated sources count in their new form.
     let design = Sources::new(".").with_overlay(scratch).design_id()?;
     write(DESIGN_PACKAGE, design_package(&design))?;
     for (target, shell) in manifest::TARGETS {

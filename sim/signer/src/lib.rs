@@ -74,7 +74,7 @@ pub enum Stall {
     AfterValid = 3,
     /// For a few words, then not for up to 4,095 clocks.
     Long = 4,
-    /// Ready always; the hash core is kept from the signer in half of the clocks.
+    /// Always ready; the signer cannot use the hash core in half of the clocks.
     Shared = 5,
 }
 

@@ -1,4 +1,4 @@
-//! Known answers: does this card come up, judge, refuse, and close as it must?
+//! Self-test with known answers: the card comes up, judges, refuses and closes.
 
 use portcullis_core::mutation::Place;
 use portcullis_core::wire::{Descriptor, Determination, Fault, Opcode, Stage, StageOutcome};

@@ -394,7 +394,7 @@ impl LogChecker {
         let passed = before.into_iter().all(|(_, outcome)| outcome.is_none_or(|o| o == StageOutcome::Pass));
         let deciding = stages.iter().find(|(this, _)| *this == stage);
         let decided = match (deciding, determination) {
-            // An admit is what every stage passed.
+            // If every stage passed, the determination must be an admit.
             (None, determination) => determination == Determination::Admit,
             // At the greatest depth a decompose is a reject.
             (Some((_, outcome)), Determination::Reject) => *outcome != Some(StageOutcome::Pass),

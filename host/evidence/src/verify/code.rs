@@ -135,7 +135,7 @@ codes! {
         /// the certificate is not believed; the words say why
         Certificate = "certificate" in Genuine
             => "read the message; trust another root only if its owner gave it to you, not from a bundle";
-        /// no trusted time, so that validity was not checked
+        /// there is no trusted time, so validity was not checked
         CertificateTime = "certificate-time" in Genuine, warns
             => "give the time with `--at`, or ask for a session that a witness saw";
         /// a checkpoint is not one, or of a number of lanes that no card has

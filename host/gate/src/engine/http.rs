@@ -67,7 +67,7 @@ pub struct HttpEngine {
     /// How often the prompt of each digest was asked: each time has a seed of its own, so that no request is ever made
     /// twice.
     asked: BTreeMap<[u8; 32], u64>,
-    /// What the server made of the operator's words.
+    /// The operator's words as the server rendered them.
     rendered: Option<String>,
 }
 

@@ -164,7 +164,7 @@ struct Cell<'a> {
     label: String,
 }
 
-/// Every cell of a package, host stages passed.
+/// Every cell of a package; the host stages pass.
 fn cells<'a>(universe: &'a Universe, rules: &'a [Translated<'a>], max_depth: u8) -> Vec<Cell<'a>> {
     let of = |bank: Bank, kind: RowKind| {
         let rules = rules.iter().filter(move |rule| rule.rule.bank == bank && rule.rule.kind == kind);

@@ -16,8 +16,8 @@ pub struct Verdict {
     pub entropy_row: Option<u16>,
 }
 
-/// The verdict on a descriptor with these bank answers. Stage outcomes that are no code reject, as does a decompose at
-/// `max_depth` or deeper; the stage stays the one that failed first.
+/// The verdict on a descriptor with these bank answers. Unknown stage outcomes reject, and so does a decompose at
+/// `max_depth` or deeper. The stage is the first that failed.
 #[must_use]
 pub fn resolve(descriptor: &Descriptor, banks: &Banks, max_depth: u8) -> Verdict {
     let stages = [

@@ -46,7 +46,7 @@ pub struct StreamModel {
 }
 
 impl StreamModel {
-    /// Whether anything of it was rejected, or it ended early or not at all.
+    /// Whether a part of it was rejected, or the stream ended early or never.
     pub(super) fn is_refused(&self) -> bool {
         self.summary.as_ref().is_none_or(|summary| summary.stopped.is_some() || summary.rejected > 0)
     }

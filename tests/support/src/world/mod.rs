@@ -406,7 +406,7 @@ impl Parts {
         self.begin_in(slot, id, context(id, &self.package));
     }
 
-    /// Begins a stream in this context, whatever it holds.
+    /// Begins a stream in this context, which may be malformed.
     pub fn begin_in(&mut self, slot: u16, id: &str, context: Vec<u8>) {
         let (lane, index) = self.next(slot);
         self.log.begin(slot, sha(&context));

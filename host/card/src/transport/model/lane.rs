@@ -195,7 +195,7 @@ impl LaneModel {
             }
             self.fetch(bus)?;
             self.answer_fetched(bus, opened)?;
-            // Full rings, or nothing left.
+            // The rings are full, or nothing is left to fetch.
             if !self.is_idle() || self.fetched == self.sq_tail {
                 return Ok(());
             }
