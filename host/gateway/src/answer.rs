@@ -33,7 +33,7 @@ const USAGE: Duration = Duration::from_secs(1);
 /// Outputs that wait for a client.
 pub(crate) const OUTPUTS: usize = 32;
 
-/// What is answered, and under which governor.
+/// The request that is answered, and its governor.
 #[derive(Clone)]
 pub(crate) struct Question {
     /// Identity of the answer.
@@ -235,7 +235,7 @@ impl Answer {
             let words = broken.words();
             self.sections().for_each(|section| section.abort(&words));
         }
-        // What was admitted before still leaves, and every stream gets its end.
+        // Text that was admitted before still leaves, and every stream gets its end.
         let settled = timeout(limit, self.settle()).await.unwrap_or(Err(Break::Late));
         let failed = written.err().or(settled.err());
         let proven = self.prove().await;

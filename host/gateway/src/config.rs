@@ -1,4 +1,4 @@
-//! What an operator chooses: a TOML file, or flags over its defaults.
+//! The operator's configuration: a TOML file, or flags that override its defaults.
 
 use crate::host::is_loopback;
 use serde::Deserialize;
@@ -75,12 +75,12 @@ pub struct Tls {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AnswerMode {
-    /// What the model writes is judged on its way: refused text is kept from readers, not from what is written next.
+    /// The model's text is judged on its way: readers do not get refused text, but the model continues from it.
     #[default]
     Held,
     /// The gate asks for a sentence at a time, and the model continues from admitted text.
     Driven,
-    /// What the model writes is judged and recorded, and readers get it whatever the verdict is.
+    /// The model's text is judged and recorded, and readers get it whatever the verdict is.
     Observed,
 }
 

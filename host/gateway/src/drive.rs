@@ -304,8 +304,8 @@ impl Running {
         (Some(candidate), tokens)
     }
 
-    /// Where a text that is longer than a candidate may be is cut: after the last white space that a candidate has
-    /// room for, or else where its room ends.
+    /// The place at which a text that is too long for a candidate is cut: after the last white space that fits,
+    /// otherwise at the limit.
     fn long_span(&self) -> Option<usize> {
         let begin = self.text.len() - self.text.trim_start().len();
         let room = self.text.get(..self.text.floor_char_boundary(begin + self.most))?;

@@ -1,4 +1,4 @@
-//! What leaves an observed stream: everything that was given to it, in order, once it was judged.
+//! Output of an observed stream: all of its input, in order, once it was judged.
 
 use portcullis_core::commitment::SpanKind;
 use portcullis_core::wire::Determination as Answer;

@@ -98,7 +98,7 @@ impl SignedRelease {
                 self.last = judged.determination.seq;
                 Some(covering(judged.log_index))
             }
-            // What leaves after the last span is END's.
+            // Bytes that leave after the last span belong to END.
             EventKind::Released { seqs, .. } if seqs.iter().any(|seq| *seq > self.last) => None,
             EventKind::Ended { closing, .. } => {
                 let needed = covering(closing.as_ref().and_then(|closing| closing.log_index));
@@ -130,8 +130,7 @@ struct Timing {
     arrivals: VecDeque<(usize, Instant)>,
 }
 
-/// What a released tool call looks like: the canonical JSON of its name and its arguments. The arguments leave as they
-/// are written there.
+/// A released tool call: the canonical JSON of its name and its arguments. The arguments leave in this form.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ReleasedCall {
@@ -258,7 +257,7 @@ impl Section {
         self.end
     }
 
-    /// What a successor begins with, once everything that the stream admitted has left, and nothing else.
+    /// The state for a successor, if exactly the admitted text of the stream has left.
     pub(crate) fn left_in(&self) -> Option<&Arc<EndState>> {
         let has_left = match self.end? {
             SectionEnd::Whole => true,
@@ -352,7 +351,7 @@ impl Section {
         Ok(())
     }
 
-    /// What is given breaks off.
+    /// The input breaks off.
     pub(crate) fn abort(&mut self, why: &str) {
         self.reader = None;
         self.waiting.clear();
@@ -536,7 +535,7 @@ impl Section {
         }
     }
 
-    /// What of an observed stream leaves.
+    /// Passes text of an observed stream on.
     fn pass(&mut self, passing: Vec<Passing>, call_index: &mut u32, outputs: &mut Vec<Output>) {
         for Passing { given, is_refused } in passing {
             match given {

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-/// What a session is opened with, each time again.
+/// The parts that each session needs.
 pub struct SessionParts {
     /// The card.
     pub card: Box<dyn Card>,
@@ -273,7 +273,7 @@ fn run_session(
             board.metrics.event(event);
             Ok(())
         });
-        // Who still holds the state sees that this session takes no more.
+        // Callers that still hold the state see that this session takes no more streams.
         board.state.send_replace(SessionState::Between);
         let closed = session.close()?;
         match closed.cause {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// The field, in errors and as the store's name.
 pub(crate) const FIELD: &str = "portcullis.sources";
-/// What the facts of a request's store say that they come from, before the source's own words.
+/// The prefix of the source of each fact in a request's store.
 const SUPPLIED: &str = "supplied";
 
 /// The governor of the model at a place of the configuration, for a stream that brings these sources with it. Reading

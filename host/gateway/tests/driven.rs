@@ -212,7 +212,7 @@ fn tool_calls_are_steps() {
     assert_eq!(asked(&upstream).len(), 2);
 }
 
-/// What cannot be driven ends with an error, or is refused before the server is asked.
+/// A request that cannot be driven ends with an error, or is refused before the server is asked.
 #[test]
 fn what_cannot_be_driven_is_refused() {
     let thinks = Upstream::new(Arc::new(|_, _: &Value| {

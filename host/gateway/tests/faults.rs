@@ -1,5 +1,5 @@
-//! What goes wrong between a model server and a client, in the ways that other gateways got wrong: nothing that was
-//! refused reaches the client, and every answer ends with a stated reason.
+//! Faults between a model server and a client, as other gateways had them: refused text never reaches the client, and
+//! every answer ends with a stated reason.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 

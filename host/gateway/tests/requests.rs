@@ -145,7 +145,7 @@ fn requests_that_are_not_taken_name_the_field() {
         let answer = gateway.post("/v1/chat/completions", &body);
         assert_eq!((answer.status, &answer.json()["error"]["param"]), (400, &json!(field)), "{}", answer.body);
     }
-    // What says nothing is taken.
+    // Fields without an effect are accepted.
     let mut body = ask("Hello.", false);
     for (field, value) in
         [("logprobs", json!(false)), ("store", json!(false)), ("audio", json!(null)), ("user", json!("u"))]

@@ -87,7 +87,7 @@ fn an_answer_may_state_what_its_sources_say() {
     turned.as_array_mut().unwrap().reverse();
     let again = gateway.post(path, &ask(&turned));
     assert_eq!(again.provenance()["sources"], with.provenance()["sources"]);
-    // What one request brings is nothing to the next.
+    // Sources of one request do not count for the next.
     let without = gateway.post(path, &ask(&Value::Null));
     assert!(!said(&without, "content").contains("Ana"), "{}", without.body);
     assert!(without.provenance().get("sources").is_none());

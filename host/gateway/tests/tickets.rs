@@ -214,7 +214,7 @@ fn a_witness_that_is_gone_ends_the_session() {
     assert!(is_stated, "{}: {}", last.status, last.body);
     let why = gateway.wait().unwrap_err();
     assert!(matches!(why, portcullis_gateway::ServeError::Session(_)), "{why}");
-    // What left is in the bundle.
+    // All released text is in the bundle.
     let spans = std::fs::read_to_string(office.path("session-1").join("spans.jsonl")).unwrap();
     for text in texts.iter().flat_map(|text| text.split_inclusive(". ")).filter(|text| !text.trim().is_empty()) {
         assert!(spans.contains(text.trim()), "{text}");

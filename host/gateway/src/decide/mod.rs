@@ -33,7 +33,7 @@ const DOCUMENT: &str = "/v1/portcullis/openapi.json";
 /// Bytes of one candidate at most, with those before it that wait for what follows them.
 const CANDIDATE_BYTES: usize = 512 << 10;
 
-/// What the document says beside the routes.
+/// The general part of the document, apart from the routes.
 #[derive(OpenApi)]
 #[openapi(
     info(

@@ -24,7 +24,7 @@ use serde_json::{Map, Value, json};
 use std::future::Future;
 use std::sync::Arc;
 
-/// What a refusal of the pre-execution filter is, in place of a policy's name.
+/// The name for refusals of the pre-execution filter, in place of a policy's name.
 const PREFILTER: &str = "prefilter";
 
 #[derive(Deserialize)]
@@ -248,7 +248,8 @@ async fn detect_generation(
     Ok(found)
 }
 
-/// What of a text the documents beside it do not say, under a policy with a closed world. They are its sources.
+/// The parts of a text that the given documents do not state, under a policy with a closed world. The documents are its
+/// sources.
 async fn detect_in_context(
     service: &Arc<Service>,
     headers: &HeaderMap,

@@ -90,7 +90,7 @@ impl TextVerdict {
     }
 }
 
-/// Who asks: the body is read for callers with a key alone.
+/// Identifies the caller first: only bodies of callers with a key are read.
 async fn body_of(service: &Arc<Service>, headers: &HeaderMap, body: Body) -> Result<Bytes, ApiError> {
     service.caller(headers)?;
     service.check_running()?;
@@ -189,7 +189,7 @@ fn verdict(mut stream: GovernedStream, length: usize) -> Result<TextVerdict, Api
         return Err(failed());
     }
     let is_admit = |answer: Option<Determination>| answer == Some(Determination::Admit);
-    // What waited for information may have been admitted later.
+    // A mutation that waited for information may have been admitted later.
     let is_admitted_later = |at: usize, range: &Range<usize>| {
         let mut later = judged.iter().skip(at + 1).map(|judged| &judged.determination);
         later.any(|later| is_admit(later.determination) && later.range() == *range)
