@@ -42,7 +42,7 @@ pub(crate) struct Walker<'j> {
     cache: &'j mut Cache,
 }
 
-/// How a walk ended.
+/// The end of a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     /// No pattern continues from there.

@@ -94,7 +94,7 @@ pub(crate) fn generalisations(word: &str, language: &Language, lexicon: Lexicon)
     stems
 }
 
-/// What the words of a sentence are to each other, as far as a closed world asks.
+/// The roles of the words of a sentence, as far as a closed world needs them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Frame {
     /// Where verbs are, in order.

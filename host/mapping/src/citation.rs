@@ -75,16 +75,16 @@ static BEGUN: LazyLock<Option<Unfinished>> = LazyLock::new(|| {
     Unfinished::new(&forms().iter().map(parse).collect::<Option<Vec<_>>>()?).ok()
 });
 
-/// Where the longest end of a text, or of its view, begins that more text can make a citation, or another one; the
-/// text's length when there is none.
+/// The start of the longest end of a text, or of its view, that more text could complete or change to a citation; the
+/// text's length if there is none.
 pub(crate) fn unfinished(text: &str, view: Option<&View>) -> usize {
     let Some(begun) = BEGUN.as_ref() else { return 0 };
     let seen = view.map_or(text.len(), |view| view.origin_from(begun.of_patterns(view.text()), text.len()));
     begun.of_patterns(text).min(seen)
 }
 
-/// Where citations are in a text or in its view, in order, those that overlap joined, without the marks that end a
-/// sentence. `None` when the patterns are not there, and nothing can be said.
+/// Citations in a text or in its view, in order; overlapping ones are joined, and marks that end a sentence are left
+/// out. `None` if the patterns could not be compiled.
 pub(crate) fn citations(text: &str, view: Option<&View>) -> Option<Vec<Range<usize>>> {
     let patterns = PATTERNS.as_ref()?;
     let mut found: Vec<Range<usize>> = Vec::new();

@@ -14,11 +14,11 @@ use std::ops::Range;
 pub struct Clause {
     /// Where the verb is.
     pub verb: Range<usize>,
-    /// What it can be a form of.
+    /// The lemmas that it can be a form of.
     pub lemmas: Vec<&'static str>,
     /// Its synonyms.
     pub also: Vec<&'static str>,
-    /// Who does it: what is before it, or after "by" in the passive.
+    /// Its subject: the words before it, or after "by" in the passive.
     pub subjects: Vec<Argument>,
     /// The other words of the clause.
     pub others: Vec<Argument>,
@@ -68,7 +68,7 @@ struct Reader<'a> {
     parted: bool,
     /// Whether a noun is next: after a determiner, a possessive, or a preposition.
     nominal: bool,
-    /// What is before its verb, for the next verb that has no subject of its own.
+    /// The words before its verb, for the next verb without a subject of its own.
     before: Vec<Argument>,
     /// Words that have no verb yet.
     open: Vec<Argument>,

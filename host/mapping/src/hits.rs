@@ -225,8 +225,8 @@ impl Scanner {
         })
     }
 
-    /// Where the end of a text begins that may be the beginning of a hit, in the text or in its view; its length when
-    /// there is none.
+    /// The start of the end of a text that may be the beginning of a hit, in the text or in its view; the text's length
+    /// if there is none.
     pub(crate) fn unfinished(&self, text: &str, view: Option<&View>) -> usize {
         let seen = view.map_or(text.len(), |view| {
             let at = self.unfinished_in(Page { text: view.text(), view: Some(view) });
@@ -479,7 +479,7 @@ impl LocatedPattern {
         at
     }
 
-    /// Where the first match begins that waits for its `near` phrase: one of which the text ends near it.
+    /// The start of the first match that waits for its `near` phrase because the text ends near it.
     fn waiting(&self, page: Page<'_>, first: usize) -> Option<usize> {
         let text = page.text;
         self.near.as_ref()?;

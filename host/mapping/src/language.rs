@@ -176,7 +176,7 @@ pub(crate) fn key(word: &str) -> u128 {
         u128::from(number) << (8 * (8 - bytes.len()))
     };
     let (head, tail) = word.as_bytes().split_at(length.min(8));
-    // What follows a head of fewer bytes than eight is empty.
+    // After a head of fewer than eight bytes, the tail is empty.
     half(head) << 64 | half(tail)
 }
 

@@ -73,12 +73,12 @@ pub struct Lexicon {
     frequencies: &'static str,
 }
 
-/// What a word can be a form of.
+/// A lemma of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lemma {
     /// The form that the word has in a dictionary.
     pub word: &'static str,
-    /// What it is there.
+    /// Its part of speech in that use.
     pub part: PartOfSpeech,
     /// How common the lemma is as this part of speech: a binary logarithm of its uses in tagged texts, from 0 to 9.
     pub weight: u8,
@@ -86,7 +86,7 @@ pub struct Lemma {
     relations: &'static str,
 }
 
-/// What a word can be a form of, the most common lemma first.
+/// The lemmas of a word, the most common one first.
 #[derive(Clone, Debug)]
 pub struct Lemmas {
     list: [Option<Lemma>; LEMMAS],
@@ -195,7 +195,7 @@ impl Lemma {
         list(self.relations, '+').filter_map(part)
     }
 
-    /// What a noun is a kind of, in its first sense, up to three steps.
+    /// More general nouns of a noun's first sense, up to three steps.
     pub fn kinds(&self) -> impl Iterator<Item = &'static str> + use<> {
         list(self.relations, '@')
     }

@@ -55,7 +55,7 @@ pub struct SpanInput<'a> {
     pub depth: u8,
     /// Alternatives tried before.
     pub alternatives: u8,
-    /// What the engine's log-probabilities say of it, if it gave any.
+    /// The uncertainty from the engine's log-probabilities, if it gave any.
     pub uncertainty: Option<BasisPoints>,
 }
 

@@ -36,7 +36,7 @@ const JOINING: &[char] = &[
 const TIMES: &[&str] = &["x", "×", "*", "·"];
 /// Most bytes between two numbers that are one, or the ends of one range.
 pub(crate) const JOINED_MAX: usize = 24;
-/// What makes a number an ordinal or a decade: it counts nothing then.
+/// Endings that make a number an ordinal or a decade; such a number does not count anything.
 const ORDINAL_ENDINGS: &[&str] = &["st", "nd", "rd", "th", "s"];
 
 /// The numbers of a text, in order.
@@ -135,7 +135,7 @@ fn value(shown: &str, language: &Language) -> Option<Decimal> {
     Some(Decimal { digits, scale: u32::try_from(fraction.len()).ok()? })
 }
 
-/// What a number word comes to, and whether it multiplies the number before it.
+/// The value of a number word, and whether it multiplies the number before it.
 type Amount = (i128, bool);
 
 /// The value of each part of a word in lower case, up to the first part that is not a number word.

@@ -47,7 +47,7 @@ impl Phrase {
     }
 }
 
-/// How far a text goes along with a phrase.
+/// How far a text matches a phrase.
 #[derive(Clone, Copy, Default)]
 struct Reach {
     /// Where the phrase ends.
@@ -79,7 +79,7 @@ impl Phrases {
             let stems = *inflect && stemmer.is_some();
             let parts = parts(text, stemmer.as_ref().filter(|_| stems));
             let Some(first) = words(text, 0).next().and_then(|range| text.get(range)) else { continue };
-            // What a phrase says with marks of its own is found as it is written.
+            // A phrase with marks of its own must match exactly.
             if !joins_only(text) || (parts.len() < 2 && !stems) {
                 single.push(crate::words::lower(text).into_owned());
                 continue;

@@ -37,7 +37,7 @@ pub struct Segmenter {
     offset: usize,
     /// Places where sentences were divided from the following text, in order; the rest begins at the last one.
     borders: Vec<usize>,
-    /// What waits for a span before the rest.
+    /// Inert bytes that wait for a span before the rest.
     waiting: Waiting,
     /// Ends of sentences of the rest that are certain.
     ends: Vec<usize>,

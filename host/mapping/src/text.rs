@@ -71,7 +71,7 @@ pub(crate) struct Findings {
     pub(crate) citations: Option<Vec<Range<usize>>>,
     /// Tool calls, in order.
     pub(crate) calls: Vec<Range<usize>>,
-    /// Where its end begins that more text could still make a hit; its length when there is none.
+    /// The start of the end that more text could still make into a hit; the text's length if there is none.
     pub(crate) unfinished: usize,
 }
 
@@ -357,7 +357,7 @@ impl Text {
         start..self.sentences.get(ends).copied().unwrap_or(whole.end).max(span.end)
     }
 
-    /// Where phrases that hold something of `apart` meet phrases that do not. A phrase begins after a mark, or with a
+    /// Borders between phrases that overlap `apart` and phrases that do not. A phrase begins after a mark, or with a
     /// preposition, a connective or a clause word.
     fn phrase_cuts(&self, span: &Range<usize>, apart: &[Range<usize>]) -> Vec<usize> {
         if apart.is_empty() {

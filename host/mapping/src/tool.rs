@@ -98,7 +98,7 @@ impl Tools {
                     }
                     calls.iter().flat_map(|(name, arguments)| self.classes(name, arguments)).collect()
                 }
-                // What cannot be read in bounded time counts as whatever the rules name.
+                // An object that cannot be read in bounded time counts as a call of every rule.
                 Object::Unread => self.rules.iter().map(|rule| rule.class).collect(),
             };
             found.push(TextCall { range, classes });

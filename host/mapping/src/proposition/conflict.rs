@@ -215,7 +215,7 @@ impl<'a> Pair<'a> {
             && !b.words.iter().any(|w| self.month(w))
     }
 
-    /// What happens once, with two dates, places or makers.
+    /// Something that happens once, with two dates, places or makers.
     fn happened_twice(&self) -> bool {
         let (Some((verb, object)), Some((other, same))) = (self.event(self.a), self.event(self.b)) else {
             return false;
@@ -251,7 +251,7 @@ impl<'a> Pair<'a> {
         self.a_only.iter().chain(&self.b_only).any(condition)
     }
 
-    /// What happens once, and to what: "was founded", "opened".
+    /// An event that happens once, and its object: "was founded", "opened".
     fn event(&self, p: &Proposition) -> Option<(String, Vec<String>)> {
         let words = p.phrases.iter().filter(|f| f.lead.is_empty()).flat_map(|f| f.words.iter().cloned());
         let mut words: Vec<String> = words.collect();

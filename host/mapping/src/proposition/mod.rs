@@ -79,7 +79,7 @@ mod tests {
     use super::*;
     use portcullis_core::proposition::{Subject, mention};
 
-    /// What the sentences conflict in, the last one against those before it.
+    /// The conflict of the last sentence with those before it.
     fn conflict(sentences: &[&str]) -> Option<Conflict> {
         let reader = Propositions::of("en").unwrap();
         let mut subjects: Vec<Subject> = Vec::new();

@@ -41,7 +41,7 @@ pub(super) enum Difference {
     More,
 }
 
-/// How the view of a text can differ from the text: cheap, and never wrong when it does not say `More`.
+/// How the view of a text can differ from the text. A cheap check: if the answer is not `More`, it is certain.
 pub(super) fn difference(text: &str) -> Difference {
     let mut lines = Vec::new();
     // One space inside a line is itself.

@@ -114,7 +114,7 @@ impl View {
         start.start..end.end.max(start.start)
     }
 
-    /// Where the bytes begin that the view stands for from `at` on; `end` at its end.
+    /// The start of the original bytes for the view from `at` on; `end` at the end of the view.
     pub(crate) fn origin_from(&self, at: usize, end: usize) -> usize {
         if at < self.text.len() { self.origin_of(at).start } else { end }
     }

@@ -11,12 +11,12 @@ const SEQUENCE: usize = 36;
 /// Longest entity, with `&` and `;`.
 const ENTITY: usize = 40;
 
-/// Where the first markup begins whose meaning more text can change; the text's length when there is none.
+/// The start of the first markup whose meaning more text can change; the text's length if there is none.
 pub(crate) fn undecided(text: &str) -> usize {
     let from = text.ceil_char_boundary(text.len().saturating_sub(REACH));
     let tail = text.get(from..).unwrap_or_default();
     let open = (0..tail.len()).find(|at| tail.get(*at..).is_some_and(|rest| is_open(rest) || is_open_link(rest)));
-    // What a mark, or a row of marks, means is said by the character after it.
+    // The character after a mark, or a row of marks, decides its meaning.
     let marks =
         tail.trim_end_matches(|c: char| c.is_ascii_punctuation() && !matches!(c, '.' | '!' | '?' | ',') || c == '\r');
     from + open.unwrap_or(tail.len()).min(marks.len())
