@@ -1,6 +1,6 @@
 //! The bridge to `cpp/`.
 
-/// What C++ tells about one register access.
+/// The result of one register access, from C++.
 #[cxx::bridge(namespace = "portcullis")]
 pub(crate) mod bridge {
     struct RegisterResult {

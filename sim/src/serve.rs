@@ -14,7 +14,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::pci::PciCard;
 
-/// How long the clock runs on when no one asks and the bus is quiet.
+/// How long the clock continues to run without requests while the bus is quiet.
 pub const LINGER: Duration = Duration::from_millis(500);
 /// Time for a message of a driver, and for its first one.
 pub const DEADLINE: Duration = Duration::from_secs(5);

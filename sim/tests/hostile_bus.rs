@@ -200,7 +200,7 @@ fn a_write_with_an_error_response() {
 
 #[test]
 fn a_write_that_is_never_answered() {
-    // What was answered before it came stays answered; the first completion may be the lost one.
+    // Answers from before the fault stay valid; the first completion may be the lost one.
     fault_follows(Inject::WriteLost { nth: 23 }, WATCHDOG);
 }
 

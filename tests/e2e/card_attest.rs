@@ -511,7 +511,7 @@ fn heads_of_lanes_that_contradict_themselves_lose_the_session() {
     card.assert_clean();
 }
 
-/// What no card says: the driver gives the session up, without a look at signatures and trees.
+/// Checkpoints that no card makes: the driver gives the session up without checking signatures and trees.
 #[test]
 fn records_and_checkpoints_that_contradict_themselves_lose_the_session() {
     type Change = fn(&mut [u8]);

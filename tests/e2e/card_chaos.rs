@@ -53,7 +53,7 @@ fn blow(random: &mut Random) -> Blow {
     }
 }
 
-/// What was submitted and not answered, by slot, sequence and how often: an entry that was refused is submitted again.
+/// Entries without an answer by slot and sequence, with their count: a refused entry is submitted again.
 #[derive(Default)]
 struct Open(BTreeMap<(u16, u32), usize>);
 
@@ -134,7 +134,7 @@ impl Run {
             }
             let mut whole = gate(random, &world.header);
             if random.one_in(2) {
-                // What the host's stages would pass.
+                // Entries that the host's stages pass.
                 (whole.validation_outcome, whole.validation_reason) = (1, 0);
                 (whole.lineage_outcome, whole.lineage_reason) = (1, 0);
             }

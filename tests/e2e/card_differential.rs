@@ -12,7 +12,7 @@ use portcullis_core::wire::{Descriptor, Fault, Opcode, Record};
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::U64;
 
-/// What a card made of a script.
+/// The result of a script on a card.
 #[derive(Debug, PartialEq)]
 struct Run {
     /// Lane after lane.

@@ -110,7 +110,7 @@ fn every_lane_has_a_log_of_its_own<C: TestCard>() {
             [RecordType::Open, RecordType::Heartbeat, RecordType::Close]
         );
         assert_eq!((kind(&log[0]), kind(log.last().unwrap())), (RecordType::Open, RecordType::Close));
-        // What lane 0 says of the session, every lane says.
+        // Every lane records the same facts about the session as lane 0.
         let first = of_lane(records, 0);
         assert_eq!(alike(&log[0]), alike(&first[0]));
         assert_eq!(alike(log.last().unwrap()), alike(first.last().unwrap()));

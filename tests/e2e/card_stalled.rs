@@ -1,5 +1,5 @@
-//! What waits in a full log ring when a fault comes, and where the fault's own record then is. The rules are the
-//! verifier's.
+//! Records that wait in a full log ring when a fault comes, and the place of the fault's own record. The verifier's
+//! rules decide.
 #![cfg(feature = "sim")]
 
 use crate::card_support;

@@ -490,7 +490,7 @@ fn a_reset_at_any_moment_leaves_a_card_that_serves<C: TestCard>() {
         if random.one_in(2) {
             command(*session.card_mut(), Command::Reset as u8);
             loop {
-                // What was complete by then counts; what comes after is an error, and stays one.
+                // Completions from before count; everything after is an error.
                 match session.wait() {
                     Ok(answered) if answered.is_empty() => break,
                     Ok(answered) => assert!(answered.iter().all(|c| c.outcome.fault().is_none())),

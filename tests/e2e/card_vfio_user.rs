@@ -648,7 +648,7 @@ fn every_descriptor_is_answered_once_whatever_happens() {
     let mut random = Random::new(0xfee1);
     let (mut answered, mut admits, mut faults, mut lost) = (0, 0, 0, 0);
     let mut epoch = 0;
-    // How far the card is when the mischief happens is left to the machine: on until each kind of end was seen.
+    // The moment of the attack depends on the machine, so the test repeats until each kind of end was seen.
     while answered < wanted || (answered < 20 * wanted && [admits, faults, lost].contains(&0)) {
         epoch += 1;
         let world = if random.one_in(3) { World::permitting() } else { World::random(&mut random, 12, 4) };

@@ -536,7 +536,7 @@ fn the_same_plan_gives_the_same_bytes_and_another_order_another_image() {
     assert_eq!(report.domains.used, 5);
     assert_eq!(report.members[1].domains, BTreeMap::from([("legal".into(), 3), ("general".into(), 4)]));
     assert_eq!(report.package_digest, Hex(composed.members()[0].package.digest()));
-    // What a plan names must be there, and fit the package.
+    // Files that a plan names must exist and fit the package.
     let no_profile = "[[member]]\nname = \"x\"\npackage = \"nowhere\"\n";
     std::fs::write(folder.path().join("plan.toml"), format!("version = \"1.0.0\"\n{no_profile}")).unwrap();
     assert!(Plan::load(&folder.path().join("plan.toml")).unwrap().compose("house").is_err());

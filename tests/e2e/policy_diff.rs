@@ -202,7 +202,7 @@ fn packages_that_cannot_be_compared_in_full_are_not_alike() {
         assert!(found.not_compared.iter().any(|line| line.contains(named)), "{to}: {:?}", found.not_compared);
         assert!(found.not_compared.iter().all(|line| found.declarations.contains(line)));
     }
-    // What no decision depends on stops nothing.
+    // A change that no decision depends on does not stop the comparison.
     assert!(changed("version = \"1.0.0\"", "version = \"1.0.1\"").nothing_differs());
     assert!(changed("name = \"greeting\"", "name = \"greeting\"\ndescription = \"a word\"").nothing_differs());
     // More quantities than one descriptor has room for.

@@ -454,7 +454,7 @@ fn annotations_choose_bank_and_kind() {
     assert_eq!(place.to_string(), "rules.cedar:6:1");
 }
 
-/// What the image says apart from the digest of the package, which covers the bytes of its files.
+/// The image without the digest of the package, which covers the bytes of its files.
 fn rows_of(package: &Package) -> Vec<u8> {
     let mut bytes = package.compile().unwrap().image.as_bytes().to_vec();
     bytes[96..128].fill(0);

@@ -1,4 +1,4 @@
-//! What a client sees of an answer, against the proofs of its streams.
+//! Compares the texts and calls that a client sees with the proofs of their streams.
 
 use crate::expectations::Expectations;
 use crate::question::Question;
@@ -22,8 +22,8 @@ pub struct Place {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SeenText {
     pub(crate) text: String,
-    /// Where the gateway says that constants of the policy are in it: first byte and length, in order. It is believed
-    /// only where the bytes are one of the constants that the client expects.
+    /// Where the gateway says that constants of the policy are in it: first byte and length, in order. A place counts
+    /// only if its bytes are one of the constants that the client expects.
     pub(crate) constants: Vec<(usize, usize)>,
     /// Tool calls, in order: name, and arguments as they are written.
     pub(crate) calls: Vec<(String, String)>,

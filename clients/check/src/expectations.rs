@@ -1,4 +1,4 @@
-//! What a client believes and expects.
+//! The trust and the expectations of a client.
 
 use portcullis_evidence::verify::{Options, Trust};
 

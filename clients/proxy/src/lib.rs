@@ -32,7 +32,7 @@ const FORWARDED: [&str; 4] = ["authorization", "x-api-key", "anthropic-version",
 const CODES: [&str; 6] =
     ["content_filter", "invalid_api_key", "invalid_request", "model_not_found", "request_too_large", "unavailable"];
 
-/// What a proxy serves, and whom it believes.
+/// The addresses and the trust of a proxy.
 pub struct Settings {
     /// Where clients connect: an address of the loopback interface.
     pub listen: SocketAddr,
@@ -40,7 +40,7 @@ pub struct Settings {
     pub gateway: String,
     /// Certificates, PEM, that may vouch for the gateway; absent: the system's.
     pub authorities: Option<Vec<u8>>,
-    /// Whom to believe, and the policy's own texts.
+    /// The trusted keys, and the policy's own texts.
     pub expected: Expectations,
     /// Longest time for an answer and its proof.
     pub patience: Duration,

@@ -76,7 +76,7 @@ pub struct CertificateAuthority {
     simulated: bool,
 }
 
-/// What a device certificate is to say.
+/// The content of a device certificate.
 #[derive(Clone, Debug)]
 pub struct Device {
     /// SLH-DSA-SHA2-128f public key.

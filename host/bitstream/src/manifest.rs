@@ -88,7 +88,7 @@ struct Entry {
     sha256: String,
 }
 
-/// What a check came to.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {
     Good,
@@ -107,7 +107,7 @@ pub struct Check {
     pub outcome: Outcome,
 }
 
-/// What was just built.
+/// A build that is to be sealed.
 #[derive(Clone, Debug)]
 pub struct Seal<'a> {
     /// Folder that gets the manifest; the files are in it.

@@ -46,7 +46,7 @@ impl CardKind {
         }
     }
 
-    /// What is on a command line.
+    /// The form of the name on a command line.
     #[must_use]
     pub const fn usage(self) -> &'static str {
         match self {

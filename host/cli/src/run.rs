@@ -242,7 +242,7 @@ impl EventSink {
         self.output.event(event)
     }
 
-    /// What was printed stays printed, whatever came after.
+    /// Printed output stays printed, even if a later step fails.
     fn end(mut self, result: Result<(), Failure>) -> Self {
         self.progress.finish_and_clear();
         self.failure = result.err();
@@ -282,8 +282,7 @@ fn local(
     let (recorder, config) = args.bundle.start(card.as_mut(), &policy, &profile, &anchors)?;
     sink.journal.recorder = recorder;
     let governor = Arc::new(governor);
-    // What was recorded is evidence, however governing ended: the session is closed and its bundle finished in any
-    // case.
+    // Records are evidence even if governing failed: the session is closed and its bundle finished in any case.
     let governed = match Session::open(card, &policy.compiled.image, config) {
         Ok(mut session) => {
             let governed = governor.govern(&mut session, items, |event| sink.event(event));

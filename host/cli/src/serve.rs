@@ -231,7 +231,7 @@ fn config(args: &Args) -> Result<Config, Failure> {
     Ok(config)
 }
 
-/// What the answers of a model are governed under.
+/// The policy, the profile and the settings for the answers of a model.
 struct Governed {
     policy: Arc<Policy>,
     anchors: Anchors,

@@ -44,7 +44,7 @@ fn scene(texts: usize) -> (tempfile::TempDir, String, String) {
     (scene, trust, input)
 }
 
-/// What was said to be admitted: id and sequence.
+/// Admits that were printed: id and sequence.
 fn admitted(stdout: &str) -> BTreeSet<(String, u64)> {
     let whole = stdout.split_inclusive('\n').filter(|line| line.ends_with('\n'));
     let lines = whole.filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());

@@ -377,7 +377,7 @@ fn a_dead_socket_is_replaced_and_a_live_one_is_not() {
     assert!(why.contains("Permission denied") && !why.contains("already"), "{why}");
 }
 
-/// What `run` leaves, the service leaves: a ledger and a bundle, which two clients at a time share.
+/// The service leaves the same as `run`: a ledger and a bundle, here of two clients at a time.
 #[cfg(feature = "sim")]
 #[test]
 fn a_service_leaves_bundle_and_ledger() {

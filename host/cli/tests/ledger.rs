@@ -125,7 +125,7 @@ fn the_page_holds_every_determination_and_needs_nothing_else() {
     }
 }
 
-/// What decided is in the line of `--json`, in the ledger and on the page alike.
+/// The deciding fields are in the line of `--json`, in the ledger and on the page.
 #[test]
 fn a_refusal_says_what_it_rests_on_wherever_it_is_shown() {
     let folder = tempfile::tempdir().unwrap();

@@ -142,7 +142,7 @@ fn the_commands_of_every_page_run() {
     assert!(!only.is_empty() || ran >= 30, "only {ran} blocks run");
 }
 
-/// What does not run here is at least a script.
+/// A block that does not run here must at least parse as a script.
 #[test]
 fn every_block_that_does_not_run_can_be_parsed() {
     for (page, blocks) in pages() {

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// What a span is. The commitment is another for each kind: text is never taken for an admitted tool call, were it the
-/// same bytes.
+/// The kind of a span. Each kind has its own form of commitment, so text never counts as an admitted tool call, even
+/// with the same bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SpanKind {

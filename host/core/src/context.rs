@@ -70,7 +70,8 @@ pub enum Release {
     End,
 }
 
-/// What BEGIN binds: everything but the text, the anchor stores and the policy that a replay of the stream needs.
+/// The document that BEGIN binds. A replay of the stream needs it together with the text, the anchor stores and the
+/// policy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ContextDocument {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer};
 use std::fmt;
 use std::marker::PhantomData;
 
-/// What a JSON text holds, which must be an object. Errors: another text.
+/// Parses a JSON text, which must be an object. Errors: any other text.
 pub fn from_slice<T: DeserializeOwned>(text: &[u8]) -> serde_json::Result<T> {
     let mut from = serde_json::Deserializer::from_slice(text);
     let value = object(&mut from)?;

@@ -34,7 +34,7 @@ pub struct Manifest {
     pub trust_slope: TrustSlope,
     #[serde(default)]
     pub prefilter: Prefilter,
-    /// What readers get in place of what was refused.
+    /// Texts that readers get in place of refused text.
     #[serde(default)]
     pub refusal: Refusal,
     /// The package's part in a composition; `None` for a package alone. It is in no file: the composition
@@ -271,7 +271,7 @@ pub struct Quantity {
     /// Highest value in the slot's unit.
     #[serde(default = "highest")]
     pub max: i32,
-    /// How far a later value may lie from the established one, in basis points of it; absent: a later value may be any.
+    /// How much a later value may differ from the established one, in basis points of it; absent: any value is allowed.
     #[serde(default)]
     pub tolerance: Option<u16>,
 }
@@ -375,8 +375,7 @@ impl Default for TrustSlope {
     }
 }
 
-/// What readers get in place of what was refused, where somebody else than the gate writes the answer around it: the
-/// gateway.
+/// Texts that readers get in place of refused text, if another program than the gate writes the answer: the gateway.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Refusal {

@@ -25,7 +25,7 @@ pub struct Proposition {
     pub negated: bool,
     /// Whether it holds at every time ("never", "always", "none").
     pub universal: bool,
-    /// What is besides subject and verb.
+    /// The other phrases, besides subject and verb.
     pub phrases: Vec<Phrase>,
     /// The sentence, for the reader.
     pub shown: String,
@@ -67,8 +67,8 @@ pub struct Phrase {
 }
 
 impl Subject {
-    /// What a pronoun stands for among the subjects so far, the last one first; other subjects stand for themselves.
-    /// The subject found is known by that pronoun from here on.
+    /// Resolves a pronoun to one of the subjects so far, the last one first; other subjects are returned unchanged. The
+    /// pronoun means that subject from here on.
     #[must_use]
     pub fn resolved(&self, subjects: &[Self]) -> Option<Self> {
         if !self.pronoun {

@@ -154,7 +154,7 @@ pub struct Bounds {
     pub trust_slope: u16,
     /// Which threshold the slope is over.
     pub drift: Drift,
-    /// What the stream speaks of, and how far the last sentences lie from it.
+    /// The topic of the stream, and the distance of the last sentences from it.
     pub topic: Topic,
 }
 

@@ -210,7 +210,8 @@ impl ReceiptProof {
         Ok(proof)
     }
 
-    /// What the card did about `text`, the released bytes with the inert ones before them, under what `receipt` names.
+    /// What the card decided about `text` (the released bytes with the inert ones before them) in the record that
+    /// `receipt` names.
     pub fn check(
         &self,
         receipt: &Receipt,
@@ -253,7 +254,7 @@ impl ReceiptProof {
     }
 }
 
-/// What the card signed over records, and why its signature is believed.
+/// The signed checkpoint over records, with the certificate and the ticket behind it.
 pub(crate) struct Attestation<'a> {
     /// The lane's head, where there are several lanes.
     pub(crate) head: Option<&'a HeadProof>,

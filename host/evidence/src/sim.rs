@@ -8,7 +8,7 @@ pub mod signer;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 
-/// What the device secret of every simulated card is the SHA-256 of.
+/// The device secret of every simulated card is the SHA-256 of this text.
 pub const SECRET_TEXT: &[u8] = b"SIM TEST KEY - NOT FOR PRODUCTION";
 /// Tag of the key derivation.
 const DERIVE_TAG: &[u8] = b"portcullis/slh-dsa/1\0";

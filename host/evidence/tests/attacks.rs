@@ -216,7 +216,7 @@ fn a_stream_that_changes_its_context() {
     }
 }
 
-/// What no card of this release has: a text lane, a seat.
+/// Fields for a text lane and a seat, which no card of this release has.
 #[test]
 fn fields_that_are_reserved_are_zero() {
     let world = World::new();

@@ -39,7 +39,7 @@ fn assert_refused(world: &World, mut files: MemoryFiles, what: &str) {
 
 /// Files of which something is behind every byte. The README and the numbers of streams are for people.
 fn evidence(files: &MemoryFiles) -> Vec<String> {
-    // What a stream was given is judged by the replay.
+    // The replay judges the input of a stream.
     let people = [bundle::README, bundle::STREAMS, bundle::INPUTS, bundle::MANIFEST];
     files.0.keys().filter(|name| !people.contains(&name.as_str())).cloned().collect()
 }
@@ -195,7 +195,7 @@ fn on_disk() {
         writer.put(name, content).unwrap();
     }
     assert!(matches!(writer.put("stray.txt", b""), Err(BundleError::Name(_))));
-    // What a verifier would refuse is not written in the first place.
+    // The writer refuses what a verifier would refuse.
     let large = vec![b' '; (1 << 20) + 1];
     assert!(matches!(writer.put(&bundle::context(&[1; 32]), &large), Err(BundleError::Size { .. })));
     let twice = writer.grow(bundle::TICKET);

@@ -63,7 +63,7 @@ fn what_cannot_be_read_is_neither_affirmed_nor_contradicted() {
     let mut files = next_layout(&world, &world.card).files();
     files.0.get_mut("README.md").unwrap().push(b'!');
     assert_contradicted(&world.check(&files), "complete/manifest");
-    // What has another magic, or version 0, is not an image of any version.
+    // Bytes with another magic, or with version 0, are not an image of any version.
     for at in [0, 4] {
         let mut parts = world.honest();
         parts.image[at] = 0;

@@ -1,4 +1,4 @@
-//! What the gate says of one mutation, as data and in words.
+//! The gate's answer to one mutation, as data and in words.
 
 use portcullis_core::commitment::SpanKind;
 use portcullis_core::context::Mode;

@@ -1,4 +1,4 @@
-//! What a stream ends with, for a stream that continues it.
+//! The state at the end of a stream, for a stream that continues it.
 
 use portcullis_core::hex::Hex;
 use portcullis_core::state::{Commitments, PolicyReference, SemanticState};

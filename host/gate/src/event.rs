@@ -87,7 +87,7 @@ pub enum EventKind {
         /// What END bound; absent when the card did not take it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         closing: Option<EndCommitment>,
-        /// What a stream that continues this one begins with; absent after a fault. It is in no ledger.
+        /// The state with which a stream that continues this one begins; absent after a fault. Ledgers do not hold it.
         #[serde(skip)]
         state: Option<Arc<EndState>>,
     },

@@ -16,11 +16,11 @@ pub struct Piece {
     /// Its bytes in the text.
     pub range: Range<usize>,
     pub text: String,
-    /// What it comes to; `None` for inert bytes, which nothing judges by themselves.
+    /// The decision; `None` for inert bytes, which are not judged by themselves.
     pub span: Option<SpanExplanation>,
 }
 
-/// What a span comes to.
+/// The decision about a span.
 #[derive(Clone, Debug)]
 pub struct SpanExplanation {
     /// Category, by its Cedar name.

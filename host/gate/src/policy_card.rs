@@ -28,7 +28,7 @@ pub enum PolicyCardError {
     Contradiction,
 }
 
-/// What a whole text comes to: the first refusal, or an admit when nothing in it was refused.
+/// Judges a whole text: the first refusal, or an admit if nothing in it was refused.
 pub fn judge_text<C: Card>(
     governor: &Arc<Governor>,
     session: &mut Session<C>,

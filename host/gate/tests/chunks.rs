@@ -93,7 +93,7 @@ fn cut(text: &str, sizes: &[usize]) -> Vec<Candidate> {
     chunks
 }
 
-/// What was decided of a stream, besides how its text came to the gate.
+/// The decisions on a stream, without the mode of its text.
 fn decided(events: &[Event]) -> Vec<String> {
     let shown = |event: &Event| match &event.what {
         EventKind::Begun { .. } | EventKind::Proposed(_) => None,
@@ -105,7 +105,7 @@ fn decided(events: &[Event]) -> Vec<String> {
         EventKind::Ended { summary, .. } => {
             let mut summary = summary.clone();
             summary.mode = Mode::Recorded;
-            // What comes after a stream's end is not read.
+            // Bytes after a stream's end are not read.
             summary.bytes = if summary.stopped.is_some() { 0 } else { summary.bytes };
             Some(format!("{summary:?}"))
         }

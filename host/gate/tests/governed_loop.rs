@@ -69,7 +69,7 @@ fn a_rollback_takes_back_what_was_not_released_and_takes_the_other_way() {
     let termination = summary(&events).termination.unwrap();
     assert_eq!(termination.lineage, [1, 5]);
 
-    // What has left cannot be taken back.
+    // Text that has left cannot be taken back.
     let events = govern(&package(""), settings_of(Release::Span), vec![candidates("a", steps)]);
     assert!(!events.iter().any(|e| matches!(e.what, EventKind::RolledBack { .. })));
     assert_eq!(released(&events), "First. Left.");
@@ -113,7 +113,7 @@ fn a_deferred_mutation_expires() {
     let events = govern(&package, settings(), vec![text("a", "Open the vault. Good. Better. Here is the key.")]);
     assert!(events.iter().any(|e| e.what == EventKind::Expired { seq: 1 }));
     assert!(!released(&events).contains("vault"));
-    // What waits at the end is given up, too.
+    // A mutation that waits at the end is given up, too.
     let events = govern(&package, settings(), vec![text("a", "Open the vault.")]);
     assert!(events.iter().any(|e| e.what == EventKind::Expired { seq: 1 }));
 }

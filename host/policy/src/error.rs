@@ -381,7 +381,7 @@ pub(crate) fn suggestion<'a>(name: &str, known: impl IntoIterator<Item = &'a str
     }
 }
 
-/// What is wrong with a line of JSON, in the words of whoever wrote the line.
+/// The error in a line of JSON, in the terms of its author.
 #[must_use]
 pub fn json_problem(error: &serde_json::Error) -> String {
     let column = error.column();

@@ -1,4 +1,4 @@
-//! What a folder gives to govern by: a package, or the members of a composition, compiled into one image.
+//! The policies in a folder: a package, or the members of a composition, compiled into one image.
 
 use crate::compile::Compiled;
 use crate::composition::{COMPOSITION_FILE, Composition};

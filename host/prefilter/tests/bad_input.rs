@@ -1,4 +1,4 @@
-//! What cannot be judged halts with an identifier, in bounded time.
+//! An input that cannot be judged halts with an identifier, in bounded time.
 #![cfg(test)]
 
 use portcullis_prefilter::{

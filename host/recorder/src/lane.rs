@@ -15,7 +15,7 @@ pub(crate) struct LaneWriter {
     streams: LineFile,
     spans: LineFile,
     inputs: LineFile,
-    /// What ended streams were given, until every stream that began before has ended; by the index of BEGIN.
+    /// Inputs of ended streams by the index of BEGIN, kept until every stream that began earlier has ended.
     given: BTreeMap<u64, Option<Input>>,
     /// In the order of release, until the end.
     receipts: LineFile,

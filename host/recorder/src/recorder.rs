@@ -114,7 +114,7 @@ impl Recorder {
         }
     }
 
-    /// What every proof about the session holds.
+    /// The files that every proof about the session contains.
     #[must_use]
     pub const fn session_files(&self) -> &SessionFiles {
         &self.session

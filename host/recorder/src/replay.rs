@@ -39,7 +39,7 @@ pub enum Error {
 #[derive(Clone, Copy, Debug)]
 pub struct Sample<'a> {
     pub streams: u64,
-    /// What the sample is drawn with; whoever checks chooses it, after the bundle was handed over.
+    /// Seed of the sample; whoever checks chooses it after the bundle was handed over.
     pub seed: &'a str,
 }
 
@@ -252,7 +252,7 @@ fn add_predecessors(
     Ok(())
 }
 
-/// What another version made, this one cannot make again: that says nothing about the bundle.
+/// This version cannot repeat what another version made; that says nothing about the bundle.
 fn other_version(bundle: &Bundle<'_>) -> Result<Option<String>, BundleError> {
     let image = bundle.read(bundle::IMAGE)?;
     if let Some(version) = other_layout(&image) {

@@ -1,4 +1,4 @@
-//! What the session hands over: records, checkpoints and the notes of a witness, written as they come.
+//! Writes the output of a session as it comes: records, checkpoints and the notes of a witness.
 
 use crate::witness::Poster;
 use portcullis_card::driver::{RecordSink, SignedCheckpoint, SinkError};

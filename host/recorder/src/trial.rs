@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What a policy decides otherwise in one bundle.
+/// The differences of a policy's decisions for one bundle.
 #[derive(Debug, serde::Serialize)]
 pub struct TrialReport {
     pub compared: u64,
@@ -56,7 +56,7 @@ pub struct Change {
     pub end: usize,
     pub text: String,
     pub before: Fate,
-    /// What would have become of it.
+    /// The outcome under the other policy.
     pub after: Fate,
 }
 

@@ -228,7 +228,7 @@ impl Forger {
         match random.below(64) {
             // A key of the forger's own. Few, because two such signatures cost as much as twenty bundles do otherwise.
             0 => parts.signer = Rc::clone(&self.card),
-            // What the card did sign, over other records.
+            // Real signatures of the card, over other records.
             1..=20 => {
                 parts.log.checkpoints.clone_from(&honest.log.checkpoints);
                 if random.one_in(2) {
@@ -400,7 +400,7 @@ struct Scene {
     honest: Parts,
     original: MemoryFiles,
     receipts: Vec<String>,
-    /// What it says to a verifier, and to a replay.
+    /// Its meaning to a verifier, and to a replay.
     same: [Option<Meaning>; 2],
     forger: Forger,
 }

@@ -576,7 +576,7 @@ fn a_closed_pipe_does_not_change_the_exit_code() {
             let mut command = Command::new(env!("CARGO_BIN_EXE_portcullis-verify"));
             command.args(line.split(' ').map(|word| word.replace('\u{a0}', " "))).args(["--trust", "trust"]);
             let ended = command.current_dir(scene.path("")).stdout(stdout()).stderr(stderr()).status().unwrap();
-            // What is lost to a full disk is an operational error, where nothing else is wrong.
+            // If output is lost to a full disk and nothing else is wrong, that is an operational error.
             let expected = if code == 0 && name.starts_with("full") { 1 } else { code };
             assert_eq!(ended.code(), Some(expected), "{line}: {name}");
         }

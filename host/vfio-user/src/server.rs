@@ -123,7 +123,7 @@ impl AsFd for Connection {
     }
 }
 
-/// What of a driver's capabilities matters: nothing is asked of it, but its words must be JSON.
+/// The capabilities of a driver. None is required, but they must be JSON.
 #[derive(serde::Deserialize)]
 struct Offer {
     #[serde(default, rename = "capabilities")]

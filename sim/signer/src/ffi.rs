@@ -1,6 +1,6 @@
 //! The bridge to `cpp/`.
 
-/// What C++ tells about the model.
+/// State of the model, from C++.
 #[cxx::bridge(namespace = "portcullis")]
 pub(crate) mod bridge {
     /// Outputs of the top, settled after the last clock.

@@ -31,7 +31,7 @@ pub(crate) fn run(filter: Option<&str>, seconds: u32, keep: bool) -> Result<()> 
         let kept = unpack(target)?;
         fs::create_dir_all(&folders[0])?;
         let time = format!("-max_total_time={seconds}");
-        // What is found goes to the first folder.
+        // New inputs go to the first folder.
         let run = fuzz(&["run", target])?;
         tool::run({ run }.args(&folders).arg(&kept).args([
             "--",

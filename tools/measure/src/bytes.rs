@@ -77,8 +77,8 @@ fn written_forms(folder: &Path, rows: &[Value], list: bool) -> Result<()> {
     Ok(())
 }
 
-/// How many harmless texts lose a byte, for each group; texts that hold a citation, or of which the policy says so,
-/// apart.
+/// How many harmless texts lose a byte, for each group. Texts with a citation, and texts that the policy is meant to
+/// refuse, are counted apart.
 fn touched(folder: &Path, what: &str, key: &str, rows: &[Value], list: bool) -> Result<()> {
     say(&format!("judging {} {what}", rows.len()));
     let judged = judge(folder, rows, Release::Span, |row| Ok(whole(row)))?;

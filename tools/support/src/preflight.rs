@@ -15,10 +15,10 @@ const RUST: &str = env!("CARGO_PKG_RUST_VERSION");
 /// Oldest Python that the pinned tools run on.
 const PYTHON: &str = "3.11";
 
-/// How the names of needs begin that only making a Python environment has.
+/// The prefix of needs that only the making of a Python environment has.
 const MODULE: &str = "Python's module";
 
-/// What gives the output of a program, or nothing where it does not run.
+/// Runs a program and returns its output, or nothing if it does not run.
 type Probe<'a> = &'a dyn Fn(&str, &[&str]) -> Option<String>;
 
 /// Something that must be there: a command that shows it, the oldest version that does, and where it comes from.

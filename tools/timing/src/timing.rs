@@ -143,7 +143,7 @@ fn with_row(page: &str, module: &str, row: &str) -> String {
     rows.flat_map(|row| [row, "\n"]).collect()
 }
 
-/// What is before the rows; of the routers, where a row is by router2.
+/// The text before the rows. It explains the routers if router2 made a row.
 fn header(rows: &str) -> String {
     let router2: Vec<_> = PARTS
         .iter()

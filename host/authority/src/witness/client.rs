@@ -25,7 +25,7 @@ pub enum ClientError {
     Refused {
         /// HTTP status (table in module `server`).
         status: u16,
-        /// What it says, without control characters.
+        /// The witness's message, without control characters.
         reason: String,
     },
     #[error("the witness's note: {0}")]
@@ -47,7 +47,7 @@ const fn hint(status: u16) -> &'static str {
 pub struct WitnessReply {
     /// The note, as a bundle keeps it.
     pub note: String,
-    /// What it says: the nonce of the next heartbeat is in it.
+    /// The content of the note; it includes the nonce of the next heartbeat.
     pub cosigned: WitnessedCheckpoint,
 }
 

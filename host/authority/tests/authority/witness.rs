@@ -305,7 +305,7 @@ impl Lanes {
         self.wire.state = state as u8;
     }
 
-    /// What is posted after the lanes had the `old` numbers of records.
+    /// The post after a checkpoint under which the lanes had the `old` numbers of records.
     fn post(&self, card: &Card, ticket: &[u8], old: &[u64]) -> Post {
         let lane = |(leaves, old): (&Vec<Hash>, &u64)| {
             let size = leaves.len() as u64;

@@ -72,7 +72,7 @@ impl BenchReport {
         self.clocks.map(rate)
     }
 
-    /// How much of its bus's time the card used for reading and for writing, in basis points: data beats over clocks.
+    /// The shares of bus time that the card used for reading and for writing, in basis points: data beats per clock.
     #[must_use]
     pub fn bus_basis_points(&self) -> Option<(u64, u64)> {
         let share = |beats: u64, clocks: u64| beats * self.verdicts * 10_000 / clocks.max(1);

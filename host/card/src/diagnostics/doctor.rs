@@ -1,4 +1,4 @@
-//! What a machine lacks before the driver can reach a card, and the command that mends it.
+//! Finds what a machine lacks for the driver to reach a card, and names the remedies.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -167,7 +167,7 @@ fn neighbours(sysfs: &Sysfs, function: &Function) -> DoctorFinding {
         .filter_map(|bdf| sysfs.function(bdf).ok())
         .filter(|other| !fine(&other.driver))
         .collect();
-    // What the machine uses is never offered to another driver.
+    // A device that the machine uses is never offered to another driver.
     let used = busy.iter().any(|other| !other.has_card_ids() && !other.bdf.is_beside(function.bdf));
     let commands: Vec<String> = busy.iter().map(|other| bind_command(sysfs, other)).collect();
     let remedy = if used {

@@ -102,7 +102,7 @@ pub fn public_key<C: Card + ?Sized>(card: &mut C) -> Result<[u8; 32], CardError>
     registers::with(card, |r| bytes::<8, 32>(r.public_key().iter().map(|word| Ok(word.try_read()?.v()))))
 }
 
-/// What `WORDS` registers hold, first byte lowest.
+/// The bytes of `WORDS` registers, first byte lowest.
 fn bytes<const WORDS: usize, const BYTES: usize>(
     registers: impl Iterator<Item = Result<u32, CardError>>,
 ) -> Result<[u8; BYTES], CardError> {

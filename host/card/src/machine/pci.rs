@@ -300,7 +300,7 @@ mod tests {
             let why = refusal(&sysfs);
             assert!(why.contains("not the ids of a Portcullis card") && why.contains("--force"), "{why}");
             assert_eq!(fs::read_to_string(folder.join("driver_override")).unwrap(), "", "nothing was written");
-            // Who insists gets past the check: the fake kernel then binds nothing.
+            // With `force` the check is skipped; the fake kernel then binds nothing.
             let forced = sysfs.bind("0000:00:04.0".parse().unwrap(), true);
             assert!(matches!(forced, Err(PciError::NotBound { .. })), "{forced:?}");
         }

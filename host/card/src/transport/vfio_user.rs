@@ -18,7 +18,7 @@ use crate::card::{Card, DmaBuffer, Watch};
 use crate::error::CardError;
 use crate::registers::GONE;
 
-/// What the device is given for each request.
+/// Time for the device to answer a request.
 pub const DEADLINE: Duration = Duration::from_secs(5);
 /// One wait for a watched byte.
 const QUANTUM: Duration = Duration::from_millis(20);

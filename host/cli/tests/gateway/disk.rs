@@ -24,8 +24,8 @@ fn asked(address: &str, stream: bool) -> Option<Answer> {
     (!answer.is_empty()).then(|| Answer::parse(&answer))
 }
 
-/// What left is in the records, every answer says how it ended, the gateway ends with the reason, and what is on the
-/// disk verifies.
+/// Everything that left is in the records, every answer states its end, the gateway ends with the reason, and the
+/// bundle on the disk verifies.
 #[test]
 fn a_disk_that_fills_up_ends_every_answer_with_a_stated_reason() {
     let folder = tempfile::tempdir().unwrap();

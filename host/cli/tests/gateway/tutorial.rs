@@ -34,7 +34,7 @@ fn run(environment: &Path, programs: &[(&Path, &str)]) -> (Output, tempfile::Tem
     let ported = |text: &str| text.replace("18080", &model).replace("8080", &gateway);
     let page = page();
     let (before, after) = page.split_once("## 4. ").unwrap();
-    // What has been installed is not installed again.
+    // The steps that install programs are left out.
     let commands = |part| blocks(part, "sh").concat().replace("cargo xtask setup\ncargo xtask clients\n", "");
     let mut script = format!("trap 'kill ${{model-}} ${{gateway-}} 2> /dev/null || true' EXIT\n{}", commands(before));
     for (at, (environment, program)) in programs.iter().enumerate() {

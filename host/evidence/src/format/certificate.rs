@@ -38,7 +38,7 @@ pub use profile::{
 pub use store::TrustStore;
 use x509::X509Certificate;
 
-/// What a valid chain says of a card.
+/// The facts about a card from a valid chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceCertificate {
     /// SLH-DSA-SHA2-128f public key: PK.seed and PK.root (FIPS 205, 9.1).

@@ -127,7 +127,7 @@ fn as_list<K: serde::Serialize, S: serde::Serializer>(counts: &BTreeMap<K, u64>,
     to.collect_seq(counts.iter().map(|(what, count)| Line { what, count: *count }))
 }
 
-/// What the records so far say of the session.
+/// The facts about the session from the records so far.
 #[derive(Clone, Debug)]
 struct OpenRecord {
     session: SessionFields,

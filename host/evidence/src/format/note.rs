@@ -56,8 +56,8 @@ pub struct WitnessedCheckpoint {
     pub time: u64,
 }
 
-/// What a note says, once a witness among `witnesses` signed it and its entry is in the log. Errors: the first reason
-/// not to believe it.
+/// The content of a note that one of `witnesses` signed and whose entry is in the log. Errors: the first reason to
+/// refuse it.
 pub fn verify(note: &[u8], witnesses: &[WitnessKey]) -> Result<WitnessedCheckpoint, NoteError> {
     let proof = WitnessProof::parse(note)?;
     let signed = Note::parse(&proof.note)?;

@@ -235,7 +235,7 @@ pub fn root_from_inclusion(leaf: &Hash, index: u64, size: u64, proof: &[Hash]) -
     climb.is_root().then_some(hash)
 }
 
-/// Where the next hash of a proof is beside the node that is being climbed from.
+/// The side of the next hash of a proof: left or right of the current node.
 enum Side {
     Left,
     Right,

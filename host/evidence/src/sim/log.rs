@@ -11,7 +11,7 @@ use zerocopy::{FromBytes, IntoBytes};
 /// Clocks from one record to the next.
 const CLOCKS: u64 = 400;
 
-/// What every record and checkpoint of a session has.
+/// Fields that are the same in every record and checkpoint of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
     pub design_id: [u8; 16],
@@ -85,7 +85,7 @@ impl Log {
         record.answer.entropy_row.set(0);
     }
 
-    /// What the descriptor of the slot's last record says of its text: the span's length, and whether inert text is
+    /// Sets two fields of the descriptor in the slot's last record: the length of the span, and whether inert text is
     /// held before it.
     pub fn describe(&mut self, slot: u16, length: u16, held: bool) {
         let Some(record) = self.last_mut(slot) else { return };

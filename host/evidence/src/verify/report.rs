@@ -18,7 +18,7 @@ pub struct Options {
     pub at: Option<u64>,
 }
 
-/// How much an affirmed bundle is worth: whose word is behind the key.
+/// The value of an affirmed bundle: who vouches for the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Assurance {
     /// Simulated: the key is public.
@@ -45,7 +45,7 @@ pub struct Report {
     pub session: Summary,
 }
 
-/// What a session was, as far as the bundle shows it.
+/// The facts about a session that the bundle shows.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Summary {
     /// SHA-256 of the manifest, which names every other file with its digest.

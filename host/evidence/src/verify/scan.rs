@@ -86,7 +86,7 @@ impl Scan<'_, '_> {
         }
         let Shared { facts, findings, .. } = &mut self.shared;
         let lanes = states(&self.lanes);
-        // What a log does not hold is reported at the end.
+        // Missing records are reported at the end.
         if lanes.iter().zip(&sizes).all(|(lane, size)| lane.size() >= *size) {
             let heads: Vec<_> = lanes.iter().map(|lane| lane.head()).collect();
             findings.append(checkpoint::root(checkpoint, &heads));

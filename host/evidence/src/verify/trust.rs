@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// Largest file of a trust folder.
 const FILE_MAX: u64 = 1 << 20;
 
-/// Whom the verifier believes. Never read from a bundle.
+/// The keys that the verifier trusts. They never come from a bundle.
 #[derive(Clone, Debug, Default)]
 pub struct Trust {
     /// Roots of device certificates, and what is revoked.

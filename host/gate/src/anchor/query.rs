@@ -38,12 +38,12 @@ pub struct Query<'a> {
     pub part: bool,
 }
 
-/// What the anchors say of a span.
+/// The finding of the anchors on a span.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grounding {
     /// The outcome of its references.
     pub anchor: Anchor,
-    /// What a closed world makes of it.
+    /// The finding of the closed world.
     pub validation: StageFinding<ValidationReason>,
     /// Bytes of the sentence that no fact supports.
     pub unsupported: Vec<Range<usize>>,
@@ -61,7 +61,7 @@ pub struct Evidence {
     /// What kind: `citation`, `entity`, `word`, `verb`, `span`.
     pub field: &'static str,
     pub value: String,
-    /// What was wanted of it.
+    /// The condition that it had to meet.
     pub condition: String,
 }
 

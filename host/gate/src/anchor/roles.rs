@@ -1,4 +1,4 @@
-//! Who did what: whether a sentence gives the words of a fact the roles that they have there.
+//! Roles: whether the words of a fact have the same roles in a sentence (who did what to whom).
 
 use portcullis_mapping::{Argument, Clause};
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +10,7 @@ const ENTITY: &str = "";
 /// Before the verb, or after "by" in the passive.
 const SUBJECT: &str = "subject";
 
-/// What the facts with the verb of a clause make of its roles.
+/// How the roles of a clause compare with those of the facts that have its verb.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Agreement {
     /// In at least one fact the words have the same roles.

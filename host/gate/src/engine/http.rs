@@ -19,7 +19,7 @@ use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 const ANSWER_MAX: u64 = 1 << 20;
 /// Most bytes of verified facts in a prompt.
 const FACTS_MAX: usize = 16 << 10;
-/// What a template holds where the operator's words go.
+/// The placeholder for the operator's words in a template.
 const PROMPT: &str = "{prompt}";
 
 /// How a server is asked.
@@ -30,7 +30,7 @@ pub struct HttpSettings {
     pub address: String,
     /// Certificates (PEM) that may vouch for an `https` server; `None`: those of Mozilla's programme.
     pub authorities: Option<String>,
-    /// What the prompt is in, with the word `{prompt}` where it goes.
+    /// The text around the prompt, with `{prompt}` in the prompt's place.
     pub template: Template,
     /// Texts at which the server stops.
     pub stop: Vec<String>,
@@ -55,7 +55,7 @@ pub enum Template {
     None,
     /// A text with one `{prompt}`; admitted text follows it.
     Text(String),
-    /// What llama.cpp's `POST /apply-template` makes of the words as a user's message.
+    /// The form that llama.cpp's `POST /apply-template` gives to the words as a user's message.
     Server,
 }
 

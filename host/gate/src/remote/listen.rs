@@ -23,7 +23,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Longest wait for streams to end after the gate was asked to stop.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Whom a gate serves, and how.
+/// Terms of service: allowed users, bounds and deadlines.
 #[derive(Clone, Debug)]
 pub struct ServiceTerms {
     /// Users that may connect, by number.

@@ -15,7 +15,7 @@ struct DeferredWork {
     seq: u32,
     /// Steps that it may still wait.
     steps: u16,
-    /// What was known when it was judged last.
+    /// The knowledge at its last judgement.
     known: Knowledge,
 }
 

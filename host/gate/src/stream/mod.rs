@@ -339,7 +339,7 @@ impl StreamMachine {
         self.journal.end(self.state.bounds.trust_slope, None);
     }
 
-    /// What a successor begins with. The stream needs its state no more.
+    /// The state for a successor. The stream does not need it any more.
     fn end_state(&mut self, record: &Record) -> Arc<EndState> {
         let (policy, memory) = (self.state.policy.clone(), std::mem::take(&mut self.state.memory));
         Arc::new(EndState::new(record, policy, self.governor.profile().digest(), memory))
@@ -599,7 +599,7 @@ impl StreamMachine {
         let Some(Request { rollback, .. }) = proposer.take_request() else { return };
         self.journal.push(EventKind::Proposed(Box::new(answer.clone())));
         match (answer, rollback) {
-            // What is pending is at the end of the text now.
+            // The pending end is the end of the text now.
             (Err(error), None) if !proposer.pending.is_empty() => {
                 proposer.failed = Some(error);
                 self.read_on(None);

@@ -13,7 +13,8 @@ use std::sync::Arc;
 /// A part of a held stream: spans that nothing changes any more, and a tool call after them or the stream's end.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// What came since the part before, in order, the end too: more than the spans, for they were waited for.
+    /// Everything that came since the previous part, in order, including the end. It is more than the spans, because
+    /// some bytes still wait.
     pub(super) given: Vec<Proposal>,
     pub(super) work: Vec<Work>,
 }

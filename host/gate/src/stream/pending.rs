@@ -34,7 +34,7 @@ pub(super) struct Reading {
     /// Spans of the current step, in order.
     pub(super) work: Vec<Work>,
     pub(super) pending: Pending,
-    /// What the current step has more: the new candidate, unless that is a step of its own.
+    /// The addition to the current step: the new candidate, unless that is a step of its own.
     pub(super) added: String,
     /// Whether the new candidate became a part of the current step.
     pub(super) joined: bool,
@@ -111,7 +111,7 @@ impl Pending {
     }
 }
 
-/// What is left of texts that follow each other without the first `at` bytes.
+/// Consecutive texts without their first `at` bytes.
 fn cut_before(parts: &[Fragment], at: usize) -> Vec<Fragment> {
     let mut start = 0;
     let mut left = Vec::new();
@@ -126,7 +126,7 @@ fn cut_before(parts: &[Fragment], at: usize) -> Vec<Fragment> {
     left
 }
 
-/// What the engine says of texts that follow each other from `origin` on.
+/// The engine's log-probabilities of consecutive texts, from `origin` on.
 fn said(parts: &[Fragment], origin: usize) -> Arc<[Said]> {
     let mut start = origin;
     let said = |part: &Fragment| {

@@ -30,7 +30,7 @@ pub(super) struct Step {
     pub(super) proposed: String,
     /// Places of the engine that it takes up: its candidates.
     pub(super) places: usize,
-    /// How many of them the engine was led past while an end was pending.
+    /// How many of them the engine passed while an end was pending.
     passed: usize,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct Target {
     at: usize,
 }
 
-/// What was asked and is not answered.
+/// A request that is not answered yet.
 #[derive(Clone, Debug)]
 pub(super) struct Request {
     /// The text before the answer, as the engine is shown it: admitted text, then the held inert bytes.
@@ -72,12 +72,12 @@ pub(super) struct Request {
 pub(super) struct Proposer {
     /// Admitted text, whether it left or not.
     text: String,
-    /// What was proposed up to the current step, refused or not: what follows is read after it.
+    /// All proposed text up to the current step, refused or not: the following text is read after it.
     proposed: String,
     pub(super) step: Step,
     /// The end of the candidates that waits for what follows.
     pub(super) pending: Pending,
-    /// What was read after it and comes next.
+    /// The text that was read after it and comes next.
     pub(super) upcoming: Option<Upcoming>,
     /// Admitted steps that can be taken back, in order.
     reversible: Vec<Step>,
@@ -117,8 +117,8 @@ impl Proposer {
         self.request.is_some()
     }
 
-    /// What is asked, and the attempt. The engine is shown the operator's words, admitted text and held inert bytes,
-    /// nothing else.
+    /// The request and the number of the attempt. The engine sees the operator's words, admitted text and held inert
+    /// bytes, nothing else.
     pub(super) fn request<'a>(&'a self, state: &'a SemanticState) -> Option<(View<'a>, u32)> {
         let Request { shown, attempt, .. } = self.request.as_ref()?;
         Some((View { intent: &state.intent.text, facts: &state.intent.facts, admitted: shown }, *attempt))
@@ -161,7 +161,7 @@ impl Proposer {
     pub(super) fn resubmitted(&mut self, bytes: &str) {
         self.text.push_str(bytes);
         self.proposed.push_str(bytes);
-        // What is before a resubmitted text cannot be taken back without it.
+        // The text before a resubmitted text cannot be taken back by itself.
         self.reversible.clear();
     }
 
@@ -210,8 +210,7 @@ impl Proposer {
         }
     }
 
-    /// What was read after the current step, and its own end, are not looked at any more: they followed what was
-    /// refused.
+    /// Drops the text that was read after the current step, and the step's own end: they followed refused text.
     pub(super) fn forget(&mut self) {
         self.pending = Pending::default();
         self.upcoming = None;

@@ -28,7 +28,7 @@ pub(super) struct Work {
     pub(super) malformed: bool,
 }
 
-/// What an engine says of a part of a read text.
+/// An engine's log-probabilities for a part of a read text.
 #[derive(Clone, Debug)]
 pub(super) struct Said {
     pub(super) range: Range<usize>,

@@ -1,4 +1,4 @@
-//! What `policy compose` works from: packages and profiles that lie anywhere, by the names that they get.
+//! The input of `policy compose`: packages and profiles in any folders, with the names that they get.
 
 use super::manifest::{CompositionManifest, MemberEntry, ProfileEntry, parse_profile};
 use super::{COMPOSITION_FILE, Composition, Identity, MEMBERS};

@@ -17,7 +17,7 @@ pub type Input = Box<[u8]>;
 /// Judges an input by rules, within a budget.
 pub type Judge = fn(Input, &RuleSet, Budget) -> EvaluatorFinding;
 
-/// What a judgement may cost. It is part of the verdict: what would cost more is halted, whatever the machine.
+/// The cost limit of a judgement. It is a part of the verdict: an input that would cost more halts, on every machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
     /// Bytes of an input at most.

@@ -13,7 +13,7 @@ pub(super) struct Passages<'b> {
     bytes: &'b [u8],
     /// Ends of lines that are still to come.
     lines: Box<dyn Iterator<Item = usize> + 'b>,
-    /// Where the line begins that is looked at next, and where the passage does.
+    /// The start of the next line, and the start of the passage.
     line: usize,
     start: usize,
 }
@@ -30,7 +30,7 @@ impl<'b> Passages<'b> {
             let end = self.lines.next().unwrap_or(self.bytes.len());
             let line = self.bytes.get(self.line..end).unwrap_or_default();
             if parts(line) {
-                // What a fence says besides (its info string) goes with what follows.
+                // The info string of a fence belongs to the following passage.
                 self.start = self.line;
             }
             self.line = end + 1;

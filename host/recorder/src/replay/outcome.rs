@@ -14,7 +14,7 @@ pub struct ReplayReport {
     pub replayed: u64,
     /// Records that are what the replay gives.
     pub records: u64,
-    /// What the sample was drawn with.
+    /// Seed of the sample.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<String>,
     /// Why not everything replays: the first finding of each code, and how many there are.

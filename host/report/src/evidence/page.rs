@@ -44,7 +44,7 @@ pub fn page(report: &Report, making: &Making) -> String {
     crate::page::page(&format!("Evidence report: {}", making.name), &content)
 }
 
-/// How this page came about: what another reader needs to check the same again.
+/// The origin of this page: everything that another reader needs to repeat the check.
 fn about(report: &Report, making: &Making) -> Markup {
     let code = match report.exit_code {
         0 => "0: affirmed",

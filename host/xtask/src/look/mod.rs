@@ -150,7 +150,7 @@ fn found(dom: &str) -> Result<Found> {
     serde_json::from_str(&json).with_context(|| format!("the page was not judged: `{json}`"))
 }
 
-/// What is folded on the screen is on paper, where the page's script runs and where it does not.
+/// Text that is folded on the screen must be on paper, with and without the page's script.
 fn printed(browser: &Browser, page: &Path, name: &str) -> Result<()> {
     let folder = page.parent().context("a page stands in a folder")?;
     let html = fs::read_to_string(page)?;

@@ -59,7 +59,7 @@ pub struct Card {
     grafted: RefCell<BTreeMap<Vec<u8>, Vec<u8>>>,
 }
 
-/// How the spans of a world begin that are tool calls.
+/// The beginning of those spans of a world that are tool calls.
 const CALL: &str = r#"{"arguments":"#;
 
 impl Card {

@@ -38,7 +38,7 @@ pub(super) fn run(program: &Path) -> Result<()> {
 }
 
 fn row(name: &str, address: SocketAddr) -> Result<()> {
-    // What is made once is made before the clock starts.
+    // Everything that happens only once happens before the measurement.
     for _ in 0..20 {
         ask_once(address)?;
     }
@@ -52,7 +52,7 @@ fn ask_once(address: SocketAddr) -> Result<()> {
     ask(address, &format!("0 {SENTENCES} quick"), |_| Ok(()))
 }
 
-/// How long each answer took that so many clients got in [`TIME`].
+/// The time of each answer that this number of clients got in [`TIME`].
 fn answers(address: SocketAddr, clients: usize) -> Result<Vec<Duration>> {
     let over = Arc::new(AtomicBool::new(false));
     let askers = (0..clients).map(|_| {

@@ -141,7 +141,7 @@ fn damage(mutants: &[Mutant], card: &Path) -> Result<BTreeMap<usize, String>> {
     Ok(damage)
 }
 
-/// What Yosys says against the damage, if anything.
+/// The error of Yosys about the damage, if there is one.
 fn complaint(card: &Path, damage: &BTreeMap<usize, String>) -> Result<Option<String>> {
     let folder = card.parent().context("a design stands in a folder")?;
     let lines: String = damage.values().map(|command| format!("{command}\n")).collect();

@@ -106,7 +106,7 @@ impl<C: Card> Session<C> {
         Ok(())
     }
 
-    /// What the driver can tell without hashing the log and verifying; that is the verifier's part.
+    /// Checks of the driver, which neither hashes the log nor verifies signatures: the verifier does that.
     fn check_checkpoint(&self, found: &Checkpoint, serial: u64, last: &Checkpoint) -> Result<(), SessionError> {
         let check = |holds: bool, what| if holds { Ok(()) } else { Err(LossCause::Checkpoint { serial, what }) };
         check(found.magic.get() == CHECKPOINT_MAGIC, "wrong magic")?;

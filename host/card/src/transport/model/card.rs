@@ -27,7 +27,7 @@ pub struct ModelCard {
     written: BTreeMap<Register, u32>,
     tables: TableMemory,
     lifecycle: Lifecycle,
-    /// What the lanes have in common while a session lasts.
+    /// State that all lanes share during a session.
     opened: SessionLatch,
     lanes: Vec<LaneModel>,
 }

@@ -46,7 +46,7 @@ pub(super) struct HostBus {
     pub(super) tick: u64,
 }
 
-/// What every lane of a session has in common, latched at OPEN.
+/// Fields that all lanes of a session share, latched at OPEN.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SessionLatch {
     pub(super) header: ImageHeader,

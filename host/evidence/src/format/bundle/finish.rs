@@ -171,7 +171,7 @@ pub(super) fn replace(folder: &Path, name: &str, content: &[u8]) -> io::Result<(
 struct Unfinished<'a> {
     folder: &'a Path,
     names: BTreeMap<String, u64>,
-    /// What the writer had begun and not named.
+    /// Files that the writer had begun but not yet renamed.
     parts: Vec<String>,
     /// Folders, the deepest first.
     folders: Vec<String>,

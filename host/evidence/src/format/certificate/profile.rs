@@ -1,4 +1,4 @@
-//! What a certificate of a card must be: identifiers, limits, and why one is not accepted.
+//! The profile of a card's certificate: identifiers, limits, and reasons to refuse one.
 
 use std::fmt;
 use x509_cert::spki::ObjectIdentifier;

@@ -20,7 +20,7 @@ enum Document {
     Malformed,
 }
 
-/// What a context document says, as far as checks need it.
+/// The fields of a context document that checks need.
 #[derive(Clone, Copy)]
 struct DocumentFacts {
     mode: Mode,

@@ -21,7 +21,7 @@ const WORD_MIN: usize = 3;
 const WORD_MAX: usize = 24;
 /// Most pairs of a word that count.
 const ODD_MAX: usize = 3;
-/// What an odd pair adds to the count, of which each usual word takes one.
+/// The value that an odd pair adds to the count; each usual word subtracts one.
 const ODD: usize = 2;
 
 #[derive(Default)]

@@ -32,7 +32,7 @@ impl Run {
     }
 }
 
-/// What of the tokens before matters to the next.
+/// The state of earlier tokens that the next token needs.
 #[derive(Default)]
 pub(super) struct Runs<'b> {
     morse: Run,
