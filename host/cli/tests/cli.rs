@@ -262,7 +262,7 @@ fn the_manual_is_what_help_says() {
     );
 }
 
-/// The identity of a text is the caller's: it must not control the terminal of whoever reads about it.
+/// The caller chooses the identity of a text: it must not control the terminal of a reader.
 #[test]
 fn control_characters_in_an_identity_reach_no_terminal() {
     let dir = tempfile::tempdir().unwrap();

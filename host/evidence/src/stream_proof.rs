@@ -1,6 +1,6 @@
-//! Proof of everything that the card did about one stream: its records from BEGIN to END, their inclusion in a signed
-//! checkpoint, what BEGIN bound, and the admitted texts. Whoever got an answer can tell by it that nothing of it was
-//! added, left out, reordered or taken from another stream, without the rest of the bundle.
+//! Proof of everything that the card did in one stream: its records from BEGIN to END, their inclusion in a signed
+//! checkpoint, what BEGIN bound, and the admitted texts. With it, the reader of an answer can check, without the rest
+//! of the bundle, that no text was added, left out, reordered or taken from another stream.
 
 use crate::format::bundle::{self, Bundle, BundleError, Files, SpanLine};
 use crate::format::certificate::DeviceCertificate;

@@ -187,7 +187,7 @@ impl<'a> Reader<'a> {
     }
 
     fn lead(&mut self, preposition: &str, behind_verb: bool) {
-        // "The maps drawn by Vale": without an auxiliary.
+        // "The maps drawn by Vale": a passive without an auxiliary.
         if preposition == "by" && behind_verb && !self.passive {
             self.passive = true;
             if let Some(clause) = self.clauses.last_mut() {

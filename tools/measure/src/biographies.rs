@@ -22,7 +22,7 @@ pub(crate) struct Sentence {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Every fact is S.
+    /// Every fact is labelled S (supported).
     Supported,
     /// Some fact is NS, none is S.
     Unsupported,

@@ -236,7 +236,7 @@ fn revoked_keys_and_designs() {
     assert_eq!(verify(&made, &store), Err(CertificateError::RevokedDesign));
 }
 
-/// Every single-bit change of the three files' DER, and every cut, is refused, or does not change what is said.
+/// Every single-bit change of the three files' DER, and every cut, is refused or does not change the content.
 #[test]
 fn every_changed_bit_is_refused() {
     let made = made();

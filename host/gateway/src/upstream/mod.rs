@@ -219,7 +219,7 @@ impl Upstream {
     /// Whether this server can be asked for the log-probabilities of the tokens of this request's answer.
     #[must_use]
     pub fn gives_logprobs(&self, request: &Request) -> bool {
-        // llama.cpp's server refuses them beside tools in a stream.
+        // llama.cpp's server refuses log-probabilities together with tools in a stream.
         self.kind != UpstreamKind::LlamaCpp || request.tools.is_empty()
     }
 

@@ -91,7 +91,7 @@ fn recorded(number: u64, text: &str, judged: &[Judgement]) -> Markup {
     let mut at = 0;
     for judged in leaves {
         let range = judged.determination.range();
-        // A span that was judged again, after it had waited, is shown where it was judged last.
+        // If a span waited and was judged again, it is shown at the place of its last judgement.
         if range.start < at {
             continue;
         }
