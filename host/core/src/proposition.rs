@@ -50,7 +50,7 @@ pub enum Quantity {
     #[default]
     Plain,
     All,
-    /// A number or a share of them.
+    /// A number of them, or a share.
     Some,
 }
 

@@ -172,7 +172,7 @@ fn a_mapping_of_the_future_is_named() {
     let digest = |mapping: u32| sha(format!("portcullis package 1, mapping {mapping}\n{listing}").as_bytes());
     let at = parts.image.windows(32).position(|w| w == digest(known)).unwrap();
     for (mapping, code) in [
-        // No release had this one.
+        // No release had this mapping version.
         (1, "replayable/mapping-version"),
         (known + 1, "replayable/mapping-version"),
         (999, "replayable/mapping-version"),

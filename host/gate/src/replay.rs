@@ -47,7 +47,7 @@ pub enum ReplayError {
     /// The context document is not the one that BEGIN bound, or not as this version writes it.
     #[error("the context document: {0}")]
     Context(String),
-    /// The stream was governed by a program of another version: this one can say nothing of it.
+    /// The stream was governed by a program of another version, so this program cannot judge it.
     #[error(
         "the context document is of version {found}, this program replays version {CONTEXT_VERSION}: use the release that wrote it"
     )]

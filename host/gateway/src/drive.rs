@@ -326,8 +326,8 @@ impl Running {
         tokens
     }
 
-    /// Whether a text at which the answer ends spans the admitted text and this. One that is in the text
-    /// alone ended it on the server.
+    /// Whether a stop text spans the border between the admitted text and this text. If a stop text is in this text
+    /// alone, the server has ended the answer already.
     fn is_stopped(&self, text: &str, stops: &[String]) -> bool {
         stops.iter().any(|stop| {
             let most = self.before.len().min(stop.len().saturating_sub(1));

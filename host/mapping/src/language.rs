@@ -130,7 +130,7 @@ pub(crate) struct Language {
 }
 
 impl PartialEq for Language {
-    /// There is one table a language.
+    /// There is one table per language.
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)
     }

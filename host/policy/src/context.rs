@@ -1,7 +1,7 @@
 //! The same descriptor on both sides: wire bytes for the card, a Cedar context for `cedar-policy` and for people.
 //!
 //! In JSON, enumerations and set members are names, fractions are decimal strings (`"0.2500"`; Cedar's `{"__extn":
-//! {"fn": "decimal", "arg": "0.2500"}}` is read too), quantities stand under `quantity`, and absent ones are left out.
+//! {"fn": "decimal", "arg": "0.2500"}}` is read too), quantities are under `quantity`, and absent ones are left out.
 
 use crate::compile::decimal;
 use crate::cube::presence_bit;

@@ -192,7 +192,7 @@ impl FilterReport {
     /// The report's JSON: keys in order, no white space.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
-        // Plain strings and numbers always serialise.
+        // Plain strings and numbers can always be serialised.
         serde_json::to_vec(self).unwrap_or_default()
     }
 

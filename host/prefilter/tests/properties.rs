@@ -133,8 +133,8 @@ proptest! {
         prop_assert!(refusing.flat_map(|e| e.violations()).next().is_some(), "{:?}", report);
     }
 
-    /// Earlier inputs and their order make no difference: one filter has judged these texts in order, the other
-    /// backwards, each after all those of the cases before.
+    /// Earlier inputs and their order make no difference: one filter judges these texts in order, the other backwards,
+    /// each after the texts of all earlier cases.
     #[test]
     fn inputs_leave_nothing_behind(texts in prop::collection::vec(input(), 1..6)) {
         static TWO: OnceLock<[Prefilter; 2]> = OnceLock::new();

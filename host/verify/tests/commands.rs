@@ -442,7 +442,7 @@ fn stock_tools_check_every_lane() {
     stock_tools(4, &[("records/lane-0.bin", 700), ("records/lane-3.bin", 700), ("records/heads.bin", 4 * 48 + 8)]);
 }
 
-/// Records and heads, and what every bundle has: a changed byte at these places is found.
+/// The stock tools find a changed byte at these places: records, heads, and the files that every bundle has.
 fn stock_tools(lanes: u8, logs: &[(&str, usize)]) {
     let scene = Scene::new();
     let honest = scene.bundle("honest", &scene.world.honest_in(lanes).files());

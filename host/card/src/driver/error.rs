@@ -55,7 +55,7 @@ pub enum SessionError {
     /// The card has a sticky fault; entries in flight were answered with it.
     #[error("the card has a sticky fault: {} ({:#06x})", .0.name(), u16::from(*.0))]
     Faulted(Fault),
-    /// The bus of an earlier session may still owe the card something, and write to that session's memory.
+    /// The bus of an earlier session may still owe the card answers, and may write to that session's memory.
     #[error(
         "the card needs a hardware reset: {}its bus may still answer, or write to memory of, an earlier session, which is kept until the \
          card is given up. Opening the card again resets its function; where the function has no reset, reset its slot \

@@ -125,7 +125,7 @@ pub struct WithholdingUse {
     pub signer: Signer,
     pub reason: String,
     pub streams: u64,
-    /// Digest of the bundle before.
+    /// Digest of the bundle before the texts were taken out.
     pub before: Hex<32>,
 }
 

@@ -224,5 +224,5 @@ fn verdict(mut stream: GovernedStream, length: usize) -> Result<TextVerdict, Api
     })
 }
 
-/// In place of a rule, where the gate ended a stream and no rule refused what is left of it.
+/// Takes the place of a rule if the gate ended a stream and no rule refused the rest.
 const STREAM_ENDED: &str = "STREAM-ENDED";

@@ -311,7 +311,7 @@ impl Builder<'_> {
             Fold::Bullet if self.line_start => self.gap(origin, 0, true),
             Fold::Bullet => self.write("\u{b7}", origin),
             Fold::Ascii(b'-') => self.dash_seen(origin),
-            // The capital I has the shape of l: inside a word in small letters it is one.
+            // The capital I has the shape of l: inside a word in small letters it is read as l.
             Fold::Ascii(b'I') if self.gap.is_none() && self.view.text.ends_with(|c: char| c.is_ascii_lowercase()) => {
                 self.write("l", origin);
             }

@@ -118,7 +118,7 @@ fn without(universe: &Universe, region: &Cube, cover: &Cube) -> Vec<Cube> {
             }
         }
     }
-    // Choices last and each by itself: a cube has room for one choice a set, so `rest` cannot keep a second.
+    // Choices last and each by itself: a cube has room for one choice per set, so `rest` cannot keep a second.
     for column in 0..SET_COLUMNS {
         let Some(any) = cover.sets.get(column).map(|condition| condition.any).filter(|any| *any != 0) else { continue };
         parts.extend(with_set(&rest, column, SetCondition::none(any)));

@@ -255,9 +255,9 @@ pub(super) struct Run<'s> {
     places: Vec<[Option<Place>; 2]>,
     /// By slot of families that are together: where one of it began last.
     starts: Vec<i64>,
-    /// By arrangement: where what bars it ended last.
+    /// By arrangement: the last end of a family that excludes it.
     barred: Vec<Option<usize>>,
-    /// By arrangement: where what leads into it ended last.
+    /// By arrangement: the last end of a family that leads into it.
     led: Vec<Option<usize>>,
     /// By arrangement: what is complete but for the family that must follow.
     ended: Vec<Option<Place>>,
