@@ -49,8 +49,8 @@ fn free() -> Row {
     row
 }
 
-/// Rows of `condition` are `free` with these changes, one closure per row; and likewise for every other way to write
-/// it.
+/// The rows of a condition are `free` with these changes, one closure per row. All ways to write the condition give the
+/// same rows.
 fn becomes(same: &[&str], changes: &[&dyn Fn(&mut Row)]) {
     let mut expected: Vec<Row> = changes
         .iter()

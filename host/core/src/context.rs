@@ -109,7 +109,7 @@ pub struct ContextDocument {
 pub enum ContextError {
     #[error("it is of version {found}, this program reads version {CONTEXT_VERSION}")]
     Version { found: u32 },
-    /// Not the one encoding of a document of this version.
+    /// Not in the one encoding that a document of this version may have.
     #[error("{0}")]
     Malformed(String),
 }

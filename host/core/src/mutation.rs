@@ -69,7 +69,7 @@ pub struct Proposed {
     pub words: Vec<String>,
     /// What the span introduces: names, and heads of indefinite noun phrases.
     pub referents: Vec<String>,
-    /// What it says in a form that can be contradicted.
+    /// Claims of the span: statements that a later span can contradict.
     pub claims: Vec<Claim>,
     /// Identity of the statement without its polarity: the first 8 bytes of a SHA-256 over the content words; 0 for
     /// none.

@@ -98,7 +98,7 @@ impl GovernedStream {
         Ok(Some(Self { id, mode, digest, nonce, session, governor, section, changed, calls, outputs, _wakes: wakes }))
     }
 
-    /// Waits until everything that was handed in is judged, or with `begun` until BEGIN is recorded.
+    /// Waits until all input is judged, or, with `begun`, until BEGIN is recorded.
     ///
     /// # Errors
     /// It takes longer than `within`: the stream is given up.

@@ -504,8 +504,8 @@ impl Quantities {
     }
 }
 
-/// Adds what the view shows differently from the text: another number, or one where the text has none, is inexact. What
-/// the view only joins across a line or a cell is not a number.
+/// Adds what the view shows differently from the text: another number, or one where the text has none, is inexact.
+/// Digits that only the view joins across a line or a cell are not a number.
 pub(crate) fn compare(found: &mut Vec<QuantityHit>, seen: Vec<QuantityHit>, view: &View) {
     let mut inexact = Vec::new();
     for hit in seen {

@@ -18,7 +18,7 @@ fn filter() -> &'static Prefilter {
     FILTER.get_or_init(|| Prefilter::new(policy()).unwrap())
 }
 
-/// The program's filter under a policy that each of `of` gives, made once.
+/// The program's filter under each policy of `of`; the filters are made once.
 fn each<const N: usize>(
     made: &'static OnceLock<[Prefilter; N]>,
     of: fn(usize) -> Prefilter,

@@ -202,7 +202,7 @@ fn attempt(
     Ok(())
 }
 
-/// What each context document of the bundle names as its predecessor, by the document's digest. A malformed document is
+/// The predecessor that each context document of the bundle names, by the document's digest. A malformed document is
 /// found when its stream is replayed.
 fn predecessors(bundle: &Bundle<'_>) -> Result<BTreeMap<[u8; 32], Hex<32>>, BundleError> {
     let mut named = BTreeMap::new();

@@ -262,7 +262,7 @@ fn what_holds_no_bundle_is_named() {
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(said.contains(litter) && said.contains("remove it"), "{said}");
     }
-    // Folders of any name passed when they were empty.
+    // Empty folders with any name were once accepted.
     let folder = scene.bundle("folders", &files);
     fs::create_dir_all(folder.join("texts/of another")).unwrap();
     let output = scene.run("verify", &[text(&folder)]);

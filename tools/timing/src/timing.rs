@@ -272,7 +272,7 @@ fn unrouted(log: &str) -> Result<Reached> {
         None => "while cells were placed".to_owned(),
     };
     let path = format!(
-        "ended after {} minutes {reached}; takes {luts_share} of the part's LUTs, {flops_share} of its flip-flops",
+        "ended after {} minutes {reached}; {luts_share} of the part's LUTs, {flops_share} of its flip-flops",
         PATIENCE.as_secs() / 60
     );
     Ok(Reached { fmax: None, luts, flops, path })

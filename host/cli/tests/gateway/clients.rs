@@ -130,7 +130,7 @@ fn a_real_model_is_driven() {
         (&json!("driven_conversation"), &json!("held"))
     );
 
-    // Its first sentence is refused; what it says instead comes from another seed.
+    // Its first sentence is refused; the next seed gives the sentence in its place.
     let first = text(&held);
     let word = first.split(|c: char| !c.is_alphanumeric()).max_by_key(|word| word.len()).unwrap();
     let other = ask(&refusing(folders[2].path(), &format!("\\b{word}\\b")), "driven", folders[2].path());

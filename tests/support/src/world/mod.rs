@@ -558,7 +558,7 @@ pub fn codes(report: &Report) -> BTreeSet<String> {
     Property::ALL.iter().flat_map(of).collect()
 }
 
-/// These codes, as [`codes`] gives them.
+/// A set of codes in the form of [`codes`].
 pub fn set(codes: &[&str]) -> BTreeSet<String> {
     codes.iter().map(|code| (*code).to_owned()).collect()
 }
