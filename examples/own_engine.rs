@@ -1,4 +1,4 @@
-//! Drives an engine of your own: the gate asks for a candidate, judges it, and goes on from what was admitted.
+//! Drives an engine of your own: the gate asks for a candidate, judges it, and continues from what was admitted.
 //!
 //! `cargo run --package portcullis-gate --example own_engine policies/pii`
 //!

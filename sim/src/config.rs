@@ -37,7 +37,6 @@ pub enum Stall {
 /// Configuration of a simulated card.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SimConfig {
-    /// Lanes: 1 or [`LANES`].
     pub lanes: u32,
     /// Clocks from the acceptance of a read request to its first data beat, 0 to [`MAX_LATENCY`]. At least one clock
     /// passes in any case.

@@ -1,15 +1,12 @@
 //! The bridge to `cpp/`.
 
-/// What C++ tells about one register access.
+/// The result of one register access, from C++.
 #[cxx::bridge(namespace = "portcullis")]
 pub(crate) mod bridge {
-    /// Outcome of a register access.
     struct RegisterResult {
         /// False: no answer within the bound.
         answered: bool,
-        /// AXI response code.
         response: u8,
-        /// Data of a read.
         value: u32,
     }
 
@@ -31,8 +28,8 @@ pub(crate) mod bridge {
 
         type CardSim;
 
-        /// A card in reset state, after its reset. `lanes`: 1, or what the build has beside it. `stall`: 0 none, 1
-        /// every fourth, 2 random. `watchdog`: clocks after which the card may take a refused request back.
+        /// A card in reset state, after its reset. `lanes`: 1, or the number of the build's second card. `stall`: 0
+        /// none, 1 every fourth, 2 random. `watchdog`: clocks after which the card may take a refused request back.
         fn new_card_sim(
             lanes: u32,
             read_latency: u32,

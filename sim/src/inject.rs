@@ -3,7 +3,6 @@
 /// One bit of a table's RAM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TableBit {
-    /// Lane.
     pub lane: u32,
     /// Of the entropy bank; else of the policy bank.
     pub entropy: bool,
@@ -18,40 +17,19 @@ pub struct TableBit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Inject {
     /// Every beat of the read burst carries SLVERR.
-    ReadError {
-        /// Which burst.
-        nth: u32,
-    },
+    ReadError { nth: u32 },
     /// Every beat of the read burst carries DECERR.
-    ReadDecodeError {
-        /// Which burst.
-        nth: u32,
-    },
+    ReadDecodeError { nth: u32 },
     /// The read burst is never answered.
-    ReadLost {
-        /// Which burst.
-        nth: u32,
-    },
+    ReadLost { nth: u32 },
     /// The read burst is answered so many clocks after it was accepted. Bursts with other ids are answered before it.
-    ReadLate {
-        /// Which burst.
-        nth: u32,
-        /// Clocks.
-        clocks: u32,
-    },
+    ReadLate { nth: u32, clocks: u32 },
     /// The read burst ends one beat early.
-    ReadShort {
-        /// Which burst.
-        nth: u32,
-    },
+    ReadShort { nth: u32 },
     /// The read burst has one beat too many.
-    ReadLong {
-        /// Which burst.
-        nth: u32,
-    },
+    ReadLong { nth: u32 },
     /// One bit of the data of the read burst is inverted on its way (not in memory).
     ReadCorrupt {
-        /// Which burst.
         nth: u32,
         /// Bit of the burst's data, 0 to 4095; bursts too short for it stay untouched.
         bit: u32,
@@ -62,20 +40,11 @@ pub enum Inject {
         id: u8,
     },
     /// The write burst is answered with SLVERR; its data is not stored.
-    WriteError {
-        /// Which burst.
-        nth: u32,
-    },
+    WriteError { nth: u32 },
     /// The write burst is answered with DECERR; its data is not stored.
-    WriteDecodeError {
-        /// Which burst.
-        nth: u32,
-    },
+    WriteDecodeError { nth: u32 },
     /// The write burst is stored and never answered.
-    WriteLost {
-        /// Which burst.
-        nth: u32,
-    },
+    WriteLost { nth: u32 },
     /// A write response that no one waits for arrives now.
     WriteSpurious {
         /// Its write id, 0 to 31.

@@ -16,8 +16,8 @@ use crate::SimError;
 pub(crate) struct FileMemory(Arc<MmapRaw>);
 
 impl FileMemory {
-    /// Maps the file. It must be sealed against shrinking: else whoever holds it could take pages away under the card's
-    /// feet.
+    /// Maps the file. It must be sealed against shrinking; otherwise its owner could remove pages while the card uses
+    /// them.
     pub(crate) fn open(file: &OwnedFd) -> Result<Self, Errno> {
         if !rustix::fs::fcntl_get_seals(file)?.contains(SealFlags::SHRINK) {
             return Err(Errno::PERM);
@@ -35,7 +35,7 @@ impl FileMemory {
     }
 }
 
-/// Bytes of a file that stand at a device address.
+/// Bytes of a file that are at a device address.
 #[derive(Debug, Clone)]
 pub(crate) struct FilePart {
     file: FileMemory,
@@ -57,7 +57,7 @@ struct Pages {
     len: usize,
 }
 
-/// A page-aligned, zeroed buffer that stands at one device address. Clones are handles to the same memory.
+/// A page-aligned, zeroed buffer that is at one device address. Clones are handles to the same memory.
 ///
 /// All access is through atomic words, here and in the bus model, so that handles may be used from any thread.
 /// The memory lives until the last handle is gone and the [`crate::Sim`] that mapped it has dropped or unmapped it.
@@ -68,7 +68,7 @@ pub struct DmaRegion {
 }
 
 impl DmaRegion {
-    /// Allocates `len` bytes, at least one, that will stand at `address`.
+    /// Allocates `len` bytes, at least one, that will be at `address`.
     pub(crate) fn allocate(address: u64, len: usize) -> Result<Self, SimError> {
         let failed = |source| SimError::Allocate { len, source };
         if len == 0 {
@@ -102,28 +102,20 @@ impl DmaRegion {
         (self.pages.map.as_mut_ptr(), self.pages.map.len())
     }
 
-    /// Copies the bytes from `offset` on into `into`.
-    ///
-    /// # Errors
-    /// [`SimError::OutsideRegion`].
+    /// Copies the bytes from `offset` on into `into`. Errors: [`SimError::OutsideRegion`].
     pub fn read(&self, offset: usize, into: &mut [u8]) -> Result<(), SimError> {
         self.check(offset, into.len())?;
         if words::read(self.words(), offset, into) { Ok(()) } else { Err(self.outside(offset, into.len())) }
     }
 
-    /// Copies `from` to the bytes from `offset` on. Not atomic over more than one aligned 8-byte word.
-    ///
-    /// # Errors
+    /// Copies `from` to the bytes from `offset` on. Not atomic over more than one aligned 8-byte word. Errors:
     /// [`SimError::OutsideRegion`]; nothing is written then.
     pub fn write(&self, offset: usize, from: &[u8]) -> Result<(), SimError> {
         self.check(offset, from.len())?;
         if words::write(self.words(), offset, from) { Ok(()) } else { Err(self.outside(offset, from.len())) }
     }
 
-    /// Sets `len` bytes from `offset` on to zero.
-    ///
-    /// # Errors
-    /// [`SimError::OutsideRegion`].
+    /// Sets `len` bytes from `offset` on to zero. Errors: [`SimError::OutsideRegion`].
     pub fn zero(&self, offset: usize, len: usize) -> Result<(), SimError> {
         self.check(offset, len)?;
         let mut at = offset;
@@ -136,10 +128,7 @@ impl DmaRegion {
         Ok(())
     }
 
-    /// The byte at `offset`.
-    ///
-    /// # Errors
-    /// [`SimError::OutsideRegion`].
+    /// The byte at `offset`. Errors: [`SimError::OutsideRegion`].
     pub fn read_u8(&self, offset: usize) -> Result<u8, SimError> {
         let mut byte = [0];
         self.read(offset, &mut byte)?;

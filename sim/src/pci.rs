@@ -19,7 +19,6 @@ use dma::DmaTable;
 
 const WORD: usize = size_of::<u32>();
 const ALL_ONES: [u8; WORD] = [0xff; WORD];
-/// Bytes of the MSI-X table.
 const TABLE: usize = VECTORS as usize * 16;
 
 /// A simulated card in a PCI slot. Nothing runs between calls; [`PciCard::run`] lets clocks pass.
@@ -30,7 +29,7 @@ pub struct PciCard {
     space: ConfigSpace,
     /// Whether BAR4 is there.
     bench: bool,
-    /// MSI-X table as written; what it says is the host's business, vectors are signalled by event files.
+    /// The MSI-X table as the host wrote it. It has no effect: vectors are signalled by event files.
     table: Vec<u8>,
     maps: DmaTable,
     vector: Option<OwnedFd>,
@@ -43,10 +42,7 @@ pub struct PciCard {
 }
 
 impl PciCard {
-    /// A card after power-up.
-    ///
-    /// # Errors
-    /// Those of [`Sim::new`].
+    /// A card after power-up. Errors: those of [`Sim::new`].
     pub fn new(config: SimConfig) -> Result<Self, SimError> {
         let mut sim = Sim::new(config.clone())?;
         sim.set_bus_master(false);
@@ -112,7 +108,6 @@ impl PciCard {
         }
     }
 
-    /// Remembers what makes the simulation worthless.
     fn keep_failure<T>(&mut self, result: Result<T, SimError>) -> Option<T> {
         match result {
             Ok(value) => Some(value),
@@ -137,7 +132,7 @@ impl PciCard {
     fn unmap_all_between(&mut self, from: u128, to: u128) {
         let sim = Arc::clone(&self.sim);
         let mut sim = sim.lock().unwrap_or_else(PoisonError::into_inner);
-        // Everything lies inside, so nothing is refused.
+        // Everything is inside, so nothing is refused.
         let _ = self.maps.unmap(&mut sim, from, to);
     }
 

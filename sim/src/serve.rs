@@ -15,9 +15,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::pci::PciCard;
 
-/// How long the clock runs on when no one asks and the bus is quiet.
+/// How long the clock continues to run without requests while the bus is quiet.
 pub const LINGER: Duration = Duration::from_millis(500);
-/// What a driver is given for a message, and for its first one.
+/// Time for a message of a driver, and for its first one.
 pub const DEADLINE: Duration = Duration::from_secs(5);
 /// Clocks between two looks at the socket: few right after a request, more the longer none comes.
 const FEWEST: u64 = 8;
@@ -28,15 +28,8 @@ const WAITING: u16 = 8;
 /// Why a card cannot be served, or not any longer.
 #[derive(Debug, thiserror::Error)]
 pub enum CardServerError {
-    /// The socket fails.
     #[error("cannot serve on `{}`: {source}", path.display())]
-    Socket {
-        /// The socket.
-        path: PathBuf,
-        /// What the system reports.
-        source: std::io::Error,
-    },
-    /// The simulation cannot be trusted any longer.
+    Socket { path: PathBuf, source: std::io::Error },
     #[error("{0}")]
     Card(String),
 }
@@ -47,18 +40,13 @@ pub struct Socket(Listener);
 
 impl Socket {
     /// Listens at `path`. A socket that nothing listens on is replaced.
-    ///
-    /// # Errors
-    /// [`BindError`].
     pub fn bind(path: &Path) -> Result<Self, BindError> {
         Listener::bind(path, Access::Owner, WAITING).map(Self)
     }
 
     /// Serves `card` to one driver after the other until `stop` can be read or is closed by its other end. `report`
-    /// receives what became of each driver. One that breaks the protocol is dropped, and the next is served.
-    ///
-    /// # Errors
-    /// [`CardServerError::Socket`]; [`CardServerError::Card`] when an assertion of the RTL fails or the card breaks the rules
+    /// receives the outcome of each driver. One that breaks the protocol is dropped, and the next is served. Errors:
+    /// [`CardServerError::Card`] when an assertion of the RTL fails or the card breaks the rules
     /// of its bus.
     pub fn serve(
         &self,
@@ -145,7 +133,7 @@ fn drive(card: &mut PciCard, driver: &mut Connection, stop: BorrowedFd<'_>) -> R
             last_activity = Instant::now();
         }
         if card.failure().is_some() {
-            // The end of the connection is what the driver hears of it.
+            // The driver only sees the end of the connection.
             return Err(ServeError::Left);
         }
         clocks = (clocks * 2).min(MOST);

@@ -13,7 +13,6 @@ use crate::{
 
 /// Clocks within which a register access must be answered.
 const REGISTER_BOUND: u64 = 10_000;
-/// Bytes of the register window.
 const REGISTER_WINDOW: u32 = 1 << 20;
 /// Device address of the first region: above 4 GiB, so that address bits over 32 are used in every test.
 const FIRST_ADDRESS: u64 = 0x27_0000_0000;
@@ -73,11 +72,8 @@ fn check_latency(clocks: u32) -> Result<(), SimError> {
 }
 
 impl Sim {
-    /// A card after its reset, with no memory mapped.
-    ///
-    /// # Errors
-    /// [`SimError::Lanes`], [`SimError::Latency`], [`SimError::TraceUnavailable`], [`SimError::Trace`],
-    /// [`SimError::Assertion`].
+    /// A card after its reset, with no memory mapped. Errors: [`SimError::Lanes`], [`SimError::Latency`],
+    /// [`SimError::TraceUnavailable`], [`SimError::Trace`], [`SimError::Assertion`].
     pub fn new(config: SimConfig) -> Result<Self, SimError> {
         if config.lanes != 1 && config.lanes != LANES {
             return Err(SimError::Lanes(config.lanes));
@@ -119,10 +115,8 @@ impl Sim {
         }
     }
 
-    /// Allocates `len` zeroed bytes that the card reaches at the region's address.
-    ///
-    /// # Errors
-    /// [`SimError::Allocate`], [`SimError::Assertion`].
+    /// Allocates `len` zeroed bytes that the card reaches at the region's address. Errors: [`SimError::Allocate`],
+    /// [`SimError::Assertion`].
     pub fn map(&mut self, len: usize) -> Result<DmaRegion, SimError> {
         self.healthy()?;
         let region = DmaRegion::allocate(self.next_address, len)?;
@@ -136,10 +130,7 @@ impl Sim {
     }
 
     /// Takes the region away from the card: from now on its accesses there are answered with SLVERR and counted.
-    /// The caller quiesces the card first.
-    ///
-    /// # Errors
-    /// [`SimError::NotMapped`], [`SimError::Assertion`].
+    /// The caller quiesces the card first. Errors: [`SimError::NotMapped`], [`SimError::Assertion`].
     pub fn unmap(&mut self, region: &DmaRegion) -> Result<(), SimError> {
         self.healthy()?;
         let address = region.address();
@@ -165,7 +156,7 @@ impl Sim {
         self.files.remove(&address);
     }
 
-    /// Whether a file stands at this address, in the card's eyes.
+    /// Whether a file is at this address, in the card's eyes.
     #[cfg(test)]
     pub(crate) fn map_is(&self, address: u64) -> bool {
         let mapped = self.card.is_mapped(address);
@@ -178,28 +169,19 @@ impl Sim {
         self.pin().set_master(on);
     }
 
-    /// Reads the register at byte address `address`; takes a few clocks.
-    ///
-    /// # Errors
-    /// [`SimError::RegisterAddress`], [`SimError::RegisterTimeout`], [`SimError::RegisterResponse`],
-    /// [`SimError::Assertion`].
+    /// Reads the register at byte address `address`; takes a few clocks. Errors: [`SimError::RegisterAddress`],
+    /// [`SimError::RegisterTimeout`], [`SimError::RegisterResponse`], [`SimError::Assertion`].
     pub fn read32(&mut self, address: u32) -> Result<u32, SimError> {
         self.register("read", address, |card| card.read32(address, REGISTER_BOUND))
     }
 
-    /// Writes the register at byte address `address`; takes a few clocks.
-    ///
-    /// # Errors
-    /// As [`Sim::read32`].
+    /// Writes the register at byte address `address`; takes a few clocks. Errors: as [`Sim::read32`].
     pub fn write32(&mut self, address: u32, value: u32) -> Result<(), SimError> {
         self.register("write", address, |card| card.write32(address, value, REGISTER_BOUND)).map(|_| ())
     }
 
     /// Gives the hardware reset: the card is as after its first one, and the bus forgets what was under way, as a link
-    /// does that goes down. Memory, injected faults and counters stay.
-    ///
-    /// # Errors
-    /// [`SimError::Assertion`].
+    /// does that goes down. Memory, injected faults and counters stay. Errors: [`SimError::Assertion`].
     pub fn hardware_reset(&mut self) -> Result<(), SimError> {
         self.healthy()?;
         self.pin().hardware_reset();
@@ -227,10 +209,7 @@ impl Sim {
         }
     }
 
-    /// Lets `clocks` clocks pass.
-    ///
-    /// # Errors
-    /// [`SimError::Assertion`].
+    /// Lets `clocks` clocks pass. Errors: [`SimError::Assertion`].
     pub fn run(&mut self, clocks: u64) -> Result<(), SimError> {
         self.healthy()?;
         self.pin().run(clocks);
@@ -238,10 +217,8 @@ impl Sim {
     }
 
     /// Lets clocks pass until the watched value fits, at most `bound` of them. True when it fits (which it may do at
-    /// once, without a clock), false when the bound was reached first.
-    ///
-    /// # Errors
-    /// [`SimError::NotMapped`], [`SimError::Assertion`].
+    /// once, without a clock), false when the bound was reached first. Errors: [`SimError::NotMapped`],
+    /// [`SimError::Assertion`].
     pub fn run_until(&mut self, watch: &Watch, bound: u64) -> Result<bool, SimError> {
         self.healthy()?;
         let Watch { address, mask, value, equal } = *watch;
@@ -253,10 +230,8 @@ impl Sim {
         Ok(fits)
     }
 
-    /// Arms one fault of the bus.
-    ///
-    /// # Errors
-    /// [`SimError::Inject`] for an id over 31 or a bit over 4095, [`SimError::Assertion`].
+    /// Arms one fault of the bus. Errors: [`SimError::Inject`] for an id over 31 or a bit over 4095,
+    /// [`SimError::Assertion`].
     pub fn inject(&mut self, fault: Inject) -> Result<(), SimError> {
         self.healthy()?;
         match fault {
@@ -271,9 +246,7 @@ impl Sim {
         Ok(())
     }
 
-    /// Inverts one bit of a table's RAM, now, as radiation does. No write, no lock and no register takes part.
-    ///
-    /// # Errors
+    /// Inverts one bit of a table's RAM, now, as radiation does. No write, no lock and no register takes part. Errors:
     /// [`SimError::TableBit`], [`SimError::Assertion`].
     pub fn upset_table(&mut self, at: TableBit) -> Result<(), SimError> {
         self.healthy()?;
@@ -282,9 +255,7 @@ impl Sim {
     }
 
     /// Changes latencies and stall pattern from the next clock on; requests in flight keep the latency they had.
-    ///
-    /// # Errors
-    /// [`SimError::Latency`], [`SimError::Assertion`].
+    /// Errors: [`SimError::Latency`], [`SimError::Assertion`].
     pub fn set_bus(&mut self, read_latency: u32, write_latency: u32, stall: Stall) -> Result<(), SimError> {
         self.healthy()?;
         check_latency(read_latency)?;

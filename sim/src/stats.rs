@@ -5,11 +5,9 @@
 pub struct SimStats {
     /// Clocks, from the first one after reset.
     pub clocks: u64,
-    /// Read bursts accepted.
     pub read_bursts: u64,
     /// Read data beats (64 bytes each) moved.
     pub read_beats: u64,
-    /// Write bursts accepted.
     pub write_bursts: u64,
     /// Write data beats (64 bytes each) moved.
     pub write_beats: u64,

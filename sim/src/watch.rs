@@ -24,26 +24,19 @@ impl Watch {
         Ok(Self { address: region.address() + (offset - offset % 8) as u64, mask, value: value << shift, equal })
     }
 
-    /// Until the byte at `offset` is `value`.
-    ///
-    /// # Errors
-    /// [`SimError::OutsideRegion`].
+    /// Until the byte at `offset` is `value`. Errors: [`SimError::OutsideRegion`].
     pub fn u8_becomes(region: &DmaRegion, offset: usize, value: u8) -> Result<Self, SimError> {
         Self::new(region, offset, 1, u64::from(value), true)
     }
 
-    /// Until the 16-bit value at `offset` (even) is `value`.
-    ///
-    /// # Errors
-    /// [`SimError::OutsideRegion`], [`SimError::Unaligned`].
+    /// Until the 16-bit value at `offset` (even) is `value`. Errors: [`SimError::OutsideRegion`],
+    /// [`SimError::Unaligned`].
     pub fn u16_becomes(region: &DmaRegion, offset: usize, value: u16) -> Result<Self, SimError> {
         Self::new(region, offset, 2, u64::from(value), true)
     }
 
-    /// Until the 16-bit value at `offset` (even) is no longer `value`.
-    ///
-    /// # Errors
-    /// [`SimError::OutsideRegion`], [`SimError::Unaligned`].
+    /// Until the 16-bit value at `offset` (even) is no longer `value`. Errors: [`SimError::OutsideRegion`],
+    /// [`SimError::Unaligned`].
     pub fn u16_leaves(region: &DmaRegion, offset: usize, value: u16) -> Result<Self, SimError> {
         Self::new(region, offset, 2, u64::from(value), false)
     }

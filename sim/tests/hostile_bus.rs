@@ -41,7 +41,7 @@ fn fault_follows(inject: Inject, fault: u32) {
         rig.sim.run(20_000).unwrap();
         let after = rig.sim.stats();
         assert_eq!((before.read_bursts, before.write_bursts), (after.read_bursts, after.write_bursts));
-        // What the card calls answered is answered: completions up to the tail and none after it.
+        // The card's count is right: there are completions up to the tail, and none after it.
         let tail = rig.sim.read32(CQ_TAIL).unwrap() as u16;
         assert!((0..tail).all(|n| rig.completion(n).is_some()));
         assert!((0..tail).all(|n| rig.completion(n).is_some_and(|c| c[3] == 0)), "a BEGIN is never an admit");
@@ -71,7 +71,7 @@ fn leaves_track(inject: Inject) -> bool {
     !matches!(inject, Inject::ReadError { .. } | Inject::ReadDecodeError { .. } | Inject::WriteError { .. })
 }
 
-/// Commands do not bring the card to RESET, nor to a session; its bus stays as quiet as it is.
+/// Commands do not bring the card to RESET, nor to a session; its bus stays quiet.
 fn stays_shut(rig: &mut Rig, fault: u32) {
     let before = rig.sim.stats();
     for command in [4, 1, 2, 4] {
@@ -84,8 +84,7 @@ fn stays_shut(rig: &mut Rig, fault: u32) {
     assert_eq!((before.read_bursts, before.write_bursts), (after.read_bursts, after.write_bursts));
 }
 
-/// Sixty-four entries are read in more bursts than there are ids: an answer that is owed from before would meet one of
-/// them.
+/// Sixty-four entries need more read bursts than there are ids, so a late answer from before would meet one of them.
 fn every_id_is_used_and_each_answer_is_its_own(rig: &mut Rig) {
     for n in 0..64u16 {
         rig.submit(n, 1);
@@ -148,7 +147,7 @@ fn a_write_that_stalls_meets_no_later_session() {
     }
 }
 
-/// An answer that no one asked for comes while no session is open: the next OPEN is refused for it.
+/// A stray answer comes while no session is open: the next OPEN is refused because of it.
 #[test]
 fn a_stray_answer_between_sessions_bars_the_next_one() {
     for inject in [Inject::ReadSpurious { id: 3 }, Inject::WriteSpurious { id: 0 }] {
@@ -201,7 +200,7 @@ fn a_write_with_an_error_response() {
 
 #[test]
 fn a_write_that_is_never_answered() {
-    // What was answered before it came stays answered; the first completion may be the lost one.
+    // Answers from before the fault stay valid; the first completion may be the lost one.
     fault_follows(Inject::WriteLost { nth: 23 }, WATCHDOG);
 }
 

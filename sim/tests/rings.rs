@@ -98,7 +98,7 @@ fn doorbells_that_make_no_sense_are_refused() {
         rig.sim.run(5_000).unwrap();
         assert_eq!((rig.life(), rig.fault()), (LIFE_FAULT, DOORBELL), "{what}");
         assert_eq!(rig.sim.stats().read_bursts, reads, "{what}: nothing is fetched after it");
-        // The log lives: the ALARM stands in it.
+        // The log lives: the ALARM is in it.
         assert_eq!(rig.sim.read32(LOG_TAIL).unwrap(), 14, "{what}");
         assert_eq!(rig.log.read_u8(13 % LOG * 256 + 129).unwrap(), 9, "{what}");
         rig.assert_lawful();

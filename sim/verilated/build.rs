@@ -11,8 +11,8 @@ mod verilator;
 use verilator::{Result, Unit, Verilator};
 
 const FILE_LIST: &str = "rtl/portcullis.f";
-/// SHA-256 rounds a clock in the simulated card. Sixteen mean fewer clocks for the simulator to walk through; one is
-/// what hardware takes. What is hashed and signed is the same.
+/// SHA-256 rounds per clock in the simulated card. Hardware uses one; sixteen save clocks in simulation. Hashes and
+/// signatures are the same.
 const ROUNDS: &str = "PORTCULLIS_ROUNDS";
 const DEFAULT_ROUNDS: &str = "16";
 /// log2 of the clocks that the simulated card pauses in RUN before it hashes its tables again. The card's default is

@@ -8,12 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-/// What a build script fails with.
 pub(crate) type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// Oldest Verilator that is known to do, as (major, minor).
 const OLDEST: (u32, u32) = (5, 30);
-/// Waivers, each with its reason.
 const WAIVERS: &str = "rtl/lint.vlt";
 /// Warnings are the business of `cargo xtask lint`; a guard of a parameter (`$fatal`) stops this build, too.
 const FLAGS: [&str; 11] = [
@@ -47,7 +45,6 @@ pub(crate) struct Unit<'a> {
     pub(crate) arguments: Vec<String>,
 }
 
-/// A Verilator that was found.
 pub(crate) struct Verilator {
     binary: PathBuf,
     /// Holds `include/verilated.h`. Passed on as VERILATOR_ROOT only when it is not the binary's own idea.
@@ -94,7 +91,6 @@ impl Verilator {
         self.root.join("include")
     }
 
-    /// Makes C++ of `unit` in `directory`.
     pub(crate) fn run(&self, workspace: &Path, unit: &Unit<'_>, directory: &Path) -> Result<()> {
         let mut command = Command::new(&self.binary);
         if self.set_root {

@@ -88,7 +88,7 @@ fn a_session_of_more_lanes_is_signed() {
     let last = &trail.checkpoints.last().unwrap().checkpoint;
     assert_eq!((last.size.get(), trail.records.len() as u64), (closed.records, closed.records));
     for signed in &trail.checkpoints {
-        // No record under the heads is later.
+        // No record under the heads is later than the checkpoint.
         let under = signed
             .heads
             .iter()
@@ -166,7 +166,7 @@ fn roots_of_random_logs() {
     card.assert_clean();
 }
 
-/// A fault is recorded and signed; CLOSE puts its own record and checkpoint behind it.
+/// A fault is recorded and signed; CLOSE puts its own record and checkpoint after it.
 #[test]
 fn a_fault_is_signed() {
     let mut card = SimCard::fresh();
@@ -222,7 +222,7 @@ fn a_reset_in_the_middle_of_a_signature_leaves_the_card_whole() {
     card.assert_clean();
 }
 
-/// The host is slow with checkpoints: none is overwritten, verdicts go on, and CLOSE waits for room.
+/// The host is slow with checkpoints: none is overwritten, verdicts continue, and CLOSE waits for room.
 #[test]
 fn a_full_checkpoint_ring_holds_checkpoints_and_not_verdicts() {
     let mut card = SimCard::fresh();
@@ -251,7 +251,7 @@ fn a_full_checkpoint_ring_holds_checkpoints_and_not_verdicts() {
 }
 
 /// A host that reads a table window while the card hashes its tables cannot put another row before the hash: here the
-/// genuine row stands beyond the count, and a forged one in its place.
+/// genuine row is beyond the count, and a forged one in its place.
 #[test]
 fn a_window_read_while_the_tables_are_hashed_changes_nothing() {
     let mut card = SimCard::fresh();
@@ -511,7 +511,7 @@ fn heads_of_lanes_that_contradict_themselves_lose_the_session() {
     card.assert_clean();
 }
 
-/// What no card says: the driver gives the session up, without a look at signatures and trees.
+/// Checkpoints that no card makes: the driver gives the session up without checking signatures and trees.
 #[test]
 fn records_and_checkpoints_that_contradict_themselves_lose_the_session() {
     type Change = fn(&mut [u8]);

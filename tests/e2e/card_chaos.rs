@@ -47,13 +47,13 @@ fn blow(random: &mut Random) -> Blow {
         11 => Blow::Bus(Inject::WriteSpurious { id: random.below(32) as u8 }),
         12 => Blow::Hang,
         13 => Blow::Reset,
-        // Behind the watchdog, so that it may come into a later session.
+        // After the watchdog, so that it may come into a later session.
         14 => Blow::Bus(Inject::ReadLate { nth, clocks: WATCHDOG_CLOCKS as u32 + random.below(20_000) as u32 }),
         _ => Blow::None,
     }
 }
 
-/// What was submitted and not answered, by slot, sequence and how often: an entry that was refused is submitted again.
+/// Entries without an answer by slot and sequence, with their count: a refused entry is submitted again.
 #[derive(Default)]
 struct Open(BTreeMap<(u16, u32), usize>);
 
@@ -125,7 +125,6 @@ impl Run {
         }
     }
 
-    /// Entries for every idle stream.
     fn batch(&mut self, random: &mut Random, world: &World) -> Vec<Descriptor> {
         let slots: Vec<u16> = self.idle.drain(..).collect();
         let entry = |slot: u16| {
@@ -135,7 +134,7 @@ impl Run {
             }
             let mut whole = gate(random, &world.header);
             if random.one_in(2) {
-                // What the host's stages would pass.
+                // Entries that the host's stages pass.
                 (whole.validation_outcome, whole.validation_reason) = (1, 0);
                 (whole.lineage_outcome, whole.lineage_reason) = (1, 0);
             }
@@ -198,7 +197,7 @@ fn session(served: &Served, seed: u64, tally: &mut Tally) {
         Run { session, evaluator: world.evaluator(), open: Open::default(), next: [0; STREAMS as usize], idle };
     let blow = blow(&mut random);
     let end = run.drive(&mut random, &world, served, blow, tally);
-    // Whatever ended it: what is in flight is answered, once.
+    // Whatever ended the session, each entry in flight is answered once.
     match end {
         Ok(()) => {
             tally.ended[2] += 1;

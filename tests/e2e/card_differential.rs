@@ -12,7 +12,7 @@ use portcullis_core::wire::{Descriptor, Fault, Opcode, Record};
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::U64;
 
-/// What a card made of a script.
+/// The result of a script on a card.
 #[derive(Debug, PartialEq)]
 struct Run {
     /// Lane after lane.
@@ -85,7 +85,7 @@ fn changed_context(random: &mut Random, gate: &Descriptor, world: &World) -> Des
 }
 
 /// Batches of entries, most of them near what a stream expects, many of them broken. The generator follows the streams
-/// only loosely; what is acceptable is for the cards to say.
+/// only loosely; the cards decide what is acceptable.
 fn script(random: &mut Random, world: &World, batches: usize) -> Vec<Vec<Descriptor>> {
     let mut next = [0u32; 16];
     let mut judged = [false; 16];

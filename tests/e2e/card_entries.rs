@@ -32,7 +32,6 @@ fn world() -> World {
     world
 }
 
-/// A GATE that this world admits.
 fn good() -> Descriptor {
     Descriptor {
         uncertainty: U16::new(10_000),
@@ -122,7 +121,7 @@ fn every_field_of_a_gate_is_checked<C: TestCard>() {
         change(&mut entry);
         let completed = session.gate_descriptor(&stream, entry).unwrap();
         assert_refused(&completed, *fault, what);
-        // The same place is still free, and what is right is admitted there.
+        // The same place is still free, and a correct entry is admitted there.
         assert!(session.gate_descriptor(&stream, good()).unwrap().outcome.is_admit(), "after {what}");
     }
     for (i, change) in EDGES.iter().enumerate() {
@@ -288,7 +287,7 @@ fn a_stream_keeps_the_context_of_its_first_gate<C: TestCard>() {
     let (stream, _) = session.begin([0; 32]).unwrap();
     let (other, _) = session.begin([0; 32]).unwrap();
     assert_eq!(session.note(&stream, [1; 32]).unwrap().outcome, Outcome::Accepted);
-    // What is refused fixes nothing, and what is rejected does.
+    // A refused entry does not fix the context; a rejected one does.
     let undeclared = Descriptor { classes: U128::new(1 << 4), ..good() };
     assert_refused(&session.gate_descriptor(&stream, undeclared).unwrap(), Fault::Class, "class");
     let rejected = Descriptor { validation_outcome: StageOutcome::Reject.into(), ..first(good()) };

@@ -44,7 +44,7 @@ fn fire(random: &mut Random, kind: usize) -> Inject {
     }
 }
 
-/// Submits under load until the fault has struck or 200 entries have come back; gives how it ended.
+/// Submits under load until the fault has struck or 200 entries have come back; returns how the session ended.
 fn under_fire(card: &mut SimCard, random: &mut Random, kind: usize) -> End {
     let world = World::random(random, 3, 2);
     let evaluator = world.evaluator();

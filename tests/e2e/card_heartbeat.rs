@@ -149,7 +149,7 @@ fn a_heartbeat_waits_for_what_is_in_flight<C: TestCard>() {
     for lane in 0..lanes {
         let log = of_lane(&kept.lock().unwrap(), lane);
         let beats = log.iter().filter(|record| record.answer.record_type == RecordType::Heartbeat as u8).count();
-        // The stream stands in lane 0.
+        // The stream is in lane 0.
         assert_eq!((beats, log.len()), (5, if lane == 0 { 2 + 5 * 21 + 1 } else { 2 + 5 }), "lane {lane}");
     }
     card.assert_clean();
@@ -307,7 +307,7 @@ fn slow_host(lanes: u8) {
         session.card_mut().pass(pause << 16);
         assert_eq!(session.note(&stream, [1; 32]).unwrap().outcome, Outcome::Accepted, "after {pause} units");
     }
-    // No one asks for heartbeats that no one needs.
+    // Heartbeats are asked for only when they are needed.
     for _ in 0..200 {
         assert_eq!(session.note(&stream, [1; 32]).unwrap().outcome, Outcome::Accepted);
     }

@@ -34,19 +34,17 @@ type Misread = fn(u32, u32) -> u32;
 /// Something between the driver and the card.
 #[derive(Default)]
 struct Lie {
-    /// Registers whose reads are changed.
     read: Option<Misread>,
     /// Writes to the submission doorbell do not arrive.
     deaf: bool,
     /// A bit of every completion that is there, with the CRC made right again.
     completion_bit: Option<usize>,
-    /// What every completion that is there becomes.
+    /// The value that replaces every completion.
     completion_planted: Option<Completion>,
     /// A bit of every completion that is there; its CRC stays.
     completion_damage: Option<usize>,
     /// Words of a completion that have come, one more with each look; the others are of the lap before.
     completion_parts: Option<Parts>,
-    /// A bit of every record.
     record_bit: Option<usize>,
     /// A bit of every submission, on its way to the ring.
     submission_bit: Option<usize>,
@@ -61,7 +59,6 @@ struct Parts {
 }
 
 impl Parts {
-    /// What stands there now, when `now` will.
     fn of(&self, now: &mut [u8]) {
         let words = Completion::BYTES / 8;
         let come = self.come.get();
@@ -128,7 +125,7 @@ impl<C: TestCard> Card for Liar<C> {
         self.card.dma_write(buffer, offset, &bytes)
     }
     fn patience(&self) -> u32 {
-        // Enough for what these tests wait for, and short where they wait in vain.
+        // Enough for what these tests wait for, and short where they wait without result.
         let enough = self.lie.completion_parts.as_ref().map_or(0, |_| 8);
         self.card.patience().clamp(enough, 400)
     }
@@ -159,7 +156,7 @@ fn assert_lost<C: Card>(mut session: Session<C>, world: &World, what: &str) -> L
     lost
 }
 
-/// What becomes of a completion before it is planted.
+/// The outcome of a completion before it is planted.
 type Change = fn(&mut Completion);
 
 /// A completion that admits submission 1, as the card itself would write it, but for `change`.
@@ -187,7 +184,7 @@ fn a_stale_completion_of_another_epoch_loses_the_card<C: TestCard>() {
     // The card writes no answer over it.
     session.card_mut().lie.deaf = true;
     session.submit(&[good(&world, 1)]).unwrap();
-    // The phase is right, so is the CRC: it could have stood there since the session before.
+    // The phase is right, so is the CRC: it could have been there since the session before.
     let ring = session.completion_ring().unwrap();
     let ring = DmaBuffer::new(ring.address(), ring.len());
     let stale = planted(0x0bad_caff, |_| ());
@@ -309,7 +306,7 @@ fn a_completion_that_comes_in_parts_counts_when_it_is_whole<C: TestCard>() {
         assert_eq!(answered[0].ticket, 1);
         assert!(answered[0].outcome.is_admit(), "{:?}", answered[0].outcome);
         let parts = session.card_mut().lie.completion_parts.take().unwrap();
-        // The first look at all of it counts, or, where that one only asked what to wait for, the next.
+        // The first complete read counts; if that read only decided what to wait for, the next one counts.
         let whole = Completion::BYTES / 8 + 1;
         assert!((whole..=whole + 1).contains(&parts.come.get()), "{parts:?}: before it was whole, or long after");
         session.close().unwrap();
@@ -323,7 +320,7 @@ fn a_damaged_completion_loses_the_card_after_a_while<C: TestCard>() {
     for _ in 0..4 {
         card.lie = Lie::default();
         let mut session = begun(&mut card, &world, small(1));
-        // Any bit behind the phase, those of the CRC among them.
+        // Any bit after the phase, those of the CRC among them.
         let bit = 24 + random.below(Completion::BYTES * 8 - 24);
         session.card_mut().lie.completion_damage = Some(bit);
         session.submit(&[good(&world, 1)]).unwrap();

@@ -110,7 +110,7 @@ fn every_lane_has_a_log_of_its_own<C: TestCard>() {
             [RecordType::Open, RecordType::Heartbeat, RecordType::Close]
         );
         assert_eq!((kind(&log[0]), kind(log.last().unwrap())), (RecordType::Open, RecordType::Close));
-        // What lane 0 says of the session, every lane says.
+        // Every lane records the same facts about the session as lane 0.
         let first = of_lane(records, 0);
         assert_eq!(alike(&log[0]), alike(&first[0]));
         assert_eq!(alike(log.last().unwrap()), alike(first.last().unwrap()));
@@ -169,7 +169,7 @@ fn a_batch_fits_into_all_its_lanes_or_is_not_submitted<C: TestCard>() {
     assert_eq!((session.in_flight(), session.room()), (0, 32));
     batch.pop();
     assert_eq!(session.submit(&batch).unwrap(), 0);
-    // Rooms are by lane; the session's is that of its fullest.
+    // Each lane has its own room; the room of the session is that of its fullest lane.
     assert_eq!((session.in_flight(), session.room()), (batch.len(), 0));
     assert_eq!((session.room_for(0), session.room_for(lanes), session.room_for(last)), (24, 24, 0));
     let more = session.submit(&[begin(8 * lanes), begin(40 * lanes + last)]);
@@ -221,7 +221,7 @@ fn a_fault_answers_every_entry_once<C: TestCard>() {
             assert!(outcomes[taken..].iter().all(|outcome| *outcome == Outcome::Fault(Fault::Doorbell)), "lane {lane}");
             let kinds = kinds(&kept, lane);
             assert_eq!(kinds[kinds.len() - 2..], [RecordType::Alarm, RecordType::Close], "lane {lane}");
-            // One for each entry that was taken; another may stand in the log without its answer.
+            // One for each entry that was taken; another may be in the log without its answer.
             assert!((taken + 3..=taken + 4).contains(&kinds.len()), "lane {lane}: {taken} taken, {kinds:?}");
         }
         card.assert_clean();
@@ -267,7 +267,6 @@ fn a_fault_between_two_closes_alarms_the_lane_that_is_open<C: TestCard>() {
     card.assert_clean();
 }
 
-/// Somebody changes what the card writes.
 struct Meddled<C> {
     card: C,
     change: fn(&mut [u8]),
@@ -283,7 +282,6 @@ impl<C: TestCard> Card for Meddled<C> {
     }
 }
 
-/// Changes what is a completion.
 fn completion_of(bytes: &mut [u8], change: impl FnOnce(&mut Completion)) {
     if let Ok(completion) = Completion::mut_from_bytes(bytes)
         && *completion != Completion::ZERO
@@ -313,11 +311,11 @@ fn a_lie_of_one_lane_loses_them_all<C: TestCard>() {
         });
     };
     let error = session.wait().unwrap_err();
-    // As if a heartbeat stood before it.
+    // As if a heartbeat was before it.
     let lost = LossCause::Record { lane: 1, index: 5, what: "a heartbeat that no one presented" };
     assert!(matches!(&error, SessionError::Lost(found) if *found == lost), "{error}");
     assert!(matches!(session.poll(), Err(SessionError::Lost(_))));
-    // Those of lane 0 that were met are not given out either.
+    // Answers of lane 0 that were already read are not returned either.
     let rest = session.abandon();
     assert!(
         rest.iter().map(|completed| completed.ticket).eq((0..4 * u64::from(lanes)).map(|i| i + before.len() as u64))

@@ -1,5 +1,5 @@
 //! The tables are hashed again in RUN: a bit that turns over in one of them is a fault of its own, without CLOSE, in a
-//! bounded time, whatever the host asks for meanwhile; and verdicts, checkpoints and sessions over tables that stand
+//! bounded time, whatever the host asks for meanwhile; and verdicts, checkpoints and sessions over tables that are
 //! are as without it.
 #![cfg(feature = "sim")]
 
@@ -173,7 +173,7 @@ fn an_upset_is_found_under_load() {
         let world = World::random(&mut random, POLICY_ROWS, ENTROPY_ROWS);
         let mut session = Session::open_tables(&mut card, &world.tables(), small(4)).unwrap();
         session.card_mut().sim().run(random.bits() % PATROL_CLOCKS).unwrap();
-        // Verdicts stay as they were, so that those before the fault can be checked.
+        // The damage changes no verdict, so the verdicts before the fault can be checked.
         let rule = TableBit { lane: lanes - 1, entropy: false, row: 4, bit: 8 * RULE_AT };
         session.card_mut().sim().upset_table(rule).unwrap();
         let start = session.card().clocks().unwrap();

@@ -50,7 +50,6 @@ fn measure_lanes(lanes: u32, latency: u32, rows: u16, verdicts: u64, attest: boo
     (report, card.touched)
 }
 
-/// Registers read, and submission doorbells rung.
 #[derive(Debug, Default, Clone, Copy)]
 struct Touched {
     reads: u64,
@@ -109,7 +108,7 @@ fn signing_does_not_slow_verdicts() {
     assert!(hundredths <= bound(16), "{hundredths}");
 }
 
-/// Lanes work side by side: 15/16 of what as many cards would do.
+/// Lanes work in parallel: at least 15/16 of the rate of as many cards.
 #[test]
 fn lanes_multiply_the_rate() {
     let clocks =

@@ -1,5 +1,5 @@
-//! What waits in a full log ring when a fault comes, and where the fault's own record then stands. The rules are the
-//! verifier's.
+//! Records that wait in a full log ring when a fault comes, and the place of the fault's own record. The verifier's
+//! rules decide.
 #![cfg(feature = "sim")]
 
 use crate::card_support;
@@ -13,7 +13,7 @@ use portcullis_core::wire::{Checkpoint, Command, Descriptor, Life, Opcode, Recor
 use portcullis_evidence::log::LogChecker;
 use zerocopy::FromBytes;
 
-/// Entries that fill a log ring of sixteen behind the OPEN record.
+/// Entries that fill a log ring of sixteen after the OPEN record.
 const FILL: u16 = 15;
 
 /// A session whose log ring is full: OPEN and as many BEGINs as fit.
@@ -38,7 +38,6 @@ fn give(session: &mut Session<&mut SimCard>, command: Command) {
     session.card_mut().pass(20_000);
 }
 
-/// Records in the card's tree.
 fn records(session: &mut Session<&mut SimCard>) -> u32 {
     registers::with(session.card_mut(), |r| r.records().try_read()).unwrap().v()
 }
@@ -93,7 +92,7 @@ fn nothing_stands_behind_close() {
     give(&mut session, Command::Close);
     assert_eq!(records(&mut session), u32::from(FILL) + 2);
     give(&mut session, Command::Load);
-    // Room for CLOSE, and for whatever comes behind it.
+    // Room for CLOSE, and for whatever comes after it.
     session.poll().unwrap();
     session.card_mut().pass(20_000);
     assert_eq!(records(&mut session), u32::from(FILL) + 2, "records behind CLOSE");

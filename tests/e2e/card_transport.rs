@@ -40,7 +40,6 @@ fn begin(slot: u16) -> Descriptor {
     Descriptor::entry(Opcode::Begin, Place { slot, sequence: 0 }, [0; 32]).sealed()
 }
 
-/// A GATE that permitting tables admit.
 fn good(world: &World, slot: u16, sequence: u32) -> Descriptor {
     let mut entry = gate(&mut Random::new(u64::from(sequence)), &world.header);
     (entry.validation_outcome, entry.validation_reason) = (1, 0);
@@ -110,7 +109,7 @@ fn a_doorbell_out_of_range_is_a_sticky_fault<C: TestCard>() {
         let lanes = u16::from(session.info().lanes);
         session.submit(&(0..16).map(|i| begin(i * lanes)).collect::<Vec<_>>()).unwrap();
         assert_eq!(session.drain().unwrap().len(), 16, "{what}");
-        // Says what was consumed, so that the counters stand where the table above thinks.
+        // Rings the doorbells for consumed entries, so that the counters are as the table above expects.
         write(*session.card_mut(), Bell::LogHead, 17);
         write(*session.card_mut(), Bell::CqHead, 16);
         ring(*session.card_mut());
@@ -164,7 +163,7 @@ fn a_command_that_the_state_does_not_allow_is_a_sticky_fault<C: TestCard>() {
         drop(session);
         assert_eq!(CardInfo::read(&mut card).unwrap().life, Life::Reset);
     }
-    // Before there is a session: no log, so no record, but sticky until reset all the same.
+    // Before a session there is no log, so there is no record, but the fault is sticky until reset.
     for code in [Command::Open as u8, Command::Close as u8, 0, 99] {
         command(&mut card, code);
         card.pass(10);
@@ -211,7 +210,7 @@ fn an_image_that_does_not_fit_is_not_opened<C: TestCard>() {
         change(&mut header);
         assert_eq!(refusal(&mut card, &Tables { header: &header, ..world.tables() }), fault, "{what}");
     }
-    // The driver does not even try what the card says it has no room for.
+    // The driver does not even try an image for which the card reports no room.
     let rows = vec![Row::ZERO; 257];
     let tables = Tables { policy: &rows, ..world.tables() };
     let error = Session::open_tables(&mut card, &tables, small(4)).unwrap_err();
@@ -220,7 +219,7 @@ fn an_image_that_does_not_fit_is_not_opened<C: TestCard>() {
     card.assert_clean();
 }
 
-/// Gives OPEN to a card that stands in LOAD with valid rings, and waits for what comes of it.
+/// Gives OPEN to a card that is in LOAD with valid rings, and waits for the outcome.
 fn open_by_hand<C: TestCard>(card: &mut C) -> (Life, Fault) {
     let buffers: Vec<_> = [4096, 2048, 4096].map(|bytes| card.allocate(bytes).unwrap()).into();
     let [sq, cq, log] = [0, 1, 2].map(|i: usize| buffers[i].address());
@@ -276,12 +275,12 @@ fn a_row_that_was_not_written_whole_is_not_opened<C: TestCard>() {
         [registers::POLICY_WINDOW + 256 + 4, registers::POLICY_WINDOW + 2 * 256 + 188, registers::ENTROPY_WINDOW + 256]
     {
         load_only(&mut card, &world.tables()).unwrap();
-        // The word that stands there already, but out of order.
+        // The word that is there already, but out of order.
         let word = card.read32(address).unwrap();
         card.write32(address, word).unwrap();
         assert_eq!(open_by_hand(&mut card), (Life::Load, Fault::ImageIncomplete), "{address:#x}");
     }
-    // LOAD clears everything: what was there before does not count.
+    // LOAD clears everything that was there before.
     load_only(&mut card, &world.tables()).unwrap();
     command(&mut card, Command::Load as u8);
     card.pass(10);
@@ -378,7 +377,7 @@ fn rings_that_are_not_allowed_are_not_opened<C: TestCard>() {
         assert_eq!(give_open(&mut card), expected, "rings {i}: {rings:x?}");
         reset(&mut card).unwrap();
     }
-    // The driver says it before the card does.
+    // The driver reports it before the card does.
     for (ring_log2, log_log2) in [(4, 4), (16, 4), (5, 3), (5, 21)] {
         let config = portcullis_card::SessionConfig { ring_log2, log_log2, ..small(1) };
         let error = Session::open_tables(&mut card, &world.tables(), config).unwrap_err();
@@ -426,7 +425,7 @@ fn bus_failure<C: TestCard>(fail: fn(&mut C), fault: Fault) {
     let _ = session.submit(&(0..8).map(|slot| good(&world, slot, 1)).collect::<Vec<_>>());
     let answered = session.drain().unwrap();
     assert_eq!(answered.len(), 8);
-    // Record and completion of another lane may have been on the bus before the failure, and stand.
+    // Record and completion of another lane may have been on the bus before the failure, and count.
     let lanes = session.info().lanes;
     let (stood, faulted): (Vec<_>, Vec<_>) = answered.into_iter().partition(|completed| completed.outcome.is_admit());
     assert!(stood.is_empty() || lanes > 1);
@@ -491,7 +490,7 @@ fn a_reset_at_any_moment_leaves_a_card_that_serves<C: TestCard>() {
         if random.one_in(2) {
             command(*session.card_mut(), Command::Reset as u8);
             loop {
-                // What was complete by then counts; what comes after is an error, and stays one.
+                // Completions from before count; everything after is an error.
                 match session.wait() {
                     Ok(answered) if answered.is_empty() => break,
                     Ok(answered) => assert!(answered.iter().all(|c| c.outcome.fault().is_none())),

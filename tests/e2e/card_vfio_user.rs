@@ -119,7 +119,7 @@ struct Counting<C> {
     card: C,
     reads: u64,
     writes: u64,
-    /// Quanta that passed without what was waited for.
+    /// Quanta that ended before the awaited value came.
     vain: u64,
 }
 
@@ -145,7 +145,7 @@ impl<C: Card> Card for Counting<C> {
     }
 }
 
-/// Register reads and writes, and quanta in vain, while `verdicts` are taken with 64 streams in flight.
+/// Register reads and writes, and quanta without result, while `verdicts` are taken with 64 streams in flight.
 fn traffic<C: TestCard>(verdicts: u64) -> (u64, u64, u64) {
     let world = World::permitting();
     let card = Counting { card: C::fresh(), reads: 0, writes: 0, vain: 0 };
@@ -648,7 +648,7 @@ fn every_descriptor_is_answered_once_whatever_happens() {
     let mut random = Random::new(0xfee1);
     let (mut answered, mut admits, mut faults, mut lost) = (0, 0, 0, 0);
     let mut epoch = 0;
-    // How far the card is when the mischief happens is left to the machine: on until each kind of end was seen.
+    // The moment of the attack depends on the machine, so the test repeats until each kind of end was seen.
     while answered < wanted || (answered < 20 * wanted && [admits, faults, lost].contains(&0)) {
         epoch += 1;
         let world = if random.one_in(3) { World::permitting() } else { World::random(&mut random, 12, 4) };
@@ -687,7 +687,7 @@ fn every_descriptor_is_answered_once_whatever_happens() {
                     _ => placed(gate(&mut random, &world.header), slot, number as u32),
                 })
                 .collect();
-            // A batch whose doorbell fails stands in the ring all the same.
+            // A batch whose doorbell fails is in the ring all the same.
             let before = session.in_flight();
             let pushed = session.submit(&batch);
             let taken = session.in_flight() - before;

@@ -1,5 +1,5 @@
 //! Compositions: a member of a common image decides as its package does alone and as `cedar-policy` does; rows of one
-//! member match no stream of another; what does not fit is named; what a session of several members recorded replays
+//! member match no stream of another; errors name what does not fit; records of a session with several members replay
 //! under each stream's own policy.
 #![cfg(test)]
 
@@ -31,7 +31,6 @@ use zerocopy::little_endian::U128;
 /// The shipped packages that fit into one image. `biography` splits to another depth than the others.
 const SHIPPED: [&str; 5] = ["clinical", "finance-suitability", "pii", "privilege", "residency"];
 
-/// Tables that hold whatever is generated.
 const ROOMY: Capacity = Capacity { policy: 40_000, entropy: 20_000 };
 
 fn shipped(name: &str) -> Package {
@@ -450,7 +449,7 @@ fn a_broken_composition_is_refused() {
     };
     assert!(without("profiles/a/p0.toml").contains("no `profiles/a/p0.toml`"));
     assert!(without("members/b/policy.toml").contains("members/b/"));
-    // What is wrong in a member's rules is shown where it stands in the composition.
+    // An error in a member's rules is shown at its place in the composition.
     let mut files = good.clone();
     files.insert(
         "members/b/rules.cedar".into(),
@@ -537,7 +536,7 @@ fn the_same_plan_gives_the_same_bytes_and_another_order_another_image() {
     assert_eq!(report.domains.used, 5);
     assert_eq!(report.members[1].domains, BTreeMap::from([("legal".into(), 3), ("general".into(), 4)]));
     assert_eq!(report.package_digest, Hex(composed.members()[0].package.digest()));
-    // What a plan names must be there, and fit the package.
+    // Files that a plan names must exist and fit the package.
     let no_profile = "[[member]]\nname = \"x\"\npackage = \"nowhere\"\n";
     std::fs::write(folder.path().join("plan.toml"), format!("version = \"1.0.0\"\n{no_profile}")).unwrap();
     assert!(Plan::load(&folder.path().join("plan.toml")).unwrap().compose("house").is_err());
@@ -603,7 +602,6 @@ fn values_that_only_another_member_declares_are_denied() {
     }
 }
 
-/// A stream on record.
 struct Trail {
     context: Vec<u8>,
     records: Vec<Record>,

@@ -28,7 +28,7 @@ fn judge(compiled: &Compiled, evaluator: &Evaluator, d: &Descriptor) -> Decision
     Decision::new(compiled, d, &evaluator.evaluate(d))
 }
 
-/// What a rule that rejects hides: what it admits elsewhere, and what the prelude would have split.
+/// Differences that a rejecting rule hides: in its permits, and in splits of the prelude.
 fn behind_a_reject() -> BTreeSet<(String, String)> {
     let behind = ["admit by admit", "decompose by ANCHOR-AMBIGUOUS"];
     behind.into_iter().map(|other| ("reject by RULE".to_owned(), other.to_owned())).collect()
@@ -93,7 +93,7 @@ fn each_kind_of_change_is_named() {
     let split = ["decompose by ANCHOR-AMBIGUOUS", "decompose by RULE"];
     let split: BTreeSet<_> = split.into_iter().map(|by| ("reject by RULE".to_owned(), by.to_owned())).collect();
     assert_eq!(pairs(&decompose), split);
-    // At the depth limit both reject, so every witness stands above it.
+    // At the depth limit both reject, so every witness is above it.
     assert!(decompose.witnesses.iter().all(|w| w.descriptor_a.depth < 2));
 
     let moved = changed(&forbid(text).replace("forbid", "@stage(\"entropy\") forbid"));
@@ -202,7 +202,7 @@ fn packages_that_cannot_be_compared_in_full_are_not_alike() {
         assert!(found.not_compared.iter().any(|line| line.contains(named)), "{to}: {:?}", found.not_compared);
         assert!(found.not_compared.iter().all(|line| found.declarations.contains(line)));
     }
-    // What no decision depends on stops nothing.
+    // A change that no decision depends on does not stop the comparison.
     assert!(changed("version = \"1.0.0\"", "version = \"1.0.1\"").nothing_differs());
     assert!(changed("name = \"greeting\"", "name = \"greeting\"\ndescription = \"a word\"").nothing_differs());
     // More quantities than one descriptor has room for.

@@ -316,7 +316,7 @@ fn a_rule_that_explodes() {
     // Thirteen columns with a hole each: 2^13 rows.
     let all: Vec<_> = longs.into_iter().chain(decimals).chain(quantities).collect();
     condition("capacity-explosion", Kind::Capacity, &all.join(" && "));
-    // Ten are counted: 2^10, the permit and the prelude's three.
+    // Ten inequalities are counted: 2^10 rows, the permit, and three rows of the prelude.
     let error = compile(files(&format!("{PERMIT}\n{}", forbid(&all[3..].join(" && ")))));
     assert!(error.to_string().contains("needs 1028 rows and the table has 256: 772 over"), "{error}");
 }

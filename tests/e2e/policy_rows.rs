@@ -49,8 +49,8 @@ fn free() -> Row {
     row
 }
 
-/// Rows of `condition` are `free` with these changes, one closure per row; and likewise for every other way to write
-/// it.
+/// The rows of a condition are `free` with these changes, one closure per row. All ways to write the condition give the
+/// same rows.
 fn becomes(same: &[&str], changes: &[&dyn Fn(&mut Row)]) {
     let mut expected: Vec<Row> = changes
         .iter()
@@ -454,7 +454,7 @@ fn annotations_choose_bank_and_kind() {
     assert_eq!(place.to_string(), "rules.cedar:6:1");
 }
 
-/// What the image says apart from the digest of the package, which covers the bytes of its files.
+/// The image without the digest of the package, which covers the bytes of its files.
 fn rows_of(package: &Package) -> Vec<u8> {
     let mut bytes = package.compile().unwrap().image.as_bytes().to_vec();
     bytes[96..128].fill(0);

@@ -1,4 +1,4 @@
-//! What a client sees of an answer, against the proofs of its streams.
+//! Compares the texts and calls that a client sees with the proofs of their streams.
 
 use crate::expectations::Expectations;
 use crate::question::Question;
@@ -13,51 +13,42 @@ use std::collections::BTreeMap;
 /// A part of an answer that a client can see apart from others.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
-    /// Choice.
     pub choice: u32,
     /// `content`, `reasoning` or `refusal`.
     pub channel: String,
 }
 
-/// What a client sees in one place.
+/// Texts and calls that a client sees in one place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SeenText {
     pub(crate) text: String,
-    /// Where the gateway says that constants of the policy stand in it: first byte and length, in order. It is believed
-    /// only where the bytes are one of the constants that the client expects.
+    /// Where the gateway says that constants of the policy are in it: first byte and length, in order. A place counts
+    /// only if its bytes are one of the constants that the client expects.
     pub(crate) constants: Vec<(usize, usize)>,
     /// Tool calls, in order: name, and arguments as they are written.
     pub(crate) calls: Vec<(String, String)>,
 }
 
-/// Why what a client sees is not what was admitted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AdmissionError {
-    /// A proof does not hold.
     #[error("the proof of stream {0}: {1}")]
     Proof(usize, ReceiptError),
     /// A stream in which nothing was prevented, or text that was there before.
     #[error("stream {0} was only observed: what it holds left whatever the gate said")]
     Observed(usize),
-    /// The identity that BEGIN bound is not one of a gateway's answers.
     #[error("stream {0} is none of an answer of a gateway")]
     Identity(usize),
-    /// A stream of another request, an older one perhaps.
     #[error("stream {0} answers another request")]
     OtherRequest(usize),
-    /// Streams of several answers, or two of one place.
     #[error("stream {0} belongs to another answer than those before it, or stands there twice")]
     OtherAnswer(usize),
-    /// A text without a proof, or a choice without its stream.
     #[error("choice {} has no proof of its {}", .0.choice, .0.channel)]
     Unproven(Place),
-    /// The text is not what was admitted.
     #[error("the {} of choice {} is not what the card admitted", .0.channel, .0.choice)]
     OtherText(Place),
-    /// The calls are not those that were admitted.
     #[error("the tool calls of choice {} are not those that the card admitted", .0.choice)]
     OtherCalls(Place),
-    /// Something stands there as a constant of the policy, and is not one.
+    /// A text that the answer marks as a constant of the policy is not one.
     #[error("the {} of choice {} holds a text that neither the card admitted nor the policy has as a constant", .0.channel, .0.choice)]
     OtherConstant(Place),
 }
@@ -72,7 +63,7 @@ struct AdmittedCall {
 
 impl Question {
     /// Whether everything in `texts` was admitted for this request, nothing that was admitted is missing, and all of it
-    /// stands in its order. Gives what each proof shows, in the order of the proofs.
+    /// is in its order. Gives what each proof shows, in the order of the proofs.
     ///
     /// A channel besides the content of which the client sees nothing cannot be missed.
     pub(crate) fn check_admitted(

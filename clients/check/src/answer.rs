@@ -1,5 +1,5 @@
-//! A gateway's answer, read and checked. It is read as closely as it can be: beside the texts that the proofs are
-//! about, every string in it is the answer's identity, the model that was asked, or a word of the APIs.
+//! A gateway's answer, read and checked. The check is strict: apart from the texts that the proofs cover, every string
+//! in the answer must be the answer's identity, the model that was asked, or a word of the APIs.
 
 use crate::admitted::{AdmissionError, Place, SeenText};
 use crate::events::events;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// Longest answer in bytes.
 const MAX_BYTES: usize = 128 << 20;
 
-/// Words of the APIs that can stand in an answer.
+/// Words of the APIs that can be in an answer.
 const WORDS: &[&str] = &[
     "",
     "assistant",
@@ -44,7 +44,6 @@ const WORDS: &[&str] = &[
     "a part of the answer was refused; `portcullis` names the rules, where the gate did",
 ];
 
-/// An answer that was checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckedAnswer {
     /// `application/json` or `text/event-stream`, as the client asked for.
@@ -55,19 +54,15 @@ pub struct CheckedAnswer {
     pub facts: Vec<StreamFacts>,
 }
 
-/// Why an answer is not shown.
 #[derive(Debug, thiserror::Error)]
 pub enum AnswerError {
-    /// It is not an answer of a gateway.
     #[error("the answer is not one of a gateway: {0}")]
     Malformed(String),
-    /// A string that no proof is about.
     #[error("the answer holds `{0}`, which no proof is about")]
     Stray(String),
     /// It comes without proofs, and says why: `not_yet` or `never`.
     #[error("the answer comes without its proofs: {0}")]
     Unproven(String),
-    /// What stands in it is not what was admitted.
     #[error(transparent)]
     Admission(#[from] AdmissionError),
 }
@@ -100,10 +95,8 @@ struct WholeBlock {
 }
 
 impl Question {
-    /// The answer as the client may see it. `body` is that of an answer with status 200.
-    ///
-    /// # Errors
-    /// [`AnswerError`]: nothing of the answer may be shown.
+    /// The answer as the client may see it. `body` is that of an answer with status 200. Errors: [`AnswerError`]:
+    /// nothing of the answer may be shown.
     pub fn check(&self, body: &[u8], expected: &Expectations) -> Result<CheckedAnswer, AnswerError> {
         if body.len() > MAX_BYTES {
             return Err(AnswerError::Malformed(format!("it is longer than {MAX_BYTES} bytes")));
@@ -143,8 +136,8 @@ impl Question {
             let verified = json!({"verified": true, "simulated": simulated, "refused": refused, "sessions": sessions});
             fields.insert("portcullis".into(), verified);
         }
-        // Arguments that are objects leave as they were admitted: a number can have more digits than this program
-        // counts with.
+        // Arguments that are objects are copied as they were admitted: a number can have more digits than this program
+        // can represent.
         let stand_in = |at: usize| format!("{}/{at}", self.nonce);
         let blocks = list(answer.get_mut("content")).filter_map(|block| block.get_mut("input"));
         blocks.enumerate().for_each(|(at, input)| *input = json!(stand_in(at)));

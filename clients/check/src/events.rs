@@ -16,7 +16,6 @@ fn list<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
     value.get(key).and_then(Value::as_array).into_iter().flatten()
 }
 
-/// The value with other fields.
 fn with(value: &Value, fields: Value) -> Value {
     let mut value = value.clone();
     if let (Some(value), Value::Object(fields)) = (value.as_object_mut(), fields) {
@@ -72,7 +71,6 @@ impl Named {
     }
 }
 
-/// Events of Anthropic's messages.
 fn messages(answer: &Value, inputs: &[String]) -> String {
     let mut inputs = inputs.iter();
     let mut events = Named::default();
@@ -101,7 +99,6 @@ fn messages(answer: &Value, inputs: &[String]) -> String {
     events.written
 }
 
-/// Events of OpenAI's responses.
 fn responses(answer: &Value) -> String {
     let mut events = Named::default();
     let begun = with(answer, json!({"status": "in_progress", "output": [], "usage": null, "portcullis": null}));

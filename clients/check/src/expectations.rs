@@ -1,11 +1,10 @@
-//! What a client believes and expects.
+//! The trust and the expectations of a client.
 
 use portcullis_evidence::verify::{Options, Trust};
 
 /// What a client believes and expects.
 #[derive(Clone)]
 pub struct Expectations {
-    /// Whom it believes.
     pub trust: Trust,
     /// Whether simulated cards count, and the time at which certificates are looked at.
     pub options: Options,

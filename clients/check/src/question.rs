@@ -6,18 +6,14 @@ use sha2::{Digest, Sha256};
 /// The APIs whose answers are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Api {
-    /// OpenAI's chat completions.
     Chat,
-    /// OpenAI's completions.
     Completions,
-    /// OpenAI's responses.
     Responses,
-    /// Anthropic's messages.
     Messages,
 }
 
 impl Api {
-    /// All of them, a path that another one ends with first.
+    /// All of them. If one path is the end of another, the longer one comes first.
     const ALL: [Self; 4] = [Self::Chat, Self::Completions, Self::Responses, Self::Messages];
 
     /// The API of a path; `None` where the path writes no answer of a model.
@@ -48,31 +44,23 @@ pub struct Question {
     pub(crate) digest: [u8; 32],
     pub(crate) nonce: String,
     pub(crate) model: String,
-    /// Choices that are asked for.
     pub(crate) choices: u32,
     /// The client reads a stream of events.
     pub(crate) is_stream: bool,
-    /// The stream ends with the usage.
     pub(crate) has_usage: bool,
 }
 
-/// Why a request cannot be checked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QuestionError {
-    /// The body.
     #[error("the request's body is not a JSON object with a `model`")]
     Body,
-    /// The nonce.
     #[error("a nonce has 16 to 64 letters, digits, `-` or `_`, so that no one can guess it")]
     Nonce,
 }
 
 impl Question {
-    /// The request of this body, bound to `nonce`: random, and never used before. The answer is asked for in one piece,
-    /// whatever the client reads: nothing of it can be shown before all of it is proven.
-    ///
-    /// # Errors
-    /// [`QuestionError`].
+    /// The request of this body, bound to `nonce`: random, and never used before. It asks for the answer in one piece,
+    /// even if the client wants a stream: nothing can be shown before everything is proven.
     pub fn new(api: Api, body: &[u8], nonce: &str) -> Result<Self, QuestionError> {
         let is_fit = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
         if !(16..=64).contains(&nonce.len()) || !nonce.bytes().all(is_fit) {

@@ -23,7 +23,6 @@ use tokio::time::timeout;
 const BODY: usize = 4 << 20;
 /// Longest answer of the gateway in bytes.
 const ANSWER: usize = 128 << 20;
-/// Requests at the same time.
 const REQUESTS: usize = 256;
 /// Longest wait for a connection to the gateway.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -33,7 +32,7 @@ const FORWARDED: [&str; 4] = ["authorization", "x-api-key", "anthropic-version",
 const CODES: [&str; 6] =
     ["content_filter", "invalid_api_key", "invalid_request", "model_not_found", "request_too_large", "unavailable"];
 
-/// What a proxy serves, and whom it believes.
+/// The addresses and the trust of a proxy.
 pub struct Settings {
     /// Where clients connect: an address of the loopback interface.
     pub listen: SocketAddr,
@@ -41,22 +40,18 @@ pub struct Settings {
     pub gateway: String,
     /// Certificates, PEM, that may vouch for the gateway; absent: the system's.
     pub authorities: Option<Vec<u8>>,
-    /// Whom to believe, and the policy's own texts.
+    /// The trusted keys, and the policy's own texts.
     pub expected: Expectations,
     /// Longest time for an answer and its proof.
     pub patience: Duration,
 }
 
-/// Why a proxy does not serve.
 #[derive(Debug, thiserror::Error)]
 pub enum ProxyError {
-    /// The settings.
     #[error("{0}")]
     Unfit(String),
-    /// The client for the gateway.
     #[error("the client for the gateway: {0}")]
     Client(#[from] reqwest::Error),
-    /// The address, or the runtime.
     #[error("cannot listen on {0}: {1}")]
     Listen(SocketAddr, std::io::Error),
 }
@@ -73,9 +68,6 @@ struct Proxy {
 struct Refusal(StatusCode, &'static str, String);
 
 /// Serves until `stop` is ready. `listening` is called once with the address.
-///
-/// # Errors
-/// [`ProxyError`].
 pub fn serve(
     settings: Settings,
     stop: impl Future<Output = ()> + Send + 'static,
@@ -167,7 +159,7 @@ impl Proxy {
         match checked.map_err(broken)? {
             Ok(checked) => Ok(respond(StatusCode::OK, checked.content_type, checked.body)),
             Err(error) => {
-                // What the gateway wrote must not reach a terminal as it is.
+                // The gateway's words must not reach a terminal unescaped.
                 eprintln!("an answer was not passed: {}", error.to_string().escape_debug());
                 let message = "the answer is not proven: nothing of it is passed".to_owned();
                 Err(Refusal(StatusCode::BAD_GATEWAY, "not_proven", message))

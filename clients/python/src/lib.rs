@@ -21,8 +21,8 @@ fn unfit(error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// Whom to believe: a folder with `roots`, `issuers` and so on, as the verifier has it. Simulated cards count only
-/// where that is asked for.
+/// Whom to trust: a folder with `roots`, `issuers` and so on, as for the verifier. Simulated cards count only with
+/// `allow_sim`.
 #[pyclass(name = "Expectations", frozen)]
 struct PyExpectations(Expectations);
 

@@ -29,28 +29,22 @@ const KEY_USAGE: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.15");
 const SUBJECT_KEY_ID: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.14");
 const AUTHORITY_KEY_ID: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.35");
 
-/// Why a certificate is not issued.
 #[derive(Debug, thiserror::Error)]
 pub enum CaError {
     /// A distinguished name that RFC 4514 does not know.
     #[error("`{0}` is not a distinguished name such as `CN=Gate 17,O=Example`")]
     Name(String),
-    /// A window that ends before it begins, or that X.509 cannot write.
     #[error("the validity from second {0} to second {1} cannot be certified")]
     Validity(u64, u64),
     /// The authority's certificate and key do not belong together, or are no authority's.
     #[error("the authority's {0}")]
     Authority(&'static str),
-    /// A simulated card from a real authority, or the other way about.
     #[error("a {0} authority certifies no {1} cards")]
     Class(&'static str, &'static str),
-    /// A card's design id must say whether the card is simulated.
     #[error("the design id is that of a {0} card")]
     Design(&'static str),
-    /// X.509 encoding.
     #[error("the certificate cannot be encoded: {0}")]
     Encoding(#[from] x509_cert::builder::Error),
-    /// The operating system's randomness.
     #[error("no randomness: {0}")]
     Random(#[from] getrandom::Error),
 }
@@ -64,15 +58,12 @@ pub struct Window {
     pub not_after: u64,
 }
 
-/// What the key of the root of simulations is the SHA-256 of. It is public, like the key of every simulated card.
+/// The key of the root of simulations is the SHA-256 of this text. It is public, like the key of every simulated card.
 const SIMULATION_TEXT: &[u8] = b"SIM ROOT KEY - NOT FOR PRODUCTION";
 /// Validity of the root of simulations: 2020 to 2049, as far as X.509's short form of time goes.
 pub const SIMULATION: Window = Window { not_before: 1_577_836_800, not_after: 2_524_607_999 };
 
 /// The root of simulations: whoever simulates a card can certify it, and no one believes it without being asked to.
-///
-/// # Errors
-/// None; a defect of the program would be one.
 pub fn simulation() -> Result<CertificateAuthority, CaError> {
     let key = SigningKey::from_bytes(&Sha256::digest(SIMULATION_TEXT).into());
     CertificateAuthority::root(key, "CN=Portcullis simulations", SIMULATION, true)
@@ -85,28 +76,23 @@ pub struct CertificateAuthority {
     simulated: bool,
 }
 
-/// What a device certificate is to say.
+/// The content of a device certificate.
 #[derive(Clone, Debug)]
 pub struct Device {
     /// SLH-DSA-SHA2-128f public key.
     pub public_key: [u8; 32],
     /// Design that holds it.
     pub design_id: [u8; 16],
-    /// Whose key it is.
     pub class: Class,
     /// A regulator was present when the key was placed.
     pub supervised: bool,
     /// Subject (RFC 4514), such as `CN=Gate 17,O=Example`.
     pub subject: String,
-    /// Validity.
     pub window: Window,
 }
 
 impl CertificateAuthority {
-    /// Makes a root for real cards, or for simulated ones.
-    ///
-    /// # Errors
-    /// A name or window that X.509 does not take.
+    /// Makes a root for real cards, or for simulated ones. Errors: a name or window that X.509 does not take.
     pub fn root(key: SigningKey, subject: &str, window: Window, simulated: bool) -> Result<Self, CaError> {
         let subject = name(subject)?;
         let mut extensions = authority_extensions(&key, None)?;
@@ -118,10 +104,7 @@ impl CertificateAuthority {
         Ok(Self { key, certificate, simulated })
     }
 
-    /// Makes an authority below this one, which certifies devices only.
-    ///
-    /// # Errors
-    /// As [`Authority::root`].
+    /// Makes an authority below this one, which certifies devices only. Errors: as [`Authority::root`].
     pub fn subordinate(&self, key: SigningKey, subject: &str, window: Window) -> Result<Self, CaError> {
         let profile = Profile {
             issuer: self.certificate.tbs_certificate().subject().clone(),
@@ -133,9 +116,7 @@ impl CertificateAuthority {
     }
 
     /// Takes up an authority from its key and its certificate in PEM. `simulated` is what the root above it says.
-    ///
-    /// # Errors
-    /// A certificate of another key, or a root of the other kind.
+    /// Errors: a certificate of another key, or a root of the other kind.
     pub fn load(key: SigningKey, certificate_pem: &str, simulated: bool) -> Result<Self, CaError> {
         let certificate = Certificate::from_pem(certificate_pem.trim_end())
             .map_err(|_| CaError::Authority("certificate is not X.509 in PEM"))?;
@@ -151,17 +132,12 @@ impl CertificateAuthority {
     }
 
     /// The authority's certificate in PEM.
-    ///
-    /// # Errors
-    /// [`CaError::Encoding`].
     pub fn certificate_pem(&self) -> Result<String, CaError> {
         pem(&self.certificate)
     }
 
-    /// Certifies a card; the certificate in PEM.
-    ///
-    /// # Errors
-    /// A card that this authority may not certify, or fields that X.509 does not take.
+    /// Certifies a card; the certificate in PEM. Errors: a card that this authority may not certify, or fields that
+    /// X.509 does not take.
     pub fn certify(&self, device: &Device) -> Result<String, CaError> {
         let simulated = device.class == Class::Sim;
         if simulated != self.simulated {

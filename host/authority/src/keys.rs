@@ -12,30 +12,21 @@ use ed25519_dalek::{SigningKey, VerifyingKey};
 /// Largest key file in bytes.
 const MAX_BYTES: u64 = 4096;
 
-/// Why there is no key.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// The file system.
     #[error("`{0}`: {1}")]
     Io(PathBuf, std::io::Error),
-    /// Others may read or write the file.
     #[error("`{0}` has mode {1:o}; a private key must be of mode 600")]
     Mode(PathBuf, u32),
-    /// Not an Ed25519 key in PEM.
     #[error("`{0}` is not an Ed25519 private key in PEM")]
     Format(PathBuf),
-    /// The key cannot be written down.
     #[error("the key cannot be encoded")]
     Encoding,
-    /// The operating system's randomness.
     #[error("no randomness: {0}")]
     Random(#[from] getrandom::Error),
 }
 
-/// Draws a key and writes it to a new file of mode 600.
-///
-/// # Errors
-/// A file that exists is left as it is.
+/// Draws a key and writes it to a new file of mode 600. Errors: a file that exists is left as it is.
 pub fn generate(path: &Path) -> Result<SigningKey, KeyError> {
     let mut seed = [0; 32];
     getrandom::fill(&mut seed)?;
@@ -50,10 +41,7 @@ pub fn generate(path: &Path) -> Result<SigningKey, KeyError> {
     Ok(key)
 }
 
-/// Reads a key.
-///
-/// # Errors
-/// A file that anybody but its owner may use, or that is not an Ed25519 key.
+/// Reads a key. Errors: a file that anybody but its owner may use, or that is not an Ed25519 key.
 pub fn load(path: &Path) -> Result<SigningKey, KeyError> {
     let io = |error| KeyError::Io(path.to_owned(), error);
     let file = File::open(path).map_err(io)?;
@@ -68,9 +56,6 @@ pub fn load(path: &Path) -> Result<SigningKey, KeyError> {
 }
 
 /// The public key in PEM, as trust stores and `openssl pkeyutl -pubin` take it.
-///
-/// # Errors
-/// [`KeyError::Encoding`].
 pub fn public_pem(key: &VerifyingKey) -> Result<String, KeyError> {
     key.to_public_key_pem(LineEnding::LF).map_err(|_| KeyError::Encoding)
 }

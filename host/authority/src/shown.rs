@@ -7,13 +7,10 @@ use portcullis_evidence::checkpoint::{Checkpoint, CheckpointError, SignedCheckpo
 /// Why a checkpoint that was shown is not the card's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShownError {
-    /// Not a checkpoint.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
-    /// The public key is not the one that the ticket names.
     #[error("the public key is not the one that the ticket is for")]
     Key,
-    /// The card did not sign it.
     #[error("the checkpoint is not signed by the card's key")]
     Signature,
 }
@@ -30,7 +27,7 @@ pub(crate) fn read(message: &[u8], public_key: &[u8; 32], key: &[u8; 32]) -> Res
     Ok(signed.checkpoint)
 }
 
-/// Both are of one session in one run of one card: a reset makes another run of it.
+/// Whether both belong to one session in one run of one card. A reset begins another run.
 pub(crate) fn same_run(a: &wire::Checkpoint, b: &wire::Checkpoint) -> bool {
     let run = |c: &wire::Checkpoint| (c.ticket_digest, c.epoch, c.boot_nonce, c.design_id, c.key_flags, c.lanes);
     run(a) == run(b)

@@ -1,4 +1,5 @@
-//! SQLite files that lose nothing: what a function has returned survives a crash, and what it has not leaves no trace.
+//! SQLite files that lose nothing: a change survives a crash once its function has returned, and leaves no trace
+//! otherwise.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -11,19 +12,14 @@ use rusqlite::Connection;
 /// Longest wait for another process's transaction.
 const BUSY: Duration = Duration::from_secs(5);
 
-/// A store that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// SQLite's own reason.
     #[error("the store: {0}")]
     Sqlite(#[from] rusqlite::Error),
-    /// The file cannot be made.
     #[error("cannot make `{0}`: {1}")]
     Make(PathBuf, io::Error),
-    /// The file is another program's, or another kind of store.
     #[error("`{0}` is a database, but not a store of this kind and version")]
     Kind(PathBuf),
-    /// The store holds what this program would not have written.
     #[error("the store is damaged: {0}")]
     Damaged(&'static str),
 }

@@ -41,37 +41,27 @@ CREATE UNIQUE INDEX pending ON ticket (key) WHERE state IN ('issued', 'opened');
 ";
 const COLUMNS: &str = "SELECT key, serial, digest, state, opening, closing, remark FROM ticket";
 
-/// Why the issuer does not do what it is asked.
 #[derive(Debug, thiserror::Error)]
 pub enum IssueError {
-    /// The store.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The ticket's fields.
     #[error(transparent)]
     Ticket(#[from] TicketError),
-    /// The checkpoint that was shown.
     #[error(transparent)]
     Shown(#[from] ShownError),
-    /// The last session of the key has not ended.
     #[error("session {0} of the key is neither closed nor abandoned")]
     Pending(u64),
-    /// No such ticket.
     #[error("the issuer has issued no such ticket")]
     Unknown,
-    /// The ticket is past that.
     #[error("ticket {0} is {1}")]
     State(u64, State),
-    /// The ticket opened another session, or another run of the card.
     #[error("ticket {0} was used for another session")]
     Used(u64),
-    /// The checkpoint stands at another point of a session.
     #[error("the checkpoint is not the {0} one of a session")]
     Stage(&'static str),
     /// The name is kept for tickets that no one issued.
     #[error("an issuer cannot be called `{SELF_ISSUER}`")]
     Name,
-    /// The operating system's randomness.
     #[error("no randomness: {0}")]
     Random(#[from] getrandom::Error),
 }
@@ -82,16 +72,12 @@ impl From<rusqlite::Error> for IssueError {
     }
 }
 
-/// What became of a ticket.
+/// The outcome of a ticket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Not used yet.
     Issued,
-    /// Its session is open.
     Opened,
-    /// Its session ended as it should.
     Closed,
-    /// The issuer gave it up.
     Abandoned,
 }
 
@@ -136,9 +122,7 @@ pub struct Request {
 }
 
 /// A ticket that no one issued, under a key that is made for it and thrown away: serial 1, which follows nothing.
-///
-/// # Errors
-/// A request for heartbeats, which no one would send; fields that no ticket may have.
+/// Errors: a request for heartbeats, which no one would send; fields that no ticket may have.
 pub fn self_issued(request: &Request) -> Result<Vec<u8>, IssueError> {
     let mut seed = [0; 32];
     getrandom::fill(&mut seed)?;
@@ -175,15 +159,12 @@ pub struct TicketRecord {
     pub key: [u8; 32],
     /// Number of the session among those of the key.
     pub serial: u64,
-    /// The ticket's digest.
     pub digest: [u8; 32],
-    /// What became of it.
     pub state: State,
     /// The 192 bytes of the opening checkpoint.
     pub opening: Option<[u8; 192]>,
     /// The 192 bytes of the closing checkpoint.
     pub closing: Option<[u8; 192]>,
-    /// Why it was abandoned.
     pub remark: Option<String>,
 }
 
@@ -195,10 +176,7 @@ pub struct Issuer {
 }
 
 impl Issuer {
-    /// Opens the store at `path`, or makes it.
-    ///
-    /// # Errors
-    /// A file that is not a store of tickets; the name `self`.
+    /// Opens the store at `path`, or makes it. Errors: a file that is not a store of tickets; the name `self`.
     pub fn open(path: &Path, key: SigningKey, name: &str) -> Result<Self, IssueError> {
         if name == SELF_ISSUER {
             return Err(IssueError::Name);
@@ -206,10 +184,8 @@ impl Issuer {
         Ok(Self { database: store::open(path, APPLICATION, TABLES)?, key, name: name.to_owned() })
     }
 
-    /// Issues the next ticket of a key: its COSE message.
-    ///
-    /// # Errors
-    /// [`IssueError::Pending`] while the session before it has not ended; fields that no ticket may have.
+    /// Issues the next ticket of a key: its COSE message. Errors: [`IssueError::Pending`] while the session before it
+    /// has not ended; fields that no ticket may have.
     pub fn issue(&mut self, request: &Request) -> Result<Vec<u8>, IssueError> {
         let work = begin(&mut self.database)?;
         let last = work
@@ -232,9 +208,7 @@ impl Issuer {
         Ok(cose)
     }
 
-    /// Takes note that a ticket's session is open. To show the same checkpoint again changes nothing.
-    ///
-    /// # Errors
+    /// Takes note that a ticket's session is open. To show the same checkpoint again changes nothing. Errors:
     /// [`IssueError::Used`] for a second session under the ticket; a checkpoint that is not the card's, or no opening
     /// one.
     pub fn redeem(&mut self, opening: &[u8], public_key: &[u8; 32]) -> Result<TicketRecord, IssueError> {
@@ -256,11 +230,9 @@ impl Issuer {
         finish(work, &ticket.digest)
     }
 
-    /// Takes note that a ticket's session ended. To show the same checkpoint again changes nothing.
-    ///
-    /// # Errors
-    /// A ticket that is not open; [`IssueError::Used`] for the end of another run; a checkpoint that is not the card's,
-    /// or no closing one.
+    /// Takes note that a ticket's session ended. To show the same checkpoint again changes nothing. Errors: a ticket
+    /// that is not open; [`IssueError::Used`] for the end of another run; a checkpoint that is not the card's, or no
+    /// closing one.
     pub fn close(&mut self, closing: &[u8], public_key: &[u8; 32]) -> Result<TicketRecord, IssueError> {
         let (work, ticket, shown) = Self::shown(&mut self.database, closing, public_key)?;
         if shown.state != Life::Closing {
@@ -283,10 +255,8 @@ impl Issuer {
         finish(work, &ticket.digest)
     }
 
-    /// Gives a ticket up, and says why: a session that will never show its closing checkpoint.
-    ///
-    /// # Errors
-    /// No such ticket, or one whose session ended.
+    /// Gives up a ticket, with a reason: its session will never show its closing checkpoint. Errors: no such ticket,
+    /// or one whose session ended.
     pub fn abandon(&mut self, key: &[u8; 32], serial: u64, remark: &str) -> Result<TicketRecord, IssueError> {
         let work = begin(&mut self.database)?;
         let ticket = work
@@ -304,18 +274,12 @@ impl Issuer {
     }
 
     /// Every ticket, by key and serial.
-    ///
-    /// # Errors
-    /// The store's.
     pub fn list(&self) -> Result<Vec<TicketRecord>, IssueError> {
         let mut query = self.database.prepare(&format!("{COLUMNS} ORDER BY key, serial"))?;
         Ok(query.query_map([], read)?.collect::<Result<_, _>>()?)
     }
 
-    /// The COSE message of a ticket, for whoever lost it.
-    ///
-    /// # Errors
-    /// No such ticket.
+    /// The COSE message of a ticket, for whoever lost it. Errors: no such ticket.
     pub fn ticket(&self, key: &[u8; 32], serial: u64) -> Result<Vec<u8>, IssueError> {
         self.database
             .query_row("SELECT cose FROM ticket WHERE key = ? AND serial = ?", params![key, serial], |row| row.get(0))
@@ -339,12 +303,12 @@ impl Issuer {
     }
 }
 
-/// Begins by locking out other writers, so that what is read is still so when it is written.
+/// Locks out other writers first, so that nothing changes between reading and writing.
 fn begin(database: &mut Connection) -> Result<Transaction<'_>, IssueError> {
     Ok(database.transaction_with_behavior(TransactionBehavior::Immediate)?)
 }
 
-/// Commits, and returns the ticket as it stands then.
+/// Commits, and returns the ticket as it is then.
 fn finish(work: Transaction, digest: &[u8; 32]) -> Result<TicketRecord, IssueError> {
     let ticket = by_digest(&work, digest)?.ok_or(IssueError::Unknown)?;
     work.commit()?;

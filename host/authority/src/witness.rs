@@ -1,8 +1,8 @@
 //! The witness: an outside party that remembers which checkpoints it was shown, so that a session has one history.
 //!
 //! It accepts checkpoint `k` of a ticket's session only after checkpoint `k - 1`, from the same run of the card, over
-//! logs that go on from the ones before it (RFC 9162, 2.1.4), under the newest ticket of the key, and only once. What
-//! it accepts it appends to its own log of the key and hands back as a note with the nonce of the next heartbeat
+//! logs that continue from the ones before it (RFC 9162, 2.1.4), under the newest ticket of the key, and only once.
+//! What it accepts it appends to its own log of the key and hands back as a note with the nonce of the next heartbeat
 //! (`portcullis_evidence::note`). To post the same checkpoint again gives the same note again: an answer that was lost
 //! does no harm.
 //!
@@ -36,7 +36,8 @@ pub use http::{HttpError, read_head};
 use log::Log;
 pub use post::{LanePost, MAX_BODY, Post};
 
-/// `application_id`, "PTCX". A store of "PTCW" has the root of one lane where this has the heads of all.
+/// `application_id`, "PTCX". Stores of an older version ("PTCW") hold the root of one lane; this one holds the heads of
+/// all lanes.
 const APPLICATION: i32 = 0x5054_4358;
 const TABLES: &str = "
 CREATE TABLE log (
@@ -73,31 +74,23 @@ CREATE TABLE fork (
 ) STRICT;
 ";
 
-/// Why the witness does not cosign.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
-    /// Not a post.
     #[error("the request {0}")]
     Malformed(&'static str),
-    /// The ticket.
     #[error(transparent)]
     Ticket(#[from] TicketError),
-    /// No one issued the ticket.
     #[error("the ticket is the operator's own")]
     SelfIssued,
-    /// The checkpoint is not the card's.
     #[error(transparent)]
     Shown(#[from] ShownError),
-    /// A session opened outside its ticket's validity.
     #[error("the ticket is valid from second {0} to second {1}")]
     Validity(u64, u64),
-    /// It contradicts what was accepted before.
     #[error(transparent)]
     Conflict(#[from] Conflict),
-    /// The log is not that of the checkpoint, or does not go on from the last one.
+    /// The log is not that of the checkpoint, or does not continue from the last one.
     #[error("the log is not shown to go on from the last checkpoint")]
     Inconsistent,
-    /// The witness's own trouble.
     #[error("the witness cannot answer")]
     Internal(#[from] InternalError),
 }
@@ -105,53 +98,40 @@ pub enum Refusal {
 /// How a post contradicts what was accepted before.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Conflict {
-    /// Another checkpoint of this serial was accepted.
     #[error("another checkpoint {0} of the session was accepted before")]
     Fork(u64),
-    /// A checkpoint before it is missing.
     #[error("checkpoint {0} is next")]
     Gap(u64),
     /// A proof begins at another size than that of its lane under the last checkpoint. Those are named.
     #[error("the last checkpoint has {} records", spaced(.0))]
     Size(Vec<u64>),
-    /// The session is over.
     #[error("the session is closed")]
     Closed,
-    /// The key has a newer ticket.
     #[error("ticket {0} of the key is in use")]
     Superseded(u64),
-    /// Two tickets have the same serial.
     #[error("another ticket of this serial is in use")]
     OtherTicket,
-    /// A reset: another epoch, boot nonce, design, kind of key or ticket.
     #[error("the checkpoint is of another run of the card")]
     OtherRun,
-    /// Ticks or size went backwards.
     #[error("the log went backwards")]
     Backwards,
-    /// The state does not follow, or the opening is not one.
     #[error("the checkpoint's state does not follow the last one's")]
     State,
-    /// Another policy than the ticket's.
     #[error("the policy in force is not the ticket's")]
     Policy,
 }
 
-/// Numbers with a blank between them.
 fn spaced(numbers: &[u64]) -> String {
     numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(" ")
 }
 
-/// The witness's own trouble: for its operator, not for whoever posts.
+/// An error inside the witness. Its operator sees it; the client does not.
 #[derive(Debug, thiserror::Error)]
 pub enum InternalError {
-    /// The store.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The note.
     #[error(transparent)]
     Note(#[from] NoteError),
-    /// The operating system's randomness.
     #[error("no randomness: {0}")]
     Random(#[from] getrandom::Error),
 }
@@ -173,7 +153,6 @@ impl From<rusqlite::Error> for Refusal {
 pub struct Fork {
     /// SHA-256 of the card's public key.
     pub key: Hash,
-    /// Serial of the ticket.
     pub ticket: u64,
     /// Serial of both checkpoints.
     pub serial: u64,
@@ -191,7 +170,6 @@ pub struct Witness {
     issuers: Vec<VerifyingKey>,
 }
 
-/// A post whose signatures hold.
 struct CheckedPost {
     ticket: SignedTicket<Ticket>,
     checkpoint: Checkpoint,
@@ -209,10 +187,8 @@ struct Session {
 }
 
 impl Witness {
-    /// Opens the state at `path`, or makes it. Only tickets of `issuers` open logs.
-    ///
-    /// # Errors
-    /// A file that is not a witness's state; a name that is not a key name.
+    /// Opens the state at `path`, or makes it. Only tickets of `issuers` open logs. Errors: a file that is not a
+    /// witness's state; a name that is not a key name.
     pub fn open(path: &Path, key: SigningKey, name: &str, issuers: Vec<VerifyingKey>) -> Result<Self, InternalError> {
         let name = WitnessKey::new(name, key.verifying_key())?;
         Ok(Self { database: Mutex::new(store::open(path, APPLICATION, TABLES)?), key, name, issuers })
@@ -223,10 +199,8 @@ impl Witness {
         &self.name
     }
 
-    /// Accepts a checkpoint at the Unix second `now`: its note.
-    ///
-    /// # Errors
-    /// Every reason not to. A refusal changes nothing that counts for later posts.
+    /// Accepts a checkpoint at the Unix second `now`: its note. Errors: every reason not to. A refusal changes nothing
+    /// that counts for later posts.
     pub fn add(&self, post: &Post, now: u64) -> Result<String, Refusal> {
         // The slow part, signatures, is over before the state is locked.
         let checked = self.check(post)?;
@@ -263,9 +237,6 @@ impl Witness {
 
     /// Every checkpoint that a card signed in place of an accepted one: proof of a reset or of a second card with the
     /// key.
-    ///
-    /// # Errors
-    /// The store's.
     pub fn forks(&self) -> Result<Vec<Fork>, InternalError> {
         let database = self.lock();
         let mut query = database.prepare(
@@ -284,10 +255,7 @@ impl Witness {
         Ok(query.query_map([], read)?.collect::<Result<_, _>>()?)
     }
 
-    /// The notes of a key's log, in order: all that the witness ever said of it.
-    ///
-    /// # Errors
-    /// The store's.
+    /// All notes of a key's log, in order.
     pub fn notes(&self, key: &Hash) -> Result<Vec<String>, InternalError> {
         let database = self.lock();
         let mut query = database.prepare("SELECT note FROM entry WHERE key = ? ORDER BY number")?;
@@ -390,7 +358,6 @@ fn latest(work: &Transaction, key: &Hash) -> Result<Option<Session>, Refusal> {
     Ok(Some(Session { ticket, checkpoint: Checkpoint::parse(&checkpoint).map_err(damaged)?, heads }))
 }
 
-/// Whether the post opens a session.
 fn open(checked: &CheckedPost, post: &Post, time: u64) -> Result<(), Refusal> {
     let (ticket, checkpoint) = (&checked.ticket.content, &checked.checkpoint);
     if checked.serial != 0 {

@@ -1,4 +1,4 @@
-//! What a bitstream is made of, and whether it is that.
+//! Bitstream manifests: which sources a bitstream was made from, and the check of that.
 
 use crate::error::BitstreamError;
 use crate::sources::{LAYOUT, REGISTERS, Sources, sha256};
@@ -27,9 +27,8 @@ const KNOWN: [&str; 4] = [
 pub enum Key {
     /// The public test secret.
     Test,
-    /// One of this card alone.
     Device,
-    /// One of every card that has this image.
+    /// One key for every card with this image.
     Class,
 }
 
@@ -89,48 +88,40 @@ struct Entry {
     sha256: String,
 }
 
-/// What a check came to.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {
-    /// It is as the manifest says.
     Good,
     /// Nothing was built, or a file that the manifest names is not there.
     Warned,
     /// The key is the one that everybody knows.
     TestKey,
-    /// It contradicts the manifest.
     Contradicted,
 }
 
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
-    /// What it was.
     pub name: String,
-    /// What was found, and what is wrong with it.
     pub found: String,
-    /// What that comes to.
     pub outcome: Outcome,
 }
 
-/// What was just built.
+/// A build that is to be sealed.
 #[derive(Clone, Debug)]
 pub struct Seal<'a> {
-    /// Folder that gets the manifest; the files stand in it.
+    /// Folder that gets the manifest; the files are in it.
     pub dir: &'a Path,
     /// Target, as the folders of `bitstreams` are named.
     pub target: &'a str,
     /// Commit, 40 hexadecimal digits.
     pub commit: &'a str,
-    /// Tool, with its version.
     pub tool: &'a str,
-    /// Kind of key.
     pub key: Key,
     /// Digest of the policy that is fixed in it; without it the tables are loadable.
     pub policy: Option<&'a str>,
     /// Regional and global id of the AFI, on F2.
     pub afi: Option<(&'a str, &'a str)>,
-    /// Names of the files.
     pub files: &'a [String],
 }
 
@@ -141,9 +132,6 @@ fn known(target: &str) -> Result<Manifest, BitstreamError> {
 
 /// Compares a manifest with this program's sources, with the files beside it, and with a checkout. Gives the target as
 /// well.
-///
-/// # Errors
-/// [`BitstreamError::Read`].
 pub fn verify(dir: &Path, source: Option<&Path>) -> Result<(String, Vec<Check>), BitstreamError> {
     let path = dir.join(MANIFEST);
     let text = std::fs::read_to_string(&path).map_err(|source| BitstreamError::Read { path: path.clone(), source })?;
@@ -288,9 +276,6 @@ fn file(dir: &Path, entry: &Entry) -> Result<(String, Outcome), BitstreamError> 
 }
 
 /// Writes the manifest of what was just built from this program's sources.
-///
-/// # Errors
-/// [`BitstreamError`].
 pub fn seal(seal: &Seal<'_>) -> Result<(), BitstreamError> {
     let mut manifest = known(seal.target)?;
     let ensure =

@@ -7,9 +7,7 @@ use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-/// The layouts' source.
 pub const LAYOUT: &str = "rtl/layout/layout.toml";
-/// The registers' source.
 pub const REGISTERS: &str = "rtl/layout/card.rdl";
 /// The card's sources in order. The package that holds the design id is among them and not part of it.
 const CARD: &str = "rtl/portcullis.f";
@@ -20,7 +18,7 @@ pub const DESIGN_PACKAGE: &str = "rtl/pkg/gen/design_pkg.sv";
 #[derive(Clone, Debug)]
 pub struct Sources {
     root: PathBuf,
-    /// Files that stand in the place of those of the checkout.
+    /// Files that are in the place of those of the checkout.
     overlay: Option<PathBuf>,
 }
 
@@ -43,9 +41,6 @@ impl Sources {
     }
 
     /// The files of a list; its other lines are options of the tool that reads it.
-    ///
-    /// # Errors
-    /// [`BitstreamError::Read`].
     pub fn listed(&self, list: &str) -> Result<Vec<String>, BitstreamError> {
         let path = self.path(list);
         let text = fs::read_to_string(&path).map_err(|source| BitstreamError::Read { path, source })?;
@@ -53,9 +48,6 @@ impl Sources {
     }
 
     /// The design id of the card's sources: the first 16 bytes of their digest, the top bit clear for real cards.
-    ///
-    /// # Errors
-    /// [`BitstreamError::Read`].
     pub fn design_id(&self) -> Result<[u8; 16], BitstreamError> {
         let mut sources = self.listed(CARD)?;
         sources.retain(|name| name != DESIGN_PACKAGE);
@@ -66,17 +58,11 @@ impl Sources {
     }
 
     /// The digest of files, in this order, in hexadecimal digits.
-    ///
-    /// # Errors
-    /// [`BitstreamError::Read`].
     pub fn list(&self, files: &[String]) -> Result<String, BitstreamError> {
         Ok(encode_string(&self.digest(files)?))
     }
 
     /// The digest of one file, in hexadecimal digits.
-    ///
-    /// # Errors
-    /// [`BitstreamError::Read`].
     pub fn file(&self, name: &str) -> Result<String, BitstreamError> {
         sha256(&self.path(name))
     }
@@ -92,9 +78,6 @@ impl Sources {
 }
 
 /// The SHA-256 of a file, in hexadecimal digits.
-///
-/// # Errors
-/// [`BitstreamError::Read`].
 pub fn sha256(path: &Path) -> Result<String, BitstreamError> {
     let failed = |source| BitstreamError::Read { path: path.to_owned(), source };
     let mut file = File::open(path).map_err(failed)?;

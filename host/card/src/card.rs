@@ -13,51 +13,33 @@ pub trait Card: Send {
     /// One line that names the card for reports.
     fn describe(&self) -> String;
 
-    /// Reads the register at byte address `address`, a multiple of 4 below 1 MiB.
-    ///
-    /// # Errors
-    /// The transport's; a value is never made up.
+    /// Reads the register at byte address `address`, a multiple of 4 below 1 MiB. Errors: the transport's; a value is
+    /// never made up.
     fn read32(&mut self, address: u32) -> Result<u32, CardError>;
 
     /// Writes the register at byte address `address`. Everything written with [`Card::dma_write`] before is visible to
     /// the card when it sees the register change.
-    ///
-    /// # Errors
-    /// The transport's.
     fn write32(&mut self, address: u32, value: u32) -> Result<(), CardError>;
 
-    /// Allocates `bytes` zeroed bytes that the card reaches; at least 4 KiB aligned.
-    ///
-    /// # Errors
-    /// No memory.
+    /// Allocates `bytes` zeroed bytes that the card reaches; at least 4 KiB aligned. Errors: no memory.
     fn allocate(&mut self, bytes: usize) -> Result<DmaBuffer, CardError>;
 
-    /// Takes a buffer away from the card. The caller has quiesced the card before.
-    ///
-    /// # Errors
+    /// Takes a buffer away from the card. The caller has quiesced the card before. Errors:
     /// [`CardError::UnknownBuffer`].
     fn release(&mut self, buffer: DmaBuffer) -> Result<(), CardError>;
 
-    /// Copies bytes that the card may have written. Aligned words are read whole, in ascending order.
-    ///
-    /// # Errors
+    /// Copies bytes that the card may have written. Aligned words are read whole, in ascending order. Errors:
     /// [`CardError::UnknownBuffer`], [`CardError::OutsideBuffer`].
     fn dma_read(&self, buffer: &DmaBuffer, offset: usize, into: &mut [u8]) -> Result<(), CardError>;
 
-    /// Writes bytes that the card may read.
-    ///
-    /// # Errors
-    /// [`CardError::UnknownBuffer`], [`CardError::OutsideBuffer`].
+    /// Writes bytes that the card may read. Errors: [`CardError::UnknownBuffer`], [`CardError::OutsideBuffer`].
     fn dma_write(&mut self, buffer: &DmaBuffer, offset: usize, from: &[u8]) -> Result<(), CardError>;
 
     /// Lets the card work for at most one quantum; returns early when the watched byte has its value. Without a watch a
     /// short while passes. That it returns promises nothing: the caller looks again.
-    ///
-    /// # Errors
-    /// The transport's.
     fn wait(&mut self, watch: Option<&Watch<'_>>) -> Result<(), CardError>;
 
-    /// What one quantum of [`Card::wait`] is, for messages.
+    /// Describes one quantum of [`Card::wait`], for messages.
     fn quantum(&self) -> &'static str;
 
     /// Quanta without any progress after which the card has failed, its own watchdog included.
@@ -105,10 +87,7 @@ impl DmaBuffer {
 /// A byte in a buffer and the value that is waited for.
 #[derive(Debug, Clone, Copy)]
 pub struct Watch<'a> {
-    /// Buffer.
     pub buffer: &'a DmaBuffer,
-    /// Offset of the byte.
     pub offset: usize,
-    /// Value.
     pub value: u8,
 }

@@ -16,7 +16,6 @@ use crate::transport::vfio_user::VfioUserCard;
 pub enum CardKind {
     /// The card in Rust, in this process.
     Model,
-    /// The Verilated RTL, in this process.
     Sim,
     /// A PCI device behind a UNIX socket.
     VfioUser,
@@ -27,10 +26,8 @@ pub enum CardKind {
 }
 
 impl CardKind {
-    /// Every transport.
     const EVERY: [Self; 5] = [Self::Model, Self::Sim, Self::VfioUser, Self::Vfio, Self::VfioNoIommu];
 
-    /// Cards of this build.
     pub const ALL: &[Self] = if cfg!(feature = "sim") {
         &Self::EVERY
     } else {
@@ -49,7 +46,7 @@ impl CardKind {
         }
     }
 
-    /// What stands on a command line.
+    /// The form of the name on a command line.
     #[must_use]
     pub const fn usage(self) -> &'static str {
         match self {
@@ -60,7 +57,6 @@ impl CardKind {
         }
     }
 
-    /// Where its addresses come from.
     const fn which(self) -> &'static str {
         match self {
             Self::VfioUser => "PATH is the socket that `portcullis card serve` listens on",
@@ -89,45 +85,22 @@ pub enum CardChoice {
     VfioNoIommu(Bdf),
 }
 
-/// A card that cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum CardChoiceError {
-    /// A name that no card has.
     #[error("unknown card `{name}`; this build has {}", CardKind::available())]
-    Unknown {
-        /// The name.
-        name: String,
-    },
-    /// A card that exists, but not here.
+    Unknown { name: String },
     #[error("card `{name}` is not in this build; it has {}", CardKind::available())]
-    NotBuilt {
-        /// The name.
-        name: String,
-    },
-    /// A card that is one of many.
+    NotBuilt { name: String },
     #[error("which card? write `{}`; {}", kind.usage(), kind.which())]
-    NoAddress {
-        /// Which transport.
-        kind: CardKind,
-    },
-    /// Not an address of a PCI card.
+    NoAddress { kind: CardKind },
     #[error(transparent)]
     Address(#[from] BdfError),
-    /// The card could not be made.
     #[error("cannot open card `{choice}`")]
-    Open {
-        /// Which.
-        choice: CardChoice,
-        /// Why.
-        source: CardError,
-    },
+    Open { choice: CardChoice, source: CardError },
 }
 
 impl CardChoice {
     /// The card called `name`: `model`, `sim`, `vfio-user:PATH`, `vfio:BDF`, `vfio-noiommu:BDF`.
-    ///
-    /// # Errors
-    /// [`CardChoiceError`].
     pub fn parse(name: &str) -> Result<Self, CardChoiceError> {
         let (called, address) = name.split_once(':').map_or((name, None), |(kind, at)| (kind, Some(at)));
         let unknown = || CardChoiceError::Unknown { name: name.into() };
@@ -158,10 +131,7 @@ impl CardChoice {
         }
     }
 
-    /// The card, with its default configuration.
-    ///
-    /// # Errors
-    /// [`CardChoiceError::NotBuilt`], [`CardChoiceError::Open`].
+    /// The card, with its default configuration. Errors: [`CardChoiceError::NotBuilt`], [`CardChoiceError::Open`].
     pub fn open(&self) -> Result<Box<dyn Card>, CardChoiceError> {
         let vfio = |bdf: Bdf, access| {
             VfioCard::open(bdf, access).map(|card| Box::new(card) as Box<dyn Card>).map_err(CardError::from)

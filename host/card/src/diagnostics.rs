@@ -1,4 +1,4 @@
-//! What an operator asks of a card and of its machine: known answers, speed, a doctor's questions.
+//! Diagnostics of a card and its machine for an operator: self-test, benchmark, doctor.
 
 pub mod bench;
 pub mod doctor;

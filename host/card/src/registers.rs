@@ -52,10 +52,8 @@ pub fn with<C: Card + ?Sized, R>(card: &mut C, body: impl FnOnce(Registers<'_, R
     body(unsafe { Registers::from_ptr_with(std::ptr::null_mut(), &bus) })
 }
 
-/// Calls `body` with the registers of a lane of `card`.
-///
-/// # Errors
-/// [`CardError::Lane`] for a lane that the map does not have, and those of `body`.
+/// Calls `body` with the registers of a lane of `card`. Errors: [`CardError::Lane`] for a lane that the map does not
+/// have, and those of `body`.
 pub fn with_lane<C: Card + ?Sized, R>(
     card: &mut C,
     lane: u8,

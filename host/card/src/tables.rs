@@ -5,11 +5,10 @@ use portcullis_policy::image::Image;
 use sha2::{Digest, Sha256};
 use zerocopy::IntoBytes;
 
-/// What is written into a card's tables. Sessions use an [`Image`]; anything else is for tests of the card, which has
-/// to judge by itself what it was given.
+/// What is written into a card's tables. Sessions use an [`Image`]. Other tables are for tests: the card must check by
+/// itself what it was given.
 #[derive(Debug, Clone, Copy)]
 pub struct Tables<'a> {
-    /// Image header.
     pub header: &'a ImageHeader,
     /// Rows of the policy bank.
     pub policy: &'a [Row],

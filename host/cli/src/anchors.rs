@@ -24,13 +24,12 @@ pub(crate) enum Command {
         /// Language of the passages.
         #[arg(long, value_name = "CODE", default_value = "en")]
         language: String,
-        /// JSON Lines files, or other stores; what they say of one entity is joined.
+        /// JSON Lines files, or other stores; entries about one entity are joined.
         #[arg(required = true, value_name = "FILE")]
         inputs: Vec<PathBuf>,
     },
     /// Say what a store holds, and its digest.
     Info {
-        /// The store.
         store: PathBuf,
         /// As JSON.
         #[arg(long)]

@@ -159,7 +159,7 @@ pub(crate) enum Ticket {
         #[arg(long)]
         remark: String,
     },
-    /// List every ticket that was issued, and what became of it.
+    /// List every ticket that was issued, and the outcome.
     List {
         #[command(flatten)]
         issuer: IssuerArgs,

@@ -1,11 +1,10 @@
-//! `portcullis bitstream …`: what a bitstream is made of, and whether it is that.
+//! `portcullis bitstream …`: write and verify bitstream manifests.
 
 use crate::failure::{Failure, SUCCESS, WARNED};
 use portcullis_bitstream::manifest::{self, Key, Outcome, Seal};
 use portcullis_verify::console::json_line;
 use std::path::{Path, PathBuf};
 
-/// A check contradicts the manifest.
 const CONTRADICTED: u8 = 3;
 /// The key is the one that everybody knows.
 const TEST_KEY: u8 = 10;
@@ -30,7 +29,7 @@ pub(crate) enum Command {
 
 #[derive(clap::Args)]
 pub(crate) struct SealArgs {
-    /// Folder that gets `manifest.toml`; the files stand in it.
+    /// Folder that gets `manifest.toml`; the files are in it.
     dir: PathBuf,
     /// Target, as the folders of `bitstreams` are named.
     #[arg(long)]

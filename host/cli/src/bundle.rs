@@ -18,7 +18,7 @@ pub(crate) enum Command {
 }
 
 /// A run that is killed, or that loses power, leaves a folder without a manifest, which is not a bundle yet. This
-/// completes it as far as the evidence goes: it keeps the checkpoints whose records are there, the records behind them
+/// completes it as far as the evidence goes: it keeps the checkpoints whose records are there, the records after them
 /// as far as they follow the rules, and every whole line about them. Half a record or half a line is taken out and
 /// named. Nothing is made up: the bundle verifies as one that was not closed (exit code 5 of `portcullis verify`). A
 /// finished bundle is left as it is.

@@ -55,7 +55,7 @@ fn look(path: &Path, trust: &Trust, options: Options) -> Result<CheckReport, Err
     checked
 }
 
-/// The verdict stands first, and once.
+/// The verdict is first, and once.
 fn show(checked: &CheckReport) {
     let terminal = stdout_terminal();
     match &checked.verify {

@@ -1,4 +1,4 @@
-//! What flags of `run` can be, in the words of the command line.
+//! Values of the flags of `run`, as they are written on the command line.
 
 use portcullis_core::wire::Granularity;
 use portcullis_gate::ledger::Fsync;

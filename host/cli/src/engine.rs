@@ -49,7 +49,6 @@ pub(crate) struct EngineArgs {
     ngram_bytes: usize,
 }
 
-/// Makes engines, one per stream.
 pub(crate) enum EngineFactory {
     Ngram(NgramEngine, Duration),
     Http(HttpSettings),
@@ -96,11 +95,10 @@ impl EngineArgs {
 }
 
 impl EngineFactory {
-    /// An engine for one stream.
     pub(crate) fn make(&self) -> Result<Box<dyn Engine>, EngineError> {
         Ok(match self {
             Self::Ngram(model, deadline) => Box::new(DeadlineEngine::new(Box::new(model.clone()), *deadline)),
-            // The request's own deadline comes first; this one bounds what it might not.
+            // The deadline of the request comes first; this one bounds anything that the other might miss.
             Self::Http(settings) => {
                 let bound = settings.deadline.saturating_mul(2);
                 Box::new(DeadlineEngine::new(Box::new(HttpEngine::new(settings.clone())?), bound))

@@ -1,4 +1,4 @@
-//! Examples in the help of commands. Those of `serve`, `policy compose` and `policy trial` stand at their arguments.
+//! Examples in the help of commands. Those of `serve`, `policy compose` and `policy trial` are at their arguments.
 
 use portcullis_verify::examples::Example;
 

@@ -14,13 +14,10 @@ pub(crate) const FAULT: u8 = 4;
 /// Something could not be checked or compared.
 pub(crate) const WARNED: u8 = 5;
 
-/// Why a command ended.
 pub(crate) enum Failure {
     /// Problems of a policy, shown as source excerpts.
     Policy(PolicyError),
-    /// Anything else, with its causes.
     Other(anyhow::Error),
-    /// The card failed.
     Card(anyhow::Error),
 }
 
@@ -60,7 +57,7 @@ impl From<PolicyError> for Failure {
 impl From<portcullis_card::SessionError> for Failure {
     fn from(error: portcullis_card::SessionError) -> Self {
         match error {
-            // Nothing failed: the card was asked for what it does not have.
+            // Not a failure of the card: it was asked for a part that it does not have.
             portcullis_card::SessionError::Missing(_) => Self::Other(error.into()),
             error => Self::Card(error.into()),
         }

@@ -1,4 +1,5 @@
-//! Intake that a signal ends: what was taken is governed to its end, and the session is closed as it should be.
+//! Intake that a signal ends: texts that were already taken are governed to their end, and the session is closed
+//! normally.
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
@@ -27,7 +28,6 @@ impl Stop {
         Ok(Self(asked))
     }
 
-    /// Whether one has.
     pub(crate) fn is_asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

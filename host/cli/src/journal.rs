@@ -1,4 +1,4 @@
-//! What is kept of a session while it runs: the bundle first, then the ledger.
+//! Writes a session while it runs: first to the bundle, then to the ledger.
 
 use crate::choices::FsyncArg;
 use anyhow::Result;
@@ -24,7 +24,7 @@ impl LedgerArgs {
     }
 }
 
-/// Keeps every event. What is not kept is not released.
+/// Keeps every event. Text is released only after its event is kept.
 #[derive(Default)]
 pub(crate) struct Journal {
     pub(crate) recorder: Option<Recorder>,

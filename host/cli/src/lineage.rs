@@ -15,7 +15,6 @@ use std::path::{Path, PathBuf};
 pub(crate) enum Command {
     /// Show each stream: what was judged, deferred, taken back and released, and how it ended.
     Show {
-        /// The ledger.
         ledger: PathBuf,
         /// Only the stream with this identity.
         #[arg(long)]
@@ -23,17 +22,13 @@ pub(crate) enum Command {
     },
     /// Write every entry as JSON Lines, or every determination as CSV (RFC 4180).
     Export {
-        /// The ledger.
         ledger: PathBuf,
         /// The form.
         #[arg(long, default_value = "jsonl")]
         format: Format,
     },
     /// Cut off what a write that was cut short left at the end.
-    Recover {
-        /// The ledger.
-        ledger: PathBuf,
-    },
+    Recover { ledger: PathBuf },
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]

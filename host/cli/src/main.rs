@@ -104,10 +104,7 @@ enum Command {
     #[command(subcommand)]
     Bitstream(bitstream::Command),
     /// Print completions for a shell.
-    Completions {
-        /// The shell.
-        shell: clap_complete::Shell,
-    },
+    Completions { shell: clap_complete::Shell },
     /// Write manual pages, and completions for bash, zsh and fish, of `portcullis` and `portcullis-verify`.
     Manual {
         /// Folder for the files; it is made where it is missing.
@@ -145,7 +142,6 @@ fn main() -> ExitCode {
     exit(result.unwrap_or_else(failure::Failure::report))
 }
 
-/// The program's commands with their examples.
 fn command() -> clap::Command {
     evidence::add(Args::command(), &[evidence::EVIDENCE, examples::EXAMPLES].concat())
 }

@@ -81,12 +81,10 @@ fn stall(text: &str) -> Result<portcullis_sim::Stall, String> {
 }
 
 impl CardArgs {
-    /// The name of the kind.
     pub(crate) fn name(&self) -> &'static str {
         self.card.kind().name()
     }
 
-    /// A new card.
     pub(crate) fn open(&self) -> Result<Box<dyn Card>, Failure> {
         let lanes = self.lanes.unwrap_or(1);
         match self.card.kind() {
@@ -156,7 +154,6 @@ pub(crate) fn profile(file: Option<&Path>) -> anyhow::Result<Profile> {
     toml::from_str(&text).with_context(|| format!("the profile `{}`", file.display()))
 }
 
-/// Opens anchor stores.
 pub(crate) fn anchors(files: &[PathBuf], mapper: &Mapper) -> Result<Anchors, Failure> {
     let stores = files.iter().map(|f| Store::open(f)).collect::<Result<Vec<_>, _>>().map_err(anyhow::Error::from)?;
     Ok(Anchors::new(stores, mapper))

@@ -15,12 +15,10 @@ use std::io::{BufWriter, Write};
 use std::ops::Range;
 use std::path::Path;
 
-/// How admitted text is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// One JSON object per text: `{"id", "text"}`.
     JsonLines,
-    /// The bytes.
     Plain,
 }
 
@@ -107,7 +105,7 @@ struct AdmittedLine<'a> {
     calls: Vec<AdmittedCall<'a>>,
 }
 
-/// An admitted tool call, byte for byte, and the place in the text where it stands.
+/// An admitted tool call, byte for byte, and the place in the text where it is.
 #[derive(Serialize)]
 struct AdmittedCall<'a> {
     at: usize,
@@ -213,7 +211,6 @@ impl Output {
         Ok(writeln!(self.stdout, "{}", self.terminal.wrap(2, &text.to_string()))?)
     }
 
-    /// Flushes everything.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
         self.stdout.flush()?;
         if let Some((mut file, _)) = self.admitted {
@@ -232,7 +229,6 @@ const fn tone(verdict: Option<Verdict>) -> Tone {
     }
 }
 
-/// A digest for people.
 pub(crate) fn digest(bytes: &[u8; 32]) -> String {
     hex::encode(bytes)
 }

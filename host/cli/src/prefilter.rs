@@ -49,10 +49,7 @@ enum Command {
     Rules(Rules),
     /// Serve one evaluator: policy and input on stdin, finding on stdout.
     #[command(hide = true, name = SERVE)]
-    Evaluator {
-        /// Its name.
-        name: String,
-    },
+    Evaluator { name: String },
 }
 
 #[derive(Subcommand)]
@@ -67,10 +64,7 @@ enum Rules {
         profile: String,
     },
     /// One rule with examples that have its structure, and examples that come near.
-    Explain {
-        /// The rule.
-        id: String,
-    },
+    Explain { id: String },
 }
 
 /// Under what policy inputs are judged.

@@ -51,7 +51,7 @@ pub(crate) struct RecordingArgs {
 }
 
 impl RecordingArgs {
-    /// What a session under this profile is recorded with, in this folder.
+    /// The settings for recording a session under this profile in this folder.
     pub(crate) fn options(&self, folder: PathBuf, ticket: Option<PathBuf>, profile: &Profile) -> Options {
         Options {
             folder,

@@ -29,8 +29,8 @@ pub(crate) struct Args {
     /// Replay so many streams, drawn at random, instead of all.
     #[arg(long, value_name = "STREAMS", value_parser = clap::value_parser!(u64).range(1..))]
     sample: Option<u64>,
-    /// What the sample is drawn with. Whoever checks chooses it, and not before the bundle is handed over. Without it
-    /// the operating system gives a random one, which is printed.
+    /// Seed of the sample. Whoever checks chooses it after the bundle was handed over. Without it the operating system
+    /// gives a random seed, which is printed.
     #[arg(long, value_name = "TEXT", requires = "sample")]
     seed: Option<String>,
     /// The result as one JSON object.

@@ -33,7 +33,7 @@ const GATE_DEADLINE: std::time::Duration = std::time::Duration::from_secs(120);
 
 /// Determinations go to stdout, progress and errors to stderr.
 ///
-/// The totals of several texts stand at the end; with --json on stderr, where that is a terminal.
+/// The totals of several texts are at the end; with --json on stderr, where that is a terminal.
 ///
 /// Exit codes: 0 every input got its determinations; 1 an error, or a task without an engine, or whose engine failed; 2
 /// usage; 3 a single text was refused anywhere, or any with --fail-on-refuse; 4 a fault of the card.
@@ -77,7 +77,7 @@ pub(crate) struct Args {
     /// Write admitted text only: JSON Lines (`{"id","text"}`) for JSON Lines input, else the bytes.
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// After a refusal: leave the span out and go on, or end the stream. Default: skip for whole texts, stop for
+    /// After a refusal: leave the span out and continue, or end the stream. Default: skip for whole texts, stop for
     /// candidates.
     #[arg(long)]
     on_refuse: Option<OnRefuseArg>,
@@ -179,7 +179,6 @@ struct EventSink {
     failure: Option<Failure>,
 }
 
-/// What became of all texts together.
 #[derive(Default)]
 struct Totals {
     texts: u64,
@@ -243,7 +242,7 @@ impl EventSink {
         self.output.event(event)
     }
 
-    /// What was printed stays printed, whatever came after.
+    /// Printed output stays printed, even if a later step fails.
     fn end(mut self, result: Result<(), Failure>) -> Self {
         self.progress.finish_and_clear();
         self.failure = result.err();
@@ -283,8 +282,7 @@ fn local(
     let (recorder, config) = args.bundle.start(card.as_mut(), &policy, &profile, &anchors)?;
     sink.journal.recorder = recorder;
     let governor = Arc::new(governor);
-    // What was recorded is evidence, however governing ended: the session is closed and its bundle finished in any
-    // case.
+    // Records are evidence even if governing failed: the session is closed and its bundle finished in any case.
     let governed = match Session::open(card, &policy.compiled.image, config) {
         Ok(mut session) => {
             let governed = governor.govern(&mut session, items, |event| sink.event(event));

@@ -31,9 +31,9 @@ const LOOK: Duration = Duration::from_millis(20);
 /// it.
 ///
 /// SIGINT and SIGTERM end the service: no request is taken any more, open answers have `rotation.drain_ms` to end, and
-/// the bundle is finished. The second signal ends the process at once. SIGHUP reads policies, profiles and stores anew,
-/// ends the session, and with it the bundle, and opens the next one under what was read. Where that is not fit for use,
-/// everything stays as it is, and stderr says why.
+/// the bundle is finished. The second signal ends the process at once. SIGHUP reads policies, profiles and stores
+/// again, ends the session, and with it the bundle, and opens the next one under what was read. Where that is not fit
+/// for use, everything stays as it is, and stderr says why.
 ///
 /// Exit codes: 0 ended by a signal; 1 an error; 2 usage; 4 a fault of the card.
 #[derive(clap::Args)]
@@ -43,7 +43,7 @@ const LOOK: Duration = Duration::from_millis(20);
   curl http://127.0.0.1:8080/v1/chat/completions -H 'content-type: application/json' \\
     -d '{\"model\": \"any\", \"messages\": [{\"role\": \"user\", \"content\": \"Hello\"}]}'")]
 pub(crate) struct Args {
-    /// Configuration (TOML). Flags stand over it.
+    /// Configuration (TOML). Flags override it.
     #[arg(long, value_name = "FILE", required_unless_present = "policy")]
     config: Option<PathBuf>,
     /// Folder of the policy package.
@@ -59,7 +59,7 @@ pub(crate) struct Args {
     #[arg(long, default_value = "openai", requires = "upstream")]
     upstream_kind: Kind,
     /// What the gate does with answers: `held` judges a text on its way; `driven` asks a server of kind `vllm`,
-    /// `llamacpp` or `sglang` for a sentence at a time, and has it go on from admitted text; `observed` judges and
+    /// `llamacpp` or `sglang` for a sentence at a time, and has it continue from admitted text; `observed` judges and
     /// records a text, and clients get all of it.
     #[arg(long, default_value = "held", requires = "upstream")]
     mode: ModeArg,
@@ -231,7 +231,7 @@ fn config(args: &Args) -> Result<Config, Failure> {
     Ok(config)
 }
 
-/// What the answers of a model are governed under.
+/// The policy, the profile and the settings for the answers of a model.
 struct Governed {
     policy: Arc<Policy>,
     anchors: Anchors,
@@ -259,7 +259,7 @@ fn load(config: &Config) -> Result<Vec<Governed>, Failure> {
     Ok(models)
 }
 
-/// What opens each session, under what is held at that time.
+/// Opens each session with the policies and settings of that time.
 fn opener(args: &Args, config: &Config, held: Arc<Mutex<Arc<Vec<Governed>>>>) -> Result<Opener, Failure> {
     if let Some(bundles) = &config.bundles {
         std::fs::create_dir_all(bundles).with_context(|| format!("cannot make `{}`", bundles.display()))?;

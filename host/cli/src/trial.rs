@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// List what another policy would have decided differently about streams that are on record.
 ///
-/// Each bundle is replayed first, so that what stood in force is what its records say. Then every stream that replays
+/// Each bundle is replayed first, so that what was in force is what its records say. Then every stream that replays
 /// is governed again under the other policy, with the task, the profile, the anchors and the texts that it had. A text
 /// that a model wrote step by step is compared up to the first determination that differs: what the model would have
 /// written then, no bundle knows.
@@ -40,7 +40,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// A bundle with what came of it.
+/// A bundle with the outcome.
 #[derive(serde::Serialize)]
 struct Tried {
     bundle: String,
@@ -90,7 +90,6 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     })
 }
 
-/// The entries of a folder, by name.
 fn entries(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let io = || format!("cannot read `{}`", folder.display());
     let entries = fs::read_dir(folder).with_context(io)?;

@@ -90,7 +90,7 @@ fn another_trust_folder_affirms_nothing() {
     assert_eq!(scene.codes("b"), [CONTRADICTED, 0, CONTRADICTED]);
 }
 
-/// What an observed stream was given has to be of a known form, as in every other mode.
+/// The input of an observed stream must have a known form, as in every other mode.
 #[test]
 fn an_observed_stream_without_its_input_is_contradicted() {
     let scene = Scene::new();

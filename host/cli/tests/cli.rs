@@ -33,7 +33,6 @@ fn lines(output: &Output) -> Vec<serde_json::Value> {
     stdout(output).lines().map(|l| serde_json::from_str(l).unwrap()).collect()
 }
 
-/// Every card that this build has.
 fn cards() -> Vec<String> {
     let list = portcullis(&["card", "list"], b"");
     // Not those that have an address.
@@ -67,7 +66,7 @@ fn personal_data_is_refused_and_the_rest_is_admitted() {
     }
 }
 
-/// Every byte of the output stands in an admitted span or is inert, in order, and nothing rejected is there (L7).
+/// Every byte of the output is in an admitted span or is inert, in order, and nothing rejected is there (L7).
 #[test]
 fn output_is_exactly_what_was_admitted() {
     let dir = tempfile::tempdir().unwrap();
@@ -229,7 +228,7 @@ fn commands(command: &[String]) -> Vec<Vec<String>> {
     let help = stdout(&portcullis(&words, b""));
     let mut found = vec![command.to_vec()];
     let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    // Names stand two columns in, their explanations further.
+    // Names are two columns in, their explanations further.
     for line in listed.filter(|line| line.starts_with("  ") && !line.starts_with("   ")) {
         let name = line.split_whitespace().next().unwrap().to_owned();
         if name != "help" {
@@ -239,7 +238,7 @@ fn commands(command: &[String]) -> Vec<Vec<String>> {
     found
 }
 
-/// `docs/reference/cli.md` is what `--help` says; `cargo xtask gen` writes it anew.
+/// `docs/reference/cli.md` is what `--help` says; `cargo xtask gen` writes it again.
 #[test]
 fn the_manual_is_what_help_says() {
     let mut page = String::from("# Command line\n\nMade from `--help` by `cargo xtask gen`.\n\n");
@@ -263,7 +262,7 @@ fn the_manual_is_what_help_says() {
     );
 }
 
-/// The identity of a text is the caller's: it must not control the terminal of whoever reads about it.
+/// The caller chooses the identity of a text: it must not control the terminal of a reader.
 #[test]
 fn control_characters_in_an_identity_reach_no_terminal() {
     let dir = tempfile::tempdir().unwrap();
@@ -289,7 +288,6 @@ fn control_characters_in_an_identity_reach_no_terminal() {
     assert!(!page.contains(['\u{1b}', '\u{9b}', '\u{202e}']));
 }
 
-/// One name, one digest.
 #[test]
 fn each_digest_has_one_name_everywhere() {
     let digests = stdout(&portcullis(&["policy", "digest", "policies/pii"], b""));
@@ -323,7 +321,7 @@ fn a_folder_that_is_no_package_is_answered_with_what_may_be_meant() {
     }
 }
 
-/// A port that somebody has is named, and the system's words stand there once.
+/// A port that somebody has is named, and the system's words are there once.
 #[test]
 fn a_port_in_use_is_named() {
     let dir = tempfile::tempdir().unwrap();
@@ -339,7 +337,7 @@ fn a_port_in_use_is_named() {
     assert_eq!(said.matches("in use").count(), 1, "{said}");
 }
 
-/// A bundle that cannot be read is called by its name, and the system's words stand there once.
+/// A bundle that cannot be read is called by its name, and the system's words are there once.
 #[test]
 fn a_bundle_that_cannot_be_read_has_its_name_in_the_message() {
     for (bundle, words) in [("README.md", "neither a folder nor a tar archive"), ("no/such/bundle", "No such file")] {
@@ -549,7 +547,8 @@ fn closed_pipes_are_quiet() {
     }
 }
 
-/// A terminal takes U+0080 to U+009F for commands, as it does ESC. JSON may hold them as they are; ours does not.
+/// A terminal takes U+0080 to U+009F for commands, as it does ESC. JSON may contain them unescaped; our output does
+/// not.
 #[test]
 fn control_characters_are_escaped_in_json() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! `run --bundle` that dies: killed at any moment, or on a disk that is too small. What it leaves is completed and
-//! never contradicted, and what it released has its record.
+//! `run --bundle` that dies: killed at any moment, or on a disk that is too small. Its bundle can be completed and is
+//! never contradicted, and every released text has its record.
 //!
 //! `PORTCULLIS_LONG=1` kills 200 runs and tries every size of the disk from 64 to 1,024 KiB; otherwise 5 runs are
 //! killed and 8 sizes tried.
@@ -44,7 +44,7 @@ fn scene(texts: usize) -> (tempfile::TempDir, String, String) {
     (scene, trust, input)
 }
 
-/// What was said to be admitted: id and sequence.
+/// Admits that were printed: id and sequence.
 fn admitted(stdout: &str) -> BTreeSet<(String, u64)> {
     let whole = stdout.split_inclusive('\n').filter(|line| line.ends_with('\n'));
     let lines = whole.filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
@@ -117,7 +117,7 @@ fn a_killed_run_is_completed() {
             let checked = portcullis(&["check", &path, "--trust", &trust, "--allow-sim"]);
             assert_eq!(checked.status.code(), SIMULATED, "{}", String::from_utf8_lossy(&checked.stdout));
         }
-        // What was released has its record and its text.
+        // Every released text has its record, and its text is in the bundle.
         let ids: BTreeSet<_> =
             lines(&folder, "streams.jsonl").iter().map(|l| l["id"].as_str().unwrap().to_owned()).collect();
         assert!(said.iter().all(|(id, _)| ids.contains(id)), "{number}");

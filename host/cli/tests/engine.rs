@@ -52,7 +52,7 @@ fn a_server_is_driven_step_by_step_and_starved() {
         assert_eq!(out.status.code(), Some(0), "{}", String::from_utf8_lossy(&out.stderr));
         assert_eq!(released, "Ships carry grain over the sea. Write to  now. The voyage takes 9 days.");
         assert_eq!(lines.last().unwrap()["summary"]["mode"], "driven");
-        // Nothing but intent, facts and admitted text is ever sent, and nothing of what was refused.
+        // Requests contain only intent, facts and admitted text, and never refused text.
         for request in server.requests() {
             let body: serde_json::Value = serde_json::from_str(&request).unwrap();
             let prompt = body["prompt"].as_str().unwrap();

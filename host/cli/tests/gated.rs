@@ -82,7 +82,6 @@ impl Gate {
         stream
     }
 
-    /// A connection that has been welcomed.
     fn greeted(&self) -> UnixStream {
         let mut stream = self.connect();
         stream.write_all(&frame(br#"{"Hello":{"version":1}}"#)).unwrap();
@@ -239,7 +238,7 @@ fn idle_connections_that_use_up_every_file_hold_nobody() {
     assert!(said.lines().count() < 300, "{} lines: {said}", said.lines().count());
 }
 
-/// Idle connections for which no thread can be had: each is turned away, and the gate goes on.
+/// Idle connections for which no thread can be had: each is turned away, and the gate continues.
 #[test]
 fn connections_without_a_thread_are_turned_away() {
     // Threads of 64 MiB in an address space that has room for a few of them, and for the heap in what is left.
@@ -378,7 +377,7 @@ fn a_dead_socket_is_replaced_and_a_live_one_is_not() {
     assert!(why.contains("Permission denied") && !why.contains("already"), "{why}");
 }
 
-/// What `run` leaves, the service leaves: a ledger and a bundle, which two clients at a time share.
+/// The service leaves the same as `run`: a ledger and a bundle, here of two clients at a time.
 #[cfg(feature = "sim")]
 #[test]
 fn a_service_leaves_bundle_and_ledger() {
@@ -412,7 +411,7 @@ fn a_service_leaves_bundle_and_ledger() {
     for property in ["policy", "complete"] {
         assert_eq!(report["properties"][property]["status"], "affirmed", "{report}");
     }
-    // Both clients chose the same ids, which is all that is said of what they sent.
+    // Both clients chose the same ids; the verifier reports nothing else.
     let reasons = report["properties"]["replayable"]["reasons"].as_array().unwrap();
     let codes: Vec<_> = reasons.iter().map(|reason| &reason["code"]).collect();
     assert_eq!(codes, ["id-twice"], "{report}");

@@ -1,5 +1,5 @@
-//! The ledger from outside: the process is killed while it governs, and what left is accounted for; the page says what
-//! the ledger says.
+//! The ledger from outside: the process is killed while it governs, and the ledger has every byte that left; the page
+//! shows what the ledger holds.
 #![cfg(test)]
 
 use portcullis_test_support::random::Random;
@@ -125,7 +125,7 @@ fn the_page_holds_every_determination_and_needs_nothing_else() {
     }
 }
 
-/// What decided stands in the line of `--json`, in the ledger and on the page alike.
+/// The deciding fields are in the line of `--json`, in the ledger and on the page.
 #[test]
 fn a_refusal_says_what_it_rests_on_wherever_it_is_shown() {
     let folder = tempfile::tempdir().unwrap();

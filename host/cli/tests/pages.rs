@@ -1,5 +1,5 @@
-//! What the pages tell a reader to type works: every block of commands of every page runs, page by page, in a folder
-//! that has what a checkout has, and prints what the page quotes. `cargo xtask lint` lists the blocks that do not run.
+//! The commands of the pages work: each page's blocks of commands run in a folder with the files of a checkout, and
+//! print what the page quotes. `cargo xtask lint` lists the blocks that do not run.
 #![cfg(test)]
 #![cfg(feature = "sim")]
 
@@ -142,7 +142,7 @@ fn the_commands_of_every_page_run() {
     assert!(!only.is_empty() || ran >= 30, "only {ran} blocks run");
 }
 
-/// What does not run here is at least a script.
+/// A block that does not run here must at least parse as a script.
 #[test]
 fn every_block_that_does_not_run_can_be_parsed() {
     for (page, blocks) in pages() {

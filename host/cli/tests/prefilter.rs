@@ -117,7 +117,7 @@ fn eval_counts_recall_and_false_positives() {
     assert!(table.contains("| small | override | recall | 1/1 = 100.0 % [20.7, 100.0] |"), "{table}");
 }
 
-/// What came of one task: exit code, sequences of its determinations, summary, and what the ledger holds.
+/// The outcome of one task: exit code, sequences of its determinations, summary, and what the ledger holds.
 struct Governed {
     code: i32,
     sequences: Vec<Value>,

@@ -1,4 +1,4 @@
-//! `card serve` as a process: what drivers see of it, and how it ends.
+//! `card serve` as a process: how it looks to drivers, and how it ends.
 #![cfg(test)]
 #![cfg(feature = "sim")]
 

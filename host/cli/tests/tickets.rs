@@ -85,7 +85,7 @@ fn a_ticket_that_requires_the_text_lane_is_refused_before_the_session() {
     assert!(!scene.folder.path().join("b").exists(), "a bundle was begun");
 }
 
-/// A card of this layout records no seat, so that there is no other than seat 0.
+/// A card of this layout records no seat, so only seat 0 exists.
 #[test]
 fn only_seat_0_can_be_issued() {
     let scene = Scene::new();

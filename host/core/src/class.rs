@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 #[serde(try_from = "u8", into = "u8")]
 pub struct ClassId(u8);
 
-/// A class index that no layout can carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("class {0} is over the last class, {last}", last = CLASSES - 1)]
 pub struct ClassIdError(pub u8);
@@ -34,7 +33,6 @@ impl ClassId {
     }
 }
 
-/// A set of classes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ClassSet(pub u128);
 

@@ -3,12 +3,11 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// What a span is. The commitment is another for each kind: text is never taken for an admitted tool call, were it the
-/// same bytes.
+/// The kind of a span. Each kind has its own form of commitment, so text never counts as an admitted tool call, even
+/// with the same bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SpanKind {
-    /// Text.
     #[default]
     Text,
     /// A tool call, in its canonical text.
@@ -16,13 +15,12 @@ pub enum SpanKind {
 }
 
 impl SpanKind {
-    /// Whether it is text, which is what a document means that says nothing of it.
+    /// Whether it is text: the default for documents that do not name a kind.
     #[must_use]
     pub const fn is_text(&self) -> bool {
         matches!(self, Self::Text)
     }
 
-    /// Domain separation of the commitment.
     const fn tag(self) -> &'static [u8] {
         match self {
             Self::Text => b"portcullis/span/1\0",

@@ -51,7 +51,7 @@ impl Mode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnRefuse {
-    /// Leaves the refused span out and goes on with unchanged state.
+    /// Leaves the refused span out and continues with unchanged state.
     Skip,
     /// Ends the stream: safe non-execution.
     Stop,
@@ -70,7 +70,8 @@ pub enum Release {
     End,
 }
 
-/// What BEGIN binds: everything but the text, the anchor stores and the policy that a replay of the stream needs.
+/// The document that BEGIN binds. A replay of the stream needs it together with the text, the anchor stores and the
+/// policy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ContextDocument {
@@ -78,7 +79,6 @@ pub struct ContextDocument {
     pub version: u32,
     /// How the text came to the gate.
     pub mode: Mode,
-    /// Size of the candidates.
     pub granularity: Granularity,
     /// What the stream does when nothing admissible is left at a place.
     pub on_refuse: OnRefuse,
@@ -92,7 +92,6 @@ pub struct ContextDocument {
     pub package_digest: Hex<32>,
     /// The agent's governed profile: the operator's choice, unless the ticket pins it.
     pub profile: Profile,
-    /// [`Profile::digest`] of it.
     pub profile_digest: Hex<32>,
     /// What the stream is asked to do.
     pub task: Task,
@@ -108,18 +107,13 @@ pub struct ContextDocument {
 /// Why bytes are not a context document of this version.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ContextError {
-    /// Another version, of which this program can say nothing.
     #[error("it is of version {found}, this program reads version {CONTEXT_VERSION}")]
-    Version {
-        /// Version of the document.
-        found: u32,
-    },
-    /// Not the one encoding of a document of this version.
+    Version { found: u32 },
+    /// Not in the one encoding that a document of this version may have.
     #[error("{0}")]
     Malformed(String),
 }
 
-/// What every version begins with.
 #[derive(Deserialize)]
 struct Versioned {
     version: u32,
@@ -139,11 +133,8 @@ impl ContextDocument {
         Sha256::digest(self.bytes()).into()
     }
 
-    /// Reads a document.
-    ///
-    /// # Errors
-    /// Another version; an unknown, missing or moved key; another encoding of the same content; a profile that does not
-    /// have the digest beside it.
+    /// Reads a document. Errors: another version; an unknown, missing or moved key; another encoding of the same
+    /// content; a profile that does not have the digest beside it.
     pub fn parse(bytes: &[u8]) -> Result<Self, ContextError> {
         let malformed = |error: serde_json::Error| ContextError::Malformed(error.to_string());
         let Versioned { version } = json::from_slice(bytes).map_err(malformed)?;

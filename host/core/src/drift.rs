@@ -5,11 +5,10 @@ use crate::manifest::TrustSlope;
 use crate::mutation::Mutation;
 use serde::{Deserialize, Serialize};
 
-/// Which threshold a slope stands over.
+/// Which threshold a slope is over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Drift {
-    /// None.
     #[default]
     None,
     /// Drift warning: reported, and the descriptor says so.
@@ -61,7 +60,7 @@ impl TrustSlope {
         u16::try_from(slope).unwrap_or(u16::MAX)
     }
 
-    /// Which threshold a slope stands over. A threshold of 65535 is never reached.
+    /// Which threshold a slope is over. A threshold of 65535 is never reached.
     #[must_use]
     pub const fn drift(&self, slope: u16) -> Drift {
         const fn over(slope: u16, threshold: u16) -> bool {

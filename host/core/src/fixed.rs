@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 #[serde(try_from = "u16", into = "u16")]
 pub struct BasisPoints(u16);
 
-/// A number over 10000 where basis points were expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0} is over 10000 basis points")]
 pub struct BasisPointsError(pub u16);
@@ -16,7 +15,6 @@ pub struct BasisPointsError(pub u16);
 impl BasisPoints {
     /// Nothing.
     pub const ZERO: Self = Self(0);
-    /// The whole.
     pub const ONE: Self = Self(BASIS_POINTS_MAX);
 
     /// `part / whole` rounded down, 0 of 0 being 0 and anything over the whole being the whole.

@@ -7,10 +7,7 @@ use serde::{Deserialize, Deserializer};
 use std::fmt;
 use std::marker::PhantomData;
 
-/// What a JSON text holds, which must be an object.
-///
-/// # Errors
-/// Another text.
+/// Parses a JSON text, which must be an object. Errors: any other text.
 pub fn from_slice<T: DeserializeOwned>(text: &[u8]) -> serde_json::Result<T> {
     let mut from = serde_json::Deserializer::from_slice(text);
     let value = object(&mut from)?;
@@ -18,18 +15,12 @@ pub fn from_slice<T: DeserializeOwned>(text: &[u8]) -> serde_json::Result<T> {
     Ok(value)
 }
 
-/// Reads an object; for `deserialize_with`.
-///
-/// # Errors
-/// Another value.
+/// Reads an object; for `deserialize_with`. Errors: another value.
 pub fn object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
     from.deserialize_map(Object(PhantomData))
 }
 
-/// Reads an array of objects; for `deserialize_with`.
-///
-/// # Errors
-/// Another value.
+/// Reads an array of objects; for `deserialize_with`. Errors: another value.
 pub fn objects<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Vec<T>, D::Error> {
     let items = Vec::<Item<T>>::deserialize(from)?;
     Ok(items.into_iter().map(|Item(item)| item).collect())

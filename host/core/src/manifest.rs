@@ -14,7 +14,6 @@ pub const MAPPING_VERSION: u32 = 7;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// Identity of the package.
     pub package: Identity,
     /// Values of the four enumerations that a policy declares.
     pub enumerations: Enumerations,
@@ -27,19 +26,18 @@ pub struct Manifest {
     /// Bounds of the governed loop.
     #[serde(default)]
     pub limits: Limits,
-    /// What stages 2 and 3 look at.
+    /// Checks of stages 2 and 3.
     #[serde(default)]
     pub continuity: Continuity,
     /// Thresholds of the trust slope.
     #[serde(default)]
     pub trust_slope: TrustSlope,
-    /// The pre-execution filter.
     #[serde(default)]
     pub prefilter: Prefilter,
-    /// What readers get in place of what was refused.
+    /// Texts that readers get in place of refused text.
     #[serde(default)]
     pub refusal: Refusal,
-    /// The package's part in a composition; `None` for a package alone. It stands in no file: the composition
+    /// The package's part in a composition; `None` for a package alone. It is in no file: the composition
     /// decides it.
     #[serde(skip)]
     pub membership: Option<Membership>,
@@ -94,12 +92,10 @@ pub struct Identity {
     pub name: String,
     /// Version, `major.minor.patch`.
     pub version: String,
-    /// One sentence.
     pub description: String,
-    /// What is not among the verified facts cannot be asserted.
+    /// Only verified facts can be asserted.
     #[serde(default)]
     pub closed_world: bool,
-    /// Which citations may stand.
     #[serde(default)]
     pub citations: Citations,
     /// Language of the cue tables (ISO 639-1): `en` or `de`.
@@ -111,7 +107,6 @@ pub struct Identity {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Citations {
-    /// Those that an anchor store allows.
     #[default]
     Resolved,
     /// Any: no one looks them up.
@@ -126,13 +121,9 @@ fn english() -> String {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Enumerations {
-    /// Subject domains.
     pub domain: Vec<String>,
-    /// Audiences.
     pub audience: Vec<String>,
-    /// Temporal conditions.
     pub temporal: Vec<String>,
-    /// Registers of language.
     pub register: Vec<String>,
 }
 
@@ -142,17 +133,14 @@ pub struct Enumerations {
 pub struct Class {
     /// Name that Cedar rules use.
     pub name: String,
-    /// What it stands for.
     #[serde(default)]
     pub description: String,
     /// Files of phrases under the package's folder: one phrase per line, `#` starts a comment, matched without case at
     /// word boundaries.
     #[serde(default)]
     pub vocabulary: Vec<String>,
-    /// Regular expressions.
     #[serde(default, rename = "pattern")]
     pub patterns: Vec<Pattern>,
-    /// Tool calls.
     #[serde(default, rename = "tool", skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<Tool>,
     /// Whether vocabulary and patterns are also looked for in the matching view of a text.
@@ -161,10 +149,9 @@ pub struct Class {
     /// Whether other forms of a phrase's words count: those with the same stem.
     #[serde(default, skip_serializing_if = "is_no")]
     pub inflect: bool,
-    /// What may stand beside a match of a pattern.
+    /// What may be beside a match of a pattern.
     #[serde(default, skip_serializing_if = "Letters::is_usual")]
     pub letters: Letters,
-    /// Which hits count.
     #[serde(default, skip_serializing_if = "Polarity::is_usual")]
     pub polarity: Polarity,
 }
@@ -183,11 +170,10 @@ const fn is_no(value: &bool) -> bool {
     !*value
 }
 
-/// Which hits of a class count, by what the sentence says of them.
+/// Which hits of a class count, depending on whether the sentence affirms or denies them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Polarity {
-    /// All of them.
     #[default]
     Any,
     /// Those that the text asserts; what is doubtful does not count. For classes that open a gate.
@@ -203,7 +189,7 @@ impl Polarity {
     }
 }
 
-/// What may stand beside a match of a pattern.
+/// What may be beside a match of a pattern.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Letters {
@@ -245,7 +231,7 @@ pub struct Pattern {
     /// Check of the match; a match that fails it does not count.
     #[serde(default)]
     pub validator: Option<Validator>,
-    /// Phrases of which one must stand within 64 bytes of the match, without case; empty means no condition.
+    /// Phrases of which one must be within 64 bytes of the match, without case; empty means no condition.
     #[serde(default)]
     pub near: Vec<String>,
 }
@@ -272,12 +258,11 @@ pub enum Validator {
 pub struct Quantity {
     /// Name that Cedar rules use, as `context.quantity.NAME`.
     pub name: String,
-    /// What it stands for.
     #[serde(default)]
     pub description: String,
     /// Unit words, without case, and the size of each in the slot's unit: an integer or a fraction such as `"1/1000"`.
     pub units: BTreeMap<String, String>,
-    /// Phrases of which one must stand in the same span; empty means no condition.
+    /// Phrases of which one must be in the same span; empty means no condition.
     #[serde(default)]
     pub near: Vec<String>,
     /// Lowest value in the slot's unit.
@@ -286,7 +271,7 @@ pub struct Quantity {
     /// Highest value in the slot's unit.
     #[serde(default = "highest")]
     pub max: i32,
-    /// How far a later value may lie from the established one, in basis points of it; absent: a later value may be any.
+    /// How much a later value may differ from the established one, in basis points of it; absent: any value is allowed.
     #[serde(default)]
     pub tolerance: Option<u16>,
 }
@@ -333,7 +318,7 @@ impl Default for Limits {
     }
 }
 
-/// What stages 2 and 3 look at besides what they always do.
+/// Optional checks of stages 2 and 3.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Continuity {
@@ -343,7 +328,7 @@ pub struct Continuity {
     pub definite: bool,
     /// Established claims must not be contradicted; superseded values must not come back.
     pub contradiction: bool,
-    /// A continuation must continue something, an enumeration must go on from where it is.
+    /// A continuation must continue something, an enumeration must continue from where it is.
     pub discontinuity: bool,
     /// Mean distance of the last sentences from what was said before, in basis points, at which a sentence is refused
     /// unless a cue of transition leads over; 0 looks at no topic. A stream with an anchor store or a closed world is
@@ -351,7 +336,7 @@ pub struct Continuity {
     pub topic: u16,
     /// Admitted transitions that are recent.
     pub recent: u16,
-    /// How often one statement may stand among the recent ones; 0 means no limit.
+    /// How often one statement may be among the recent ones; 0 means no limit.
     pub repetitions: u16,
 }
 
@@ -373,13 +358,9 @@ impl Default for Continuity {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TrustSlope {
-    /// Drift warning.
     pub warning: u16,
-    /// Drift correction.
     pub correction: u16,
-    /// Drift halt.
     pub halt: u16,
-    /// Admitted transitions that count.
     pub window: u16,
     /// Share of the accumulated distance kept at each step, in basis points.
     pub decay: u16,
@@ -394,16 +375,15 @@ impl Default for TrustSlope {
     }
 }
 
-/// What readers get in place of what was refused, where somebody else than the gate writes the answer around it: the
-/// gateway.
+/// Texts that readers get in place of refused text, if another program than the gate writes the answer: the gateway.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Refusal {
-    /// Whether an answer ends at its first refusal or goes on behind a placeholder.
+    /// Whether an answer ends at its first refusal or continues after a placeholder.
     pub on_refuse: AfterRefusal,
-    /// What stands at the end of an answer that the gate ended.
+    /// What is at the end of an answer that the gate ended.
     pub text: String,
-    /// What stands in place of each refusal of an answer that goes on.
+    /// Text that replaces each refusal in an answer that continues.
     pub placeholder: String,
 }
 
@@ -411,9 +391,8 @@ pub struct Refusal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AfterRefusal {
-    /// It ends, with the refusal text.
     Stop,
-    /// It goes on, with a placeholder where the refused part stood.
+    /// It continues, with a placeholder where the refused part was.
     Redact,
 }
 

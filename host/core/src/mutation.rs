@@ -13,15 +13,14 @@ use zerocopy::little_endian::{I32, U16, U32, U128};
 /// One proposed change of the semantic state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mutation {
-    /// Whether held inert bytes stand before the span.
+    /// Whether held inert bytes are before the span.
     pub inert_prefix: bool,
-    /// What the span does to what was said before.
+    /// The span's relation to the earlier text.
     pub category: Category,
-    /// Size of the candidate.
     pub granularity: Granularity,
     /// Epistemic mode of the context.
     pub epistemic: Epistemic,
-    /// What became of external references.
+    /// The outcome of external references.
     pub anchor: Anchor,
     /// Index into the policy's temporal conditions.
     pub temporal: u8,
@@ -47,36 +46,30 @@ pub struct Mutation {
     pub register_divergence: BasisPoints,
     /// Accumulated distance of the lineage, saturating.
     pub trust_slope: u16,
-    /// Bytes of the span.
     pub length: u16,
-    /// Decompose depth.
     pub depth: u8,
     /// Alternatives tried before.
     pub alternatives: u8,
     /// Correction level of the trust slope.
     pub correction: u8,
-    /// Classes in the span.
     pub classes: ClassSet,
-    /// Classes established in memory.
     pub established: ClassSet,
     /// Quantities in their slots' units.
     pub quantities: [Option<i32>; wire::QUANTITY_SLOTS],
-    /// Stage 2.
     pub validation: StageFinding<ValidationReason>,
-    /// Stage 3.
     pub lineage: StageFinding<LineageReason>,
     /// What an admit would add to memory.
     pub proposed: Proposed,
 }
 
-/// The new values that a mutation proposes: all of them are read from the span, none is in the descriptor.
+/// The new values that a mutation proposes: they are read from the span; the descriptor does not contain them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proposed {
     /// Content words, in lower case, sorted, each once.
     pub words: Vec<String>,
     /// What the span introduces: names, and heads of indefinite noun phrases.
     pub referents: Vec<String>,
-    /// What it says in a form that can be contradicted.
+    /// Claims of the span: statements that a later span can contradict.
     pub claims: Vec<Claim>,
     /// Identity of the statement without its polarity: the first 8 bytes of a SHA-256 over the content words; 0 for
     /// none.
@@ -93,13 +86,13 @@ pub struct Proposed {
     pub propositions: Vec<Proposition>,
     /// Places in memory of the propositions that it replaces.
     pub replaces: Vec<usize>,
-    /// Topic of the stream behind it, where the policy looks at topics.
+    /// Topic of the stream after it, where the policy looks at topics.
     pub topic: Option<Topic>,
     /// Content words as a dictionary has them, where the policy looks at topics.
     pub topic_words: Vec<String>,
 }
 
-/// One thing said of one subject, where a second value would contradict the first.
+/// One statement about one subject; a second value would contradict the first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Claim {
     /// Of what; empty for the current subject of the stream.
@@ -116,10 +109,8 @@ pub struct Claim {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StageFinding<R> {
-    /// The stage passes.
     #[default]
     Pass,
-    /// The stage rejects, and why.
     Reject(R),
     /// The stage asks for a split, and why.
     Decompose(R),
@@ -135,12 +126,11 @@ impl<R> StageFinding<R> {
     }
 }
 
-/// Where an entry stands: its stream and its place in it.
+/// Where an entry is: its stream and its place in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Stream slot of the card.
     pub slot: u16,
-    /// Sequence within the stream.
     pub sequence: u32,
 }
 

@@ -8,28 +8,24 @@ pub mod gender {
     pub const MASCULINE: u8 = 1;
     /// "She".
     pub const FEMININE: u8 = 2;
-    /// "It".
     pub const NEUTER: u8 = 4;
-    /// "They".
     pub const PLURAL: u8 = 8;
 }
 
 /// One thing that a sentence asserts of one subject.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Proposition {
-    /// Of what.
     pub subject: Subject,
     /// Of how many of the subject.
     pub quantity: Quantity,
     /// The verb as a dictionary has it, with a modal verb before it.
     pub verb: String,
-    /// Whether it is in the past.
     pub past: bool,
     /// Whether it is denied.
     pub negated: bool,
     /// Whether it holds at every time ("never", "always", "none").
     pub universal: bool,
-    /// What stands besides subject and verb.
+    /// The other phrases, besides subject and verb.
     pub phrases: Vec<Phrase>,
     /// The sentence, for the reader.
     pub shown: String,
@@ -40,11 +36,9 @@ pub struct Proposition {
 pub struct Subject {
     /// Its words in lower case, without articles; empty for a pronoun that nothing fits.
     pub words: String,
-    /// Whether it is a name.
     pub name: bool,
-    /// Whether it was a pronoun.
     pub pronoun: bool,
-    /// Pronouns that it can be called by: bits of [`gender`].
+    /// Pronouns that can refer to it: bits of [`gender`].
     pub genders: u8,
 }
 
@@ -55,9 +49,8 @@ pub enum Quantity {
     /// Nothing is said.
     #[default]
     Plain,
-    /// Each of them.
     All,
-    /// A number or a share of them.
+    /// A number of them, or a share.
     Some,
 }
 
@@ -68,15 +61,14 @@ pub struct Phrase {
     pub lead: String,
     /// Content words in lower case; numbers in digits.
     pub words: Vec<String>,
-    /// Whether it is a name.
     pub name: bool,
-    /// Whether a bound or an approximation stands before its number.
+    /// Whether a bound or an approximation is before its number.
     pub bound: bool,
 }
 
 impl Subject {
-    /// What a pronoun stands for among the subjects so far, the last one first; other subjects stand for themselves.
-    /// The subject found is known by that pronoun from here on.
+    /// Resolves a pronoun to one of the subjects so far, the last one first; other subjects are returned unchanged. The
+    /// pronoun means that subject from here on.
     #[must_use]
     pub fn resolved(&self, subjects: &[Self]) -> Option<Self> {
         if !self.pronoun {
@@ -87,10 +79,9 @@ impl Subject {
     }
 }
 
-/// Subjects that a pronoun can mean.
 const SUBJECTS: usize = 4;
 
-/// Puts a subject behind the others, as the one spoken of last, unless no pronoun can mean it.
+/// Puts a subject after the others, as the one spoken of last, unless no pronoun can mean it.
 pub fn mention(subjects: &mut Vec<Subject>, subject: &Subject) {
     if subject.genders == 0 {
         return;

@@ -25,7 +25,6 @@ macro_rules! reasons {
                 self as u8
             }
 
-            /// The reason with this code.
             #[must_use]
             pub fn from_code(code: u8) -> Option<Self> {
                 Self::ALL.iter().copied().find(|r| r.code() == code)
@@ -71,7 +70,6 @@ reasons! {
 }
 
 impl ValidationReason {
-    /// The reason in words.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
@@ -103,13 +101,11 @@ reasons! {
         TopicShift = 2, "LINEAGE-TOPIC-SHIFT";
         /// A value that an admitted revision superseded.
         Regression = 3, "LINEAGE-REGRESSION";
-        /// The same statement again and again.
         Repetition = 4, "LINEAGE-REPETITION";
     }
 }
 
 impl LineageReason {
-    /// The reason in words.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {

@@ -4,7 +4,6 @@
 /// What a release wrote into its bundles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Release {
-    /// Its version.
     pub version: &'static str,
     /// Version of its mapping from text to descriptors.
     pub mapping: u32,

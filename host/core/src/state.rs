@@ -1,4 +1,4 @@
-//! The semantic state object: seven typed fields that stand beside the engine and that only an admitted mutation
+//! The semantic state object: seven typed fields that are beside the engine and that only an admitted mutation
 //! changes.
 
 mod admit;
@@ -27,9 +27,8 @@ pub struct SemanticState {
     pub intent: Intent,
     /// Under what conditions it speaks.
     pub context: Context,
-    /// What it has committed to so far.
+    /// What the admitted text has committed to so far.
     pub memory: Commitments,
-    /// The policy in force.
     pub policy: PolicyReference,
     /// The mutation under evaluation: empty whenever state is dumped or compared between steps.
     pub mutation: Option<Box<Mutation>>,
@@ -42,7 +41,6 @@ pub struct SemanticState {
 /// What a stream is for, in the words of the operator: never of the engine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Intent {
-    /// The task.
     pub text: String,
     /// Facts that the operator vouches for; an engine is shown these and nothing else besides admitted text.
     pub facts: Vec<String>,
@@ -50,18 +48,14 @@ pub struct Intent {
     pub words: BTreeSet<String>,
 }
 
-/// Conditions of the stream, as numbers: places in the policy's lists, but the domain as descriptors carry it.
+/// Conditions of the stream, as places in the policy's lists. The domain is the number that descriptors carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Context {
-    /// Domain.
     pub domain: u8,
-    /// Audience.
     pub audience: u8,
-    /// Temporal condition.
     pub temporal: u8,
     /// Epistemic mode.
     pub epistemic: Epistemic,
-    /// Register of language.
     pub register: u8,
 }
 
@@ -97,7 +91,6 @@ pub struct Commitments {
 /// A proposition that was asserted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeldProposition {
-    /// What was asserted.
     pub proposition: Proposition,
     /// Whether an admitted revision replaced it.
     pub replaced: bool,
@@ -107,9 +100,7 @@ pub struct HeldProposition {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", from = "String")]
 pub struct Relation {
-    /// Of what.
     pub subject: String,
-    /// Which relation.
     pub relation: String,
 }
 
@@ -118,7 +109,6 @@ pub struct Relation {
 pub struct ClaimValue {
     /// The value, in normal form.
     pub value: String,
-    /// Whether it is denied.
     pub negated: bool,
 }
 
@@ -131,9 +121,8 @@ pub struct PolicyReference {
     pub package_digest: [u8; 32],
     /// SHA-256 of the table image.
     pub image_digest: [u8; 32],
-    /// What is not among the verified facts cannot be asserted.
+    /// Only verified facts can be asserted.
     pub closed_world: bool,
-    /// Which citations may stand.
     pub citations: Citations,
     /// Bounds of the governed loop.
     pub limits: Limits,
@@ -150,24 +139,22 @@ pub struct PolicyReference {
 pub struct Transition {
     /// Sequence of the admitted entry.
     pub sequence: u32,
-    /// Its span commitment.
     pub commitment: [u8; 32],
-    /// What it did to what was said before.
+    /// Its relation to the earlier text.
     pub category: Category,
     /// Identity of its statement; 0 for none.
     pub fingerprint: u64,
-    /// Its semantic distance.
     pub distance: BasisPoints,
 }
 
-/// Bounds on entropy and uncertainty that the host keeps; the thresholds themselves stand in the entropy bank.
+/// Bounds on entropy and uncertainty that the host keeps; the thresholds themselves are in the entropy bank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bounds {
     /// Accumulated distance of the lineage, in basis points, saturating.
     pub trust_slope: u16,
-    /// Which threshold the slope stands over.
+    /// Which threshold the slope is over.
     pub drift: Drift,
-    /// What the stream speaks of, and how far the last sentences lie from it.
+    /// The topic of the stream, and the distance of the last sentences from it.
     pub topic: Topic,
 }
 
@@ -204,15 +191,15 @@ impl SemanticState {
         }
     }
 
-    /// Begins with what another stream ended with: what it established, claimed and spoke of. Intent, conditions,
-    /// lineage and trust slope are this stream's own, and so is its first enumeration.
+    /// Begins with the memory in which another stream ended: established classes, claims and referents. Intent,
+    /// conditions, lineage, trust slope and enumeration are this stream's own.
     pub fn continue_from(&mut self, memory: &Commitments) {
         let subject = self.memory.subject.take().or_else(|| memory.subject.clone());
         self.memory = Commitments { subject, ordinal: None, ..memory.clone() };
     }
 
     /// Whether intent or memory holds a content word. Under a drift correction only the intent counts: the stream is
-    /// anchored anew.
+    /// anchored again.
     #[must_use]
     pub fn knows(&self, word: &str) -> bool {
         self.intent.words.contains(word)

@@ -3,7 +3,7 @@
 use crate::fixed::BasisPoints;
 use serde::{Deserialize, Serialize};
 
-/// How far the last sentences lie from what was said before, and which person they speak of.
+/// The distance of the last sentences from the earlier text, and the person that they are about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Topic {
     /// Decayed mean of the distances.

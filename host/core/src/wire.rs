@@ -18,6 +18,5 @@ pub use layout::*;
 pub struct UnknownValue {
     /// Name of the enumeration in the layout source.
     pub enumeration: &'static str,
-    /// The offending value.
     pub value: u16,
 }

@@ -1,6 +1,6 @@
-//! Records a second that the verifier checks: tree, rules, manifest, without replay.
+//! Records per second that the verifier checks: tree, rules, manifest, without replay.
 
-#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, reason = "a benchmark")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a benchmark")]
 
 use portcullis_test_support::world;
 
@@ -10,7 +10,6 @@ use portcullis_evidence::verify::{Options, verify};
 use std::time::Duration;
 use world::World;
 
-/// Records of the bundle.
 const RECORDS: usize = 400_000;
 
 fn verify_records(bench: &mut Criterion) {

@@ -1,6 +1,6 @@
 //! Takes a bundle apart into files that stock tools take: `openssl`, `sha256sum` and Python's standard library.
 //!
-//! Nothing is checked here. What the files are good for stands in the README that is written beside them.
+//! Nothing is checked here. The README that is written beside the files explains their use.
 
 use crate::format::bundle::{self, Bundle, BundleError, Files};
 use crate::format::checkpoint::{CheckpointError, SignedCheckpoint};
@@ -23,32 +23,19 @@ const ROOTS: &str = include_str!("extract/roots.py");
 const SPKI_HEAD: [u8; 18] =
     [0x30, 0x30, 0x30, 0x0b, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x03, 0x15, 0x03, 0x21, 0x00];
 
-/// Why a bundle cannot be taken apart.
 #[derive(Debug, thiserror::Error)]
 pub enum ExtractError {
-    /// The bundle.
     #[error(transparent)]
     Bundle(#[from] BundleError),
-    /// A checkpoint that is not one.
     #[error("checkpoint {0}: {1}")]
     Checkpoint(u64, CheckpointError),
-    /// The certificate has no key of 32 bytes.
     #[error("the certificate is none of an SLH-DSA-SHA2-128f key")]
     Certificate,
-    /// Writing failed.
     #[error("cannot write `{name}`: {source}")]
-    Io {
-        /// File.
-        name: String,
-        /// What the system says.
-        source: io::Error,
-    },
+    Io { name: String, source: io::Error },
 }
 
-/// Writes the files into a new folder.
-///
-/// # Errors
-/// [`ExtractError`], a folder that exists already included.
+/// Writes the files into a new folder. Errors: [`ExtractError`], a folder that exists already included.
 pub fn extract(files: &dyn Files, folder: &Path) -> Result<(), ExtractError> {
     let bundle = Bundle::open(files)?;
     let to = Folder(folder);

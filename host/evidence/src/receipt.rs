@@ -16,7 +16,6 @@ use portcullis_core::wire::{Determination, Record, RecordType};
 use serde::{Deserialize, Serialize};
 use zerocopy::{FromBytes, IntoBytes};
 
-/// `schema` of a proof.
 pub const SCHEMA: &str = "portcullis/receipt-proof/1";
 /// Largest proof in bytes.
 pub const MAX_BYTES: usize = 1 << 20;
@@ -25,7 +24,6 @@ pub const MAX_BYTES: usize = 1 << 20;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReceiptProof {
-    /// [`SCHEMA`].
     pub schema: String,
     /// The record, 192 bytes.
     pub record: Hex<{ log::BYTES }>,
@@ -44,12 +42,12 @@ pub struct ReceiptProof {
     pub chain: String,
 }
 
-/// A head that is there is an object; `null` does not stand for one that is absent.
+/// A head is an object. `null` does not mean that it is absent.
 pub(crate) fn head_proof<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<HeadProof>, D::Error> {
     json::object(from).map(Some)
 }
 
-/// Where the head of the record's lane stands under a checkpoint of several lanes. Its root follows from the record's
+/// The place of the head of the record's lane under a checkpoint of several lanes. The root follows from the record's
 /// path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -60,95 +58,57 @@ pub struct HeadProof {
     pub path: Vec<Hex<32>>,
 }
 
-/// Why no proof can be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ProveError {
-    /// The bundle.
     #[error(transparent)]
     Bundle(#[from] BundleError),
-    /// A checkpoint that is not one.
     #[error("checkpoint {0}: {1}")]
     Checkpoint(u64, CheckpointError),
-    /// No signed checkpoint covers the record.
     #[error("no checkpoint of the bundle covers record {index} of lane {lane}")]
-    NotCovered {
-        /// Lane.
-        lane: u8,
-        /// Log index.
-        index: u64,
-    },
-    /// The log is shorter than its checkpoint says.
+    NotCovered { lane: u8, index: u64 },
     #[error("the log ends before the {0} records that the checkpoint covers")]
     Log(u64),
-    /// A certificate or context document that is not text.
     #[error("`{0}` is not text")]
     NoText(String),
-    /// No stream began there, or it did not end.
     #[error("no stream that has ended began with record {index} of lane {lane}")]
-    NoStream {
-        /// Lane.
-        lane: u8,
-        /// Log index.
-        index: u64,
-    },
+    NoStream { lane: u8, index: u64 },
 }
 
-/// Why a released span has no proof.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReceiptError {
-    /// Not a proof.
     #[error("this is not a proof of a receipt: {0}")]
     Malformed(String),
-    /// The record is another than the receipt names.
     #[error("the proof is of record {} of lane {}, the receipt names record {} of lane {}", .found.1, .found.0, .named.1, .named.0)]
     OtherRecord {
         /// Lane and log index of the proof.
         found: (u8, u64),
-        /// Of the receipt.
         named: (u8, u64),
     },
-    /// The receipt is of another session.
     #[error("the receipt is of session {named}, the proof is of session {found}")]
-    OtherSession {
-        /// Of the proof.
-        found: u64,
-        /// Of the receipt.
-        named: u64,
-    },
-    /// The card did not admit it.
+    OtherSession { found: u64, named: u64 },
     #[error("the record admits nothing: what was released was not admitted")]
     NotAdmitted,
-    /// An END commits to formatting alone, and nothing judges it.
     #[error("the record is the END of a stream: no one judged these bytes, and they are more than formatting")]
     NotJudged,
-    /// The text is another.
     #[error("the text is not the one that the card admitted")]
     OtherText,
-    /// The record is not in the tree.
     #[error("the record is not among those that the checkpoint signs")]
     NotIncluded,
-    /// Records are missing, or are not those of one stream.
     #[error("the records are not all those of one stream, from its BEGIN to its END")]
     NotOneStream,
-    /// BEGIN bound another document.
     #[error("the context document is not the one that the stream's BEGIN bound")]
     OtherContext,
-    /// An admitted text is missing, or one stands there that the stream did not admit.
+    /// An admitted text is missing, or one is there that the stream did not admit.
     #[error("the texts are not those of the stream's admits: record {0}")]
     Withheld(u64),
-    /// The checkpoint.
     #[error("the checkpoint: {0}")]
     Checkpoint(#[from] CheckpointError),
-    /// The signature, design or ticket that the checkpoint names.
     #[error("the checkpoint is not signed by the certified card under this ticket")]
     NotSigned,
-    /// The certificate.
     #[error("the certificate: {0}")]
     Certificate(#[from] CertificateError),
-    /// The ticket.
     #[error("the ticket: {0}")]
     Ticket(#[from] TicketError),
-    /// Simulated evidence.
     #[error("simulated: {0}")]
     Simulated(&'static str),
 }
@@ -157,7 +117,6 @@ pub enum ReceiptError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
-    /// It admitted the text.
     Admitted,
     /// Formatting that follows the last span of a stream: the card logged its commitment, and no rule looked at it.
     NotJudged,
@@ -168,7 +127,6 @@ pub enum Standing {
 pub struct ReceiptFacts {
     /// What the card did about the text.
     pub standing: Standing,
-    /// The card.
     pub device: DeviceCertificate,
     /// Who issued the session's ticket.
     pub issuer: Signer,
@@ -177,9 +135,6 @@ pub struct ReceiptFacts {
 }
 
 /// Makes the proof of record `index` of a lane.
-///
-/// # Errors
-/// [`ProveError`].
 pub fn prove(files: &dyn Files, lane: u8, index: u64) -> Result<ReceiptProof, ProveError> {
     let bundle = Bundle::open(files)?;
     if lane >= bundle.lanes() {
@@ -217,7 +172,7 @@ pub fn prove(files: &dyn Files, lane: u8, index: u64) -> Result<ReceiptProof, Pr
 }
 
 /// The first checkpoint over record `index` of a lane: its serial, the lane's size under it, and where the lane's head
-/// stands.
+/// is.
 pub(crate) fn covering(bundle: &Bundle<'_>, lane: u8, index: u64) -> Result<(u64, u64, Option<HeadProof>), ProveError> {
     let mut heads = bundle.heads()?;
     for serial in 0..bundle.checkpoints() {
@@ -243,10 +198,7 @@ pub(crate) fn covering(bundle: &Bundle<'_>, lane: u8, index: u64) -> Result<(u64
 }
 
 impl ReceiptProof {
-    /// The proof in a JSON file.
-    ///
-    /// # Errors
-    /// [`ReceiptError::Malformed`].
+    /// The proof in a JSON file. Errors: [`ReceiptError::Malformed`].
     pub fn parse(text: &[u8]) -> Result<Self, ReceiptError> {
         if text.len() > MAX_BYTES {
             return Err(ReceiptError::Malformed(format!("longer than {MAX_BYTES} bytes")));
@@ -258,10 +210,8 @@ impl ReceiptProof {
         Ok(proof)
     }
 
-    /// What the card did about `text`, the released bytes with the inert ones before them, under what `receipt` names.
-    ///
-    /// # Errors
-    /// The first thing that does not hold.
+    /// What the card decided about `text` (the released bytes with the inert ones before them) in the record that
+    /// `receipt` names.
     pub fn check(
         &self,
         receipt: &Receipt,
@@ -304,7 +254,7 @@ impl ReceiptProof {
     }
 }
 
-/// What the card signed over records, and why its signature is believed.
+/// The signed checkpoint over records, with the certificate and the ticket behind it.
 pub(crate) struct Attestation<'a> {
     /// The lane's head, where there are several lanes.
     pub(crate) head: Option<&'a HeadProof>,
@@ -316,9 +266,7 @@ pub(crate) struct Attestation<'a> {
     pub(crate) chain: &'a str,
 }
 
-/// What an attestation shows.
 pub(crate) struct Attested {
-    /// Serial of the session's ticket.
     pub(crate) serial: u64,
     pub(crate) device: DeviceCertificate,
     pub(crate) issuer: Signer,

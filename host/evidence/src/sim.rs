@@ -8,7 +8,7 @@ pub mod signer;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 
-/// What the device secret of every simulated card is the SHA-256 of.
+/// The device secret of every simulated card is the SHA-256 of this text.
 pub const SECRET_TEXT: &[u8] = b"SIM TEST KEY - NOT FOR PRODUCTION";
 /// Tag of the key derivation.
 const DERIVE_TAG: &[u8] = b"portcullis/slh-dsa/1\0";
@@ -18,7 +18,6 @@ const DERIVE_TAG: &[u8] = b"portcullis/slh-dsa/1\0";
 pub struct Seeds {
     /// SK.seed (FIPS 205, 9.1).
     pub sk_seed: [u8; 16],
-    /// SK.prf.
     pub sk_prf: [u8; 16],
     /// PK.seed, the first half of the public key.
     pub pk_seed: [u8; 16],

@@ -1,6 +1,6 @@
-//! Proof of everything that the card did about one stream: its records from BEGIN to END, their inclusion in a signed
-//! checkpoint, what BEGIN bound, and the admitted texts. Whoever got an answer can tell by it that nothing of it was
-//! added, left out, reordered or taken from another stream, without the rest of the bundle.
+//! Proof of everything that the card did in one stream: its records from BEGIN to END, their inclusion in a signed
+//! checkpoint, what BEGIN bound, and the admitted texts. With it, the reader of an answer can check, without the rest
+//! of the bundle, that no text was added, left out, reordered or taken from another stream.
 
 use crate::format::bundle::{self, Bundle, BundleError, Files, SpanLine};
 use crate::format::certificate::DeviceCertificate;
@@ -17,16 +17,13 @@ use portcullis_core::wire::{Determination, Opcode, Record, RecordType};
 use serde::{Deserialize, Serialize};
 use zerocopy::{FromBytes, IntoBytes};
 
-/// `schema` of a proof.
 pub const SCHEMA: &str = "portcullis/stream-proof/1";
 /// Largest proof in bytes.
 pub const MAX_BYTES: usize = 64 << 20;
 
-/// The proof of one stream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StreamProof {
-    /// [`SCHEMA`].
     pub schema: String,
     /// The context document whose digest BEGIN holds, in its one encoding.
     pub context: String,
@@ -60,7 +57,6 @@ pub struct ProvenRecord {
 /// A piece of what a stream released.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReleasedPiece {
-    /// Text.
     Text(String),
     /// A tool call, in its canonical text.
     Call(String),
@@ -79,7 +75,6 @@ pub struct StreamFacts {
     pub admitted: u64,
     /// Mutations that it did not admit.
     pub refused: u64,
-    /// The card.
     pub device: DeviceCertificate,
     /// Who issued the session's ticket.
     pub issuer: Signer,
@@ -87,10 +82,9 @@ pub struct StreamFacts {
     pub simulated: bool,
 }
 
-/// What there is of a stream before a checkpoint covers it.
+/// The records of a stream before a checkpoint covers them.
 #[derive(Clone, Debug, Default)]
 pub struct StreamRecords {
-    /// The context document.
     pub context: String,
     /// Its records, in the order of the log.
     pub records: Vec<Record>,
@@ -105,7 +99,6 @@ pub struct Cover {
     pub size: u64,
     /// The lane's head in the checkpoint; absent where it is the only one.
     pub head: Option<HeadProof>,
-    /// COSE message of the checkpoint.
     pub checkpoint: Hex<{ crate::format::cose::MESSAGE_BYTES }>,
 }
 
@@ -120,10 +113,8 @@ pub struct SessionFiles {
     pub chain: String,
 }
 
-/// Makes the proof of the stream that began with record `begin` of a lane.
-///
-/// # Errors
-/// [`ProveError`]; a stream that no checkpoint covers to its END has none.
+/// Makes the proof of the stream that began with record `begin` of a lane. Errors: [`ProveError`]; a stream that no
+/// checkpoint covers to its END has none.
 pub fn prove_stream(files: &dyn Files, lane: u8, begin: u64) -> Result<StreamProof, ProveError> {
     let bundle = Bundle::open(files)?;
     if lane >= bundle.lanes() {
@@ -211,10 +202,7 @@ impl StreamRecords {
 }
 
 impl StreamProof {
-    /// The proof in a JSON file.
-    ///
-    /// # Errors
-    /// [`ReceiptError::Malformed`].
+    /// The proof in a JSON file. Errors: [`ReceiptError::Malformed`].
     pub fn parse(text: &[u8]) -> Result<Self, ReceiptError> {
         if text.len() > MAX_BYTES {
             return Err(ReceiptError::Malformed(format!("longer than {MAX_BYTES} bytes")));
@@ -227,9 +215,6 @@ impl StreamProof {
     }
 
     /// What the card did in the stream.
-    ///
-    /// # Errors
-    /// The first thing that does not hold.
     pub fn check(&self, trust: &Trust, options: Options) -> Result<StreamFacts, ReceiptError> {
         let attestation = Attestation {
             head: self.head.as_ref(),
@@ -246,7 +231,7 @@ impl StreamProof {
         self.check_records(&attestation, facts)
     }
 
-    /// The records are those of one stream, and of all that it held: the card numbers its entries without a gap.
+    /// The records must be all records of one stream: the card numbers its entries without a gap.
     fn check_records(
         &self,
         attestation: &Attestation<'_>,

@@ -1,7 +1,7 @@
 //! The verifier: five properties of a session, each affirmed, warned of or contradicted, with reasons.
 //!
-//! Nothing in a bundle is believed for its own sake. What is believed comes from outside it: roots, issuers and
-//! witnesses. The verifier uses no clock; times are the witness's, or are given.
+//! The verifier trusts nothing in a bundle. Trust comes from outside: roots, issuers and witnesses. The verifier uses
+//! no clock; times come from the witness or from the caller.
 
 mod check;
 mod code;
@@ -32,10 +32,8 @@ use facts::Facts;
 use findings::Findings;
 use portcullis_core::hex::Hex;
 
-/// Checks a bundle. `progress` receives the number of records done, now and then.
-///
-/// # Errors
-/// Files that are no bundle, and reading that failed. Everything else is a finding in the report.
+/// Checks a bundle. `progress` receives the number of records done, now and then. Errors: files that are no bundle, and
+/// reading that failed. Everything else is a finding in the report.
 pub fn verify(
     files: &dyn Files,
     trust: &Trust,
@@ -45,10 +43,7 @@ pub fn verify(
     verify_snapshot(&Snapshot::new(files), trust, options, progress)
 }
 
-/// Checks a bundle, as [`verify`] does, over a snapshot that others read too.
-///
-/// # Errors
-/// As [`verify`].
+/// Checks a bundle, as [`verify`] does, over a snapshot that others read too. Errors: as [`verify`].
 pub fn verify_snapshot(
     files: &Snapshot<'_>,
     trust: &Trust,
@@ -80,14 +75,15 @@ pub fn verify_snapshot(
     };
     let facts = Facts { ticket, image, device, notes, withheld };
     let simulated = scan::records(&bundle, &facts, options, &mut findings, &mut summary, progress)?;
-    summary.refusals = check::image::rules(&summary.counts, facts.image.as_ref());
+    summary.refusals = check::image::rules(&summary.counts.refusals, facts.image.as_ref());
+    summary.splits = check::image::rules(&summary.counts.splits, facts.image.as_ref());
     // Rule names come from the package only where it is the image's.
-    if summary.mapping_version.is_some() && !summary.refusals.is_empty() {
+    if summary.mapping_version.is_some() && !(summary.refusals.is_empty() && summary.splits.is_empty()) {
         let names = check::rule_names::names(&bundle)?;
-        for refusal in &mut summary.refusals {
-            let name = refusal.rule.and_then(|rule| names.get(usize::from(rule)));
-            refusal.id = name.map(|name| name.id.clone());
-            refusal.reason = name.and_then(|name| name.reason.clone());
+        for decided in summary.refusals.iter_mut().chain(&mut summary.splits) {
+            let name = decided.rule.and_then(|rule| names.get(usize::from(rule)));
+            decided.id = name.map(|name| name.id.clone());
+            decided.reason = name.and_then(|name| name.reason.clone());
         }
     }
     if let Some(name) = files.changed() {
@@ -117,7 +113,7 @@ fn unknown(
     let simulated = check::simulation::check(device, None, options, &mut findings);
     let what = format!("{what}: records and checkpoints were not read; verify with a release that knows it");
     findings.add(Code::UnknownVersion, what);
-    // No signature was checked, so that there is no assurance of any level.
+    // No signature was checked, so there is no level of assurance.
     conclude(findings, summary, simulated, None)
 }
 

@@ -36,8 +36,18 @@ fn honest() {
     assert_eq!((counts.admits, counts.rejects, counts.decomposes), (3, 1, 1));
     assert_eq!((counts.records, session.signed_records, counts.heartbeats, counts.streams), (14, 14, 1, 2));
     assert_eq!((session.modes.driven, session.modes.recorded, session.disclosed), (1, 1, world::SPANS as u64));
-    let refusals: Vec<_> = session.refusals.iter().map(|r| (r.stage.name(), r.row, r.rule, r.count)).collect();
-    assert_eq!(refusals, [("policy", Some(0), Some(0), 2)]);
+    // One reject and one decompose of the same row: they are counted apart.
+    for decided in [&session.refusals, &session.splits] {
+        let decided: Vec<_> = decided.iter().map(|r| (r.stage.name(), r.row, r.rule, r.count)).collect();
+        assert_eq!(decided, [("policy", Some(0), Some(0), 1)]);
+    }
+    let shown = page(&report, &Making::default());
+    let of =
+        |heading: &str| shown.split_once(&format!("<h3>{heading}</h3>")).unwrap().1.split_once("</table>").unwrap().0;
+    for heading in ["Rejected, by what decided", "Split, by what decided"] {
+        assert!(of(heading).contains("<td>policy</td><td>0</td>"), "{heading}");
+        assert_eq!(of(heading).matches("<td>1</td>").count(), 1, "{heading}");
+    }
     assert_eq!(session.witnessed, Some((START, START + 200)));
 }
 
@@ -173,7 +183,7 @@ fn a_stream_that_changes_its_context() {
     let honest = world.honest();
     let fields: [fn(&mut Descriptor); 4] =
         [|d| d.domain = 1, |d| d.audience = 1, |d| d.register = 1, |d| d.epistemic = 1];
-    // Record 7 is a GATE of slot 0 behind its first, record 10 one of slot 1, record 6 an entry of slot 1 that was
+    // Record 7 is a GATE of slot 0 after its first, record 10 one of slot 1, record 6 an entry of slot 1 that was
     // refused.
     let edited = |index: usize, edit: &dyn Fn(&mut Record)| {
         let mut parts = honest.clone();
@@ -206,7 +216,7 @@ fn a_stream_that_changes_its_context() {
     }
 }
 
-/// What no card of this release has: a text lane, a seat.
+/// Fields for a text lane and a seat, which no card of this release has.
 #[test]
 fn fields_that_are_reserved_are_zero() {
     let world = World::new();
@@ -424,7 +434,7 @@ fn approvals() {
     };
     let good = with(Approval::sign(sha(&parts.image), "the board", &world.approver));
     assert_affirmed(&good);
-    // The name is the signer's claim: the key and its file in the trust folder stand beside it, in every report.
+    // The name is the signer's claim: the key and its file in the trust folder are beside it, in every report.
     let key = hex::encode(&sha(world.approver.verifying_key().as_bytes()));
     let [approval] = &good.session.approvals[..] else { panic!("{:?}", good.session.approvals) };
     assert_eq!((approval.claimed.as_str(), approval.file.as_deref()), ("the board", Some("approvers/board.pub")));
@@ -484,7 +494,7 @@ fn gaps_between_sessions() {
     again.open();
     again.log.close();
     assert_eq!(found(&[&again, &second]), (vec!["previous-close"], 3));
-    // It is said to be abandoned, but was closed; and abandoned in truth.
+    // The ticket says that the previous session was abandoned: once it was closed in fact, once it was abandoned.
     let after_abandoned = world.session(&world.card, 2, [0; 32]);
     assert_eq!(found(&[&first, &after_abandoned]), (vec!["previous-close"], 3));
     let mut abandoned = first.clone();
@@ -571,7 +581,7 @@ fn heartbeats() {
 
 #[test]
 fn what_remains_of_heartbeats_is_a_witness_that_colludes() {
-    // The nonces are the witness's word. One that gives them out beforehand is believed.
+    // The verifier accepts the witness's nonces, even if the witness gave them out too early.
     let world = World::new();
     let mut parts = world.honest();
     parts.witness = world.witness.clone();
@@ -615,8 +625,8 @@ fn witness_and_ticket() {
     files.0.insert(bundle::witness(1), honest.notes()[2].clone());
     remanifest(&mut files);
     assert_contradicted(&world.check(&files), "no_gaps/witness-serial");
-    // A note that is older in the witness's log than the one before it; one that is younger is another card of the
-    // class in between.
+    // A note with a lower index in the witness's log than the note before it. A gap is allowed: another card of the
+    // class may have posted in between.
     let mut parts = honest.clone();
     parts.witness_index = 7;
     let mut files = honest.files();

@@ -1,5 +1,4 @@
-//! What a run that dies leaves behind, completed: it verifies as a session that was not closed, and is never
-//! contradicted.
+//! The completed bundle of a run that died verifies as a session that was not closed, and is never contradicted.
 //!
 //! `PORTCULLIS_LONG=1` makes 20,000 states of each bundle, otherwise a few hundred are made.
 
@@ -12,8 +11,8 @@ use std::fs;
 use std::path::Path;
 use world::{Parts, World, codes, nonce};
 
-/// The files as a run leaves them that dies after `checkpoints` checkpoints: growing files end anywhere, behind zeros
-/// where power was lost; files that are written whole are there, or are not, or are in the making.
+/// The files of a run that died after `checkpoints` checkpoints. Growing files end anywhere, with zeros at the end
+/// after a loss of power. Files that are written at once exist, or do not, or are incomplete.
 fn died(parts: &Parts, checkpoints: usize, random: &mut Random) -> MemoryFiles {
     let mut files = parts.files();
     files.0.remove(bundle::MANIFEST);

@@ -37,9 +37,9 @@ fn assert_refused(world: &World, mut files: MemoryFiles, what: &str) {
     assert_ne!(code, 0, "{what}, manifest made to fit: {found}");
 }
 
-/// Files of which something stands behind every byte. The README and the numbers of streams are for people.
+/// Files of which something is behind every byte. The README and the numbers of streams are for people.
 fn evidence(files: &MemoryFiles) -> Vec<String> {
-    // What a stream was given is judged by the replay.
+    // The replay judges the input of a stream.
     let people = [bundle::README, bundle::STREAMS, bundle::INPUTS, bundle::MANIFEST];
     files.0.keys().filter(|name| !people.contains(&name.as_str())).cloned().collect()
 }
@@ -195,7 +195,7 @@ fn on_disk() {
         writer.put(name, content).unwrap();
     }
     assert!(matches!(writer.put("stray.txt", b""), Err(BundleError::Name(_))));
-    // What a verifier would refuse is not written in the first place.
+    // The writer refuses what a verifier would refuse.
     let large = vec![b' '; (1 << 20) + 1];
     assert!(matches!(writer.put(&bundle::context(&[1; 32]), &large), Err(BundleError::Size { .. })));
     let twice = writer.grow(bundle::TICKET);
@@ -242,7 +242,7 @@ impl Files for Counting {
     }
 }
 
-/// A record costs its writer 192 bytes, a context document a megabyte: it is not read again for each stream.
+/// A record has 192 bytes, a context document up to a megabyte, so the document must not be read again for each stream.
 #[test]
 fn no_file_is_read_for_every_record() {
     let world = World::new();

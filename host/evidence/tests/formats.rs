@@ -1,5 +1,6 @@
-//! The test vectors of docs/reference/formats, made by this code. `UPDATE_SNAPSHOTS=1` writes them anew. Whether they
-//! are right is not seen here: tests/independent/vectors.py checks each with code that was written from the documents.
+//! The test vectors of docs/reference/formats, made by this code. `UPDATE_SNAPSHOTS=1` writes them again. This test
+//! does not show that they are right: tests/independent/vectors.py checks each with code that was written from the
+//! documents.
 
 use portcullis_test_support::world;
 

@@ -24,7 +24,7 @@ fn none() -> BTreeSet<String> {
     BTreeSet::new()
 }
 
-/// Indices made to fit, and the card's own signature over it: what remains is a card that lies.
+/// With new indices and the card's own signature: only a lying card could make this.
 fn renumber(parts: &mut Parts) {
     for records in &mut parts.log.lanes {
         (0..).zip(records).for_each(|(index, record)| record.answer.log_index.set(index));
@@ -51,7 +51,7 @@ fn honest() {
         let (session, extra) = (&report.session, u64::from(lanes).saturating_sub(2));
         assert_eq!((session.lanes, session.counts.heartbeats), (lanes, 1));
         assert_eq!((session.counts.streams, session.counts.admits), (2 + extra, 3 + extra));
-        // OPEN, HEARTBEAT and CLOSE stand in every lane.
+        // OPEN, HEARTBEAT and CLOSE are in every lane.
         let records = 3 * u64::from(lanes) + 11 + 3 * extra;
         assert_eq!((session.records, session.signed_records, session.counts.records), (records, records, records));
         assert_eq!(files.0.contains_key(bundle::HEADS), lanes > 1);

@@ -103,7 +103,7 @@ fn withheld_and_unknown_contexts_leave_a_pinned_profile_open() {
     let report = world.check(&files);
     assert!(codes(&report).contains("policy/profile-unknown"), "{:#?}", report.properties);
     assert_eq!(report.exit_code, 5);
-    // That a stream has no name is said whether or not its context is there.
+    // A stream without a name is reported whether or not its context is there.
     files.0.remove("streams.jsonl").unwrap();
     remanifest(&mut files);
     let found = codes(&world.check(&files));

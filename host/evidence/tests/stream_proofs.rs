@@ -1,4 +1,4 @@
-//! Proofs of whole streams: an answer that is not what the card admitted, all of it and in this order, has none.
+//! Proofs of whole streams: an answer has a proof only if it is exactly what the card admitted, complete and in order.
 
 use portcullis_core::wire::{Record, RecordType};
 use portcullis_evidence::hex::Hex;
@@ -41,7 +41,7 @@ fn a_stream_is_proven_from_its_begin_to_its_end() {
             ReleasedPiece::Text(text) | ReleasedPiece::Call(text) => text,
         }));
     }
-    // Nothing that was refused, and the formatting before and behind the spans.
+    // Nothing that was refused, and the formatting before and after the spans.
     assert!(texts.iter().any(|text| text.ends_with(" Take it with milk,\n")), "{texts:?}");
     assert!(texts.iter().all(|text| !text.contains("Buy now.")), "{texts:?}");
     // A record that begins no stream.

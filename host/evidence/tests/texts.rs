@@ -30,8 +30,7 @@ fn a_text_that_the_card_did_not_see() {
 
 #[test]
 fn what_remains_of_lying_descriptors_is_for_the_replay() {
-    // The commitment is to the text, the descriptor beside it is made up: the log is sound, and only a replay sees the
-    // lie.
+    // The commitment fits the text, but the descriptor is made up. The log is sound; only a replay finds the lie.
     let world = World::new();
     let mut parts = world.honest();
     let record = &mut parts.log.lanes[0][3];
@@ -137,7 +136,7 @@ fn a_span_is_cut_as_its_descriptor_says() {
     for from in [0, 2, 10, 19] {
         assert_contradicted(&moved(from), "genuine/span-shape");
     }
-    // END covers inert text only, and it stands in `held`.
+    // END covers inert text only, and it is in `held`.
     let mut parts = honest.clone();
     let line = parts.spans.iter_mut().find(|line| line["held"] == "\n").unwrap();
     (line["held"], line["text"]) = ("".into(), "\n".into());
@@ -173,7 +172,7 @@ fn a_mapping_of_the_future_is_named() {
     let digest = |mapping: u32| sha(format!("portcullis package 1, mapping {mapping}\n{listing}").as_bytes());
     let at = parts.image.windows(32).position(|w| w == digest(known)).unwrap();
     for (mapping, code) in [
-        // No release had this one.
+        // No release had this mapping version.
         (1, "replayable/mapping-version"),
         (known + 1, "replayable/mapping-version"),
         (999, "replayable/mapping-version"),

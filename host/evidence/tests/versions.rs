@@ -1,6 +1,5 @@
-//! Evidence of a version that this verifier does not know: it is warned of by name, nothing of it is affirmed, and
-//! nothing is contradicted that cannot be read. Two streams of one id are distinguished by their records alone, which
-//! is a warning too.
+//! Evidence of a version that this verifier does not know: a warning names it, nothing is affirmed, and nothing
+//! unreadable is contradicted. Two streams of one id are distinguished by their records alone, which is a warning too.
 
 use portcullis_test_support::world;
 
@@ -9,7 +8,6 @@ use portcullis_evidence::verify::series::join;
 use portcullis_evidence::verify::{Code, Options, Property, Report, SeriesCode, Status, verify};
 use world::{Card, Parts, World, assert_contradicted, codes, context, sha};
 
-/// An image that the ticket permits.
 fn permit(parts: &mut Parts) {
     parts.ticket.policy = sha(&parts.image);
     parts.play();
@@ -22,7 +20,7 @@ fn next_layout(world: &World, card: &std::rc::Rc<Card>) -> Parts {
     permit(&mut parts);
     for record in parts.log.lanes.iter_mut().flatten() {
         record.answer.version += 1;
-        // What stands where a field is reserved today.
+        // A value in a field that is reserved today.
         record.answer.text_classes.set(7);
     }
     parts.reroot();
@@ -65,7 +63,7 @@ fn what_cannot_be_read_is_neither_affirmed_nor_contradicted() {
     let mut files = next_layout(&world, &world.card).files();
     files.0.get_mut("README.md").unwrap().push(b'!');
     assert_contradicted(&world.check(&files), "complete/manifest");
-    // What has another magic, or version 0, is not an image of any version.
+    // Bytes with another magic, or with version 0, are not an image of any version.
     for at in [0, 4] {
         let mut parts = world.honest();
         parts.image[at] = 0;
@@ -74,7 +72,7 @@ fn what_cannot_be_read_is_neither_affirmed_nor_contradicted() {
     }
 }
 
-/// The marks of simulation that stand outside of the checkpoints are enough.
+/// The marks of simulation that are outside of the checkpoints are enough.
 #[test]
 fn simulated_evidence_of_an_unknown_version_is_marked() {
     let world = World::new();
@@ -125,7 +123,7 @@ fn two_streams_of_one_id() {
     };
     let report = play(false, "a");
     assert_eq!((codes(&report), report.exit_code), ([String::from("replayable/id-twice")].into(), 5), "{report:#?}");
-    // One that continues the other has its id, of course; and another id is another stream.
+    // A stream that continues another one has the same id. Another id is another stream.
     assert_eq!(play(true, "a").exit_code, 0);
     assert_eq!(play(false, "A").exit_code, 0);
     // The same document twice.

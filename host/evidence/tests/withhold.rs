@@ -68,7 +68,7 @@ fn the_rest_still_verifies() {
             assert_eq!(withholding.streams, done.streams);
             assert_eq!(withholding.before.0, sha(&files.0[bundle::MANIFEST]));
             assert!(ReportText::new(&report).to_string().contains("erased on request"));
-            // What is chosen is nowhere, what is not is where it was.
+            // Chosen texts are gone from every file; all others are where they were.
             let all = found.0.values().map(Vec::as_slice).collect::<Vec<_>>().join(&b'\n');
             let all = String::from_utf8_lossy(&all);
             for text in ["The dose is 5 mg.", "Buy now."] {
@@ -140,7 +140,7 @@ fn refused() {
     assert!(matches!(with(StreamChoice::AllBut(ids(&["z"])), reason(&key)), WithholdError::Unknown(_)));
     let empty = WithholdReason { reason: "", ..reason(&key) };
     assert!(matches!(with(StreamChoice::Streams(ids(&["a"])), empty), WithholdError::WithholdReason));
-    // A bundle that was changed is refused: no one can say what it was.
+    // A changed bundle is refused: no one knows what it held before.
     fs::write(from.join(bundle::SPANS), "").unwrap();
     assert!(!with(StreamChoice::Streams(ids(&["a"])), reason(&key)).is_operational());
     assert!(!to.exists());
@@ -165,7 +165,7 @@ fn what_a_statement_cannot_do() {
         remanifest(&mut changed);
         world.check(&changed)
     };
-    // What is said to be gone is there.
+    // A text that the withholding calls removed is still there.
     for file in [bundle::SPANS, bundle::INPUTS, bundle::RECEIPTS] {
         let report = checked(&|changed| drop(changed.0.insert(file.to_owned(), files.0[file].clone())));
         assert_contradicted(&report, "replayable/withheld-disclosed");

@@ -14,16 +14,14 @@ pub type Engines = Arc<dyn Fn(u64, Pass) -> Result<Box<dyn Engine>, EngineError>
 /// Makes the engine that answers as one did before.
 pub(crate) type ReplayEngines = Arc<dyn Fn() -> Box<dyn Engine> + Send + Sync>;
 
-/// What stands between tasks and engines.
 #[derive(Clone)]
 pub(crate) enum EngineAdmission {
     /// No engine was given.
     Closed,
-    /// Tasks are judged, and engines made.
     Filter(Arc<Prefilter>, Engines),
     /// Tasks are judged; whoever opens the stream has the engine.
     Caller(Arc<Prefilter>),
-    /// Nothing executes: what an engine answered is on record, and so are the notes of its stream.
+    /// Nothing executes: the engine's answers and the notes of its stream come from the record.
     Replay(ReplayEngines, Mode),
 }
 
@@ -37,7 +35,6 @@ pub(crate) enum EngineHome {
     Caller,
 }
 
-/// What came of a task.
 pub(crate) struct Admission {
     /// Digest of the report, for the NOTE record that follows BEGIN.
     pub(crate) note: Option<[u8; 32]>,

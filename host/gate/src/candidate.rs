@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 /// One candidate of a step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Candidate {
-    /// The text.
     pub text: String,
     /// Quantised log-probabilities of its tokens; absent when the engine gave none. What is not a log-probability makes
     /// stage 2 reject the candidate: it is never guessed.
@@ -15,7 +14,7 @@ pub struct Candidate {
     /// unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logprobs_absent: Option<String>,
-    /// The tool call that the candidate is; its text is made from it then, and what stands in `text` is not looked at.
+    /// Present if the candidate is a tool call. Its text is then made from the call, and `text` is ignored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<Call>,
 }

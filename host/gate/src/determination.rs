@@ -1,4 +1,4 @@
-//! What the gate says of one mutation, as data and in words.
+//! The gate's answer to one mutation, as data and in words.
 
 use portcullis_core::commitment::SpanKind;
 use portcullis_core::context::Mode;
@@ -13,13 +13,11 @@ pub struct Determination {
     pub id: String,
     /// Number of the stream: the place of the text in its input.
     pub stream: u64,
-    /// Sequence within the stream.
     pub seq: u32,
     /// Sequence of the mutation that this one is a part of.
     pub parent: Option<u32>,
     /// Decompose depth; of a tool call, which is never split, the greatest.
     pub depth: u8,
-    /// What the span is.
     #[serde(default, skip_serializing_if = "SpanKind::is_text")]
     pub kind: SpanKind,
     /// First byte of the span in the text.
@@ -41,9 +39,7 @@ pub struct Determination {
     pub stage: Option<Stage>,
     /// The rule or reason id of a refusal; never absent from one.
     pub rule: Option<String>,
-    /// The same in words.
     pub reason: Option<String>,
-    /// The fault's name.
     #[serde(serialize_with = "fault", deserialize_with = "read_fault")]
     pub fault: Option<Fault>,
 }
@@ -79,21 +75,15 @@ fn read_fault<'d, D: Deserializer<'d>>(deserializer: D) -> Result<Option<Fault>,
 pub struct Summary {
     /// `recorded`: judged after the fact, nothing was prevented. `driven`: nothing was released before its admit.
     pub mode: Mode,
-    /// Mutations submitted.
     pub mutations: u64,
-    /// Admitted.
     pub admitted: u64,
-    /// Rejected.
     pub rejected: u64,
-    /// Decomposed.
     pub decomposed: u64,
     /// Rejects that wait for information, or did.
     pub deferred: u64,
     /// Admitted transitions that were taken back.
     pub rolled_back: u64,
-    /// Faults.
     pub faults: u64,
-    /// Bytes of the text.
     pub bytes: usize,
     /// Bytes admitted, held inert bytes included.
     pub bytes_admitted: usize,
@@ -101,15 +91,13 @@ pub struct Summary {
     pub trust_slope: u16,
     /// Why the stream stopped before its end, if it did: safe non-execution is a result.
     pub stopped: Option<String>,
-    /// The same as data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub termination: Option<Termination>,
 }
 
-/// Where and why a stream ended before its text did: what was admitted stands, nothing else went out.
+/// Where and why a stream ended before its text did: what was admitted stays released, nothing else left.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Termination {
-    /// What ended it.
     pub trigger: Trigger,
     /// Rule or reason of the last refusal, the fault's name, or the engine's error.
     pub detail: String,
@@ -141,19 +129,16 @@ pub enum Trigger {
     Limit,
 }
 
-/// A field that decided.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DecidingField {
     /// Its name, as in policies.
     pub field: String,
-    /// Its value.
     pub value: String,
-    /// What the rule asks of it.
+    /// The rule's condition on it.
     pub condition: String,
 }
 
 impl Trigger {
-    /// The trigger in words.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! What a stream ends with, for a stream that continues it.
+//! The state at the end of a stream, for a stream that continues it.
 
 use portcullis_core::hex::Hex;
 use portcullis_core::state::{Commitments, PolicyReference, SemanticState};
@@ -38,7 +38,7 @@ impl EndState {
     #[must_use]
     pub fn bytes(&self) -> usize {
         let mut counted = Counter(0);
-        // What cannot be counted is not kept by anybody.
+        // A state that cannot be counted is not kept.
         serde_json::to_writer(&mut counted, &self.memory).map_or(usize::MAX, |()| counted.0)
     }
 

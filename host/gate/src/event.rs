@@ -14,7 +14,6 @@ use std::sync::Arc;
 pub struct Event {
     /// Number of the stream: the place of its item in the input, from 0.
     pub stream: u64,
-    /// What happened.
     #[serde(flatten)]
     pub what: EventKind,
 }
@@ -48,16 +47,12 @@ pub enum EventKind {
     Determined(Box<Judgement>),
     /// A rejected mutation waits for information.
     Deferred {
-        /// Sequence of its determination.
         seq: u32,
-        /// The reason that the policy defers.
         rule: String,
         /// Steps after which it expires.
         expiry: u16,
     },
-    /// A deferred mutation was given up.
     Expired {
-        /// Sequence of its last determination.
         seq: u32,
     },
     /// Admitted transitions that were not released were taken back.
@@ -67,11 +62,9 @@ pub enum EventKind {
         /// Sequences of the transitions that were taken back.
         transitions: Vec<u32>,
     },
-    /// The trust slope crossed a threshold.
     Drift {
         /// Sequence of the admitted transition at which it did.
         seq: u32,
-        /// Threshold that it stands over now.
         level: Drift,
         /// The slope, in basis points.
         slope: u16,
@@ -80,9 +73,8 @@ pub enum EventKind {
     Released {
         /// Sequences of the admitted transitions whose bytes these are, in order; END's for trailing inert bytes.
         seqs: Vec<u32>,
-        /// The bytes, held inert ones included.
         text: String,
-        /// Which of them are tool calls, in order. What only looks like one is text.
+        /// The ranges that are tool calls, in order. Text that only looks like a call is not among them.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         calls: Vec<Range<usize>>,
     },
@@ -95,7 +87,7 @@ pub enum EventKind {
         /// What END bound; absent when the card did not take it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         closing: Option<EndCommitment>,
-        /// What a stream that continues this one begins with; absent after a fault. It stands in no ledger.
+        /// The state with which a stream that continues this one begins; absent after a fault. Ledgers do not hold it.
         #[serde(skip)]
         state: Option<Arc<EndState>>,
     },
@@ -104,7 +96,6 @@ pub enum EventKind {
 /// What END bound.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndCommitment {
-    /// Sequence of END.
     pub seq: u32,
     /// Trailing inert bytes.
     pub inert: String,
@@ -121,7 +112,6 @@ pub struct Judgement {
     pub determination: Determination,
     /// Held inert bytes before the span.
     pub inert: String,
-    /// The span.
     pub text: String,
     /// Salt of the commitment to both, hexadecimal. Whoever has it can tell whether a guess at a withheld span is
     /// right.

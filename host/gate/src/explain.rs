@@ -11,25 +11,22 @@ use portcullis_policy::image::Bank;
 use portcullis_policy::{Compiled, Package};
 use std::ops::Range;
 
-/// A piece of a text.
 #[derive(Clone, Debug)]
 pub struct Piece {
     /// Its bytes in the text.
     pub range: Range<usize>,
-    /// Those bytes.
     pub text: String,
-    /// What it comes to; `None` for inert bytes, which nothing judges by themselves.
+    /// The decision; `None` for inert bytes, which are not judged by themselves.
     pub span: Option<SpanExplanation>,
 }
 
-/// What a span comes to.
+/// The decision about a span.
 #[derive(Clone, Debug)]
 pub struct SpanExplanation {
     /// Category, by its Cedar name.
     pub category: String,
     /// Every field of the descriptor by its Cedar name.
     pub context: serde_json::Value,
-    /// The tables' answer.
     pub determination: Determination,
     /// The stage that gave it.
     pub stage: Stage,
@@ -37,9 +34,7 @@ pub struct SpanExplanation {
     pub rules: Vec<String>,
 }
 
-/// Explains a text piece by piece. `state` is where it begins, and takes up what is admitted.
-///
-/// # Errors
+/// Explains a text piece by piece. `state` is the state before the text; admitted pieces change it. Errors:
 /// [`ContextError`]: a descriptor that the vocabulary cannot show.
 pub fn explain(
     (package, compiled, mapper): (&Package, &Compiled, &Mapper),

@@ -33,10 +33,7 @@ pub struct Governor {
 }
 
 impl Governor {
-    /// A governor for a policy.
-    ///
-    /// # Errors
-    /// [`ProfileError`]: the profile names a value that the policy does not declare.
+    /// A governor for a policy. Errors: [`ProfileError`]: the profile names a value that the policy does not declare.
     pub fn new(policy: Arc<Policy>, settings: Settings) -> Result<Self, ProfileError> {
         Ok(Self {
             salts: settings.salts.clone(),
@@ -84,7 +81,7 @@ impl Governor {
     }
 
     /// The same governor with this store in place of any other, for a stream that brings it with it. BEGIN's event
-    /// holds it. It is read here, which takes as long as it is long.
+    /// holds it. Reading takes time in proportion to the store's length.
     #[must_use]
     pub fn with_supplied(mut self, store: Store) -> Self {
         self.supplied = Some(String::from_utf8_lossy(&store.contents().json_lines()).into());
@@ -109,8 +106,8 @@ impl Governor {
         !self.anchors.is_empty()
     }
 
-    /// The same governor that has these digests noted in each stream, by the sequence that their NOTE stands at. A NOTE
-    /// changes nothing but the sequences behind it.
+    /// The same governor that has these digests noted in each stream, by the sequence that their NOTE is at. A NOTE
+    /// changes nothing but the sequences after it.
     #[must_use]
     pub(crate) fn with_notes(mut self, notes: BTreeMap<u32, [u8; 32]>) -> Self {
         self.notes = notes;
@@ -150,7 +147,7 @@ impl Governor {
         self.admission.mode()
     }
 
-    /// The mode of a text that was judged while it was written: that of the record which is replayed.
+    /// The mode of a text that was judged while it was written; in a replay it is the recorded one.
     pub(crate) const fn given_mode(&self) -> Mode {
         match self.admission.mode() {
             Mode::Observed => Mode::Observed,
@@ -166,7 +163,6 @@ impl Governor {
         self.notes.get(&sequence).copied()
     }
 
-    /// Reads a whole text.
     pub(crate) fn read(&self, text: String) -> Text {
         self.mapper().read(text, self.granularity(false))
     }
@@ -196,7 +192,6 @@ impl Governor {
         self.settings.max_proposals
     }
 
-    /// The policy.
     #[must_use]
     pub const fn policy(&self) -> &Arc<Policy> {
         &self.policy

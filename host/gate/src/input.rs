@@ -10,11 +10,9 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use std::io::{BufRead, Read};
 
-/// A line that is not an item.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name}:{line}: {problem}")]
 pub struct InputError {
-    /// Name of the input.
     pub name: String,
     /// Line, from 1; 0 when the input as a whole is at fault.
     pub line: usize,
@@ -177,10 +175,8 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// The whole of a plain text input as one item.
-///
-/// # Errors
-/// [`InputError`]: input that cannot be read, is empty, too long, or not UTF-8.
+/// The whole of a plain text input as one item. Errors: [`InputError`]: input that cannot be read, is empty, too long,
+/// or not UTF-8.
 pub fn plain_text<R: BufRead>(name: &str, reader: R) -> Result<Item, InputError> {
     let error = |problem: String| InputError { name: name.to_owned(), line: 0, problem };
     let mut bytes = Vec::new();

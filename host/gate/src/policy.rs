@@ -7,19 +7,15 @@ use portcullis_policy::{Compiled, Package};
 
 /// A package with what it compiles to and the mapping that it declares.
 pub struct Policy {
-    /// The package.
     pub package: Package,
-    /// Its tables.
     pub compiled: Compiled,
     /// Its mapping from text to descriptors.
     pub mapper: Mapper,
 }
 
 impl Policy {
-    /// A package with what it compiled to.
-    ///
-    /// # Errors
-    /// [`MappingError`]: what the package declares cannot be looked for in texts.
+    /// A package with what it compiled to. Errors: [`MappingError`]: what the package declares cannot be looked for in
+    /// texts.
     pub fn new(package: Package, compiled: Compiled) -> Result<Self, MappingError> {
         let mapper = Mapper::new(package.manifest(), package.files())?;
         Ok(Self { package, compiled, mapper })

@@ -16,27 +16,19 @@ use std::sync::Arc;
 /// Why a card's answer cannot stand for the evaluator's.
 #[derive(Debug, thiserror::Error)]
 pub enum PolicyCardError {
-    /// The session.
     #[error(transparent)]
     Session(#[from] SessionError),
-    /// The text has no end.
     #[error("the text was not judged")]
     NotJudged,
-    /// An entry of the text.
     #[error("the card refused an entry")]
     EntryRefused,
-    /// The descriptor.
     #[error("the card refused the entry: {0:?}")]
     Refused(Option<Fault>),
-    /// Rows and determination of a completion.
     #[error("the card's rows and its determination do not fit")]
     Contradiction,
 }
 
-/// What a whole text comes to: the first refusal, or an admit when nothing in it was refused.
-///
-/// # Errors
-/// [`PolicyCardError`].
+/// Judges a whole text: the first refusal, or an admit if nothing in it was refused.
 pub fn judge_text<C: Card>(
     governor: &Arc<Governor>,
     session: &mut Session<C>,
@@ -67,10 +59,8 @@ pub fn judge_text<C: Card>(
     }))
 }
 
-/// The banks' answers to a descriptor, as the card's completion tells them.
-///
-/// # Errors
-/// Of the session; inside, what is wrong with the answer.
+/// The banks' answers to a descriptor, as the card's completion tells them. Errors: of the session; inside, what is
+/// wrong with the answer.
 pub fn banks_on_card<C: Card>(
     session: &mut Session<C>,
     compiled: &Compiled,

@@ -10,14 +10,10 @@ use portcullis_policy::commands::conditions;
 use portcullis_policy::evaluate::Verdict;
 use portcullis_policy::image::Bank;
 
-/// Why something is not admitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rationale {
-    /// Id of the rule or reason.
     pub(crate) rule: String,
-    /// The same in words.
     pub(crate) words: String,
-    /// Fields that it looked at.
     pub(crate) fields: Vec<DecidingField>,
 }
 
@@ -26,7 +22,6 @@ impl Rationale {
         Self { rule: rule.to_owned(), words: words.to_owned(), fields }
     }
 
-    /// The card refused an entry.
     pub(crate) fn fault(fault: Fault) -> Self {
         Self::new(generic::FAULT, &format!("the card refused the entry: {}", fault.name()), Vec::new())
     }

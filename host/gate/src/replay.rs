@@ -1,5 +1,5 @@
 //! Replay: the same policy, context, input and salts give the same descriptors and the same determinations, byte by
-//! byte, or the record is of something else.
+//! byte; otherwise the record belongs to something else.
 //!
 //! A stream is governed again over the model card, whose banks are the software evaluator, and every record that comes
 //! of it is compared with the one on file. Epoch, log index, tick, lane and key flags are the card's own and are not
@@ -40,38 +40,26 @@ pub enum Input {
     Proposals(Vec<Result<Proposal, EngineError>>),
 }
 
-/// Why a stream does not replay.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
-    /// A record is not what the replay gives.
     #[error("record {index}: {what} is not what the replay gives")]
-    Differs {
-        /// Its log index.
-        index: u64,
-        /// What differs.
-        what: &'static str,
-    },
+    Differs { index: u64, what: &'static str },
     /// The context document is not the one that BEGIN bound, or not as this version writes it.
     #[error("the context document: {0}")]
     Context(String),
-    /// The stream was governed by a program of another version: this one can say nothing of it.
+    /// The stream was governed by a program of another version, so this program cannot judge it.
     #[error(
         "the context document is of version {found}, this program replays version {CONTEXT_VERSION}: use the release that wrote it"
     )]
-    Version {
-        /// Version of the document.
-        found: u32,
-    },
-    /// An anchor store that is not at hand.
+    Version { found: u32 },
     #[error("the anchor store with digest {0} is missing")]
     Anchors(String),
     /// A stream continues one that was not replayed, so that the state that it began in is not known.
     #[error("it continues the stream whose last record has the leaf hash {0}, which was not replayed")]
     Predecessor(Hex<32>),
-    /// A stream is tried under policies of which none is the one that it had.
+    /// None of the policies given for a trial is the one that the stream had.
     #[error("none of the policies has the name of `{0}`")]
     Policy(String),
-    /// The policy does not declare what the context document says.
     #[error(transparent)]
     Profile(#[from] ProfileError),
     /// The model card failed: a defect of this program.
@@ -86,7 +74,7 @@ pub struct StreamReplay {
     pub records: u64,
     /// Log index of the first record that a fault of the card made: the replay knows no faults and ends before it.
     pub fault: Option<u64>,
-    /// Whether everything that the stream was given was asked for and judged. What was not is in no record.
+    /// Whether the stream used and judged all of its input. Unused input is in no record.
     pub consumed: bool,
 }
 
@@ -107,7 +95,7 @@ pub struct Ends {
 }
 
 impl Ends {
-    /// These are kept once they are replayed; a stream's context names its predecessor so.
+    /// Streams with these hashes are kept after their replay; a context names its stream's predecessor by such a hash.
     pub fn want(&mut self, leaves: impl IntoIterator<Item = Hex<32>>) {
         self.wanted.extend(leaves);
     }
@@ -131,7 +119,6 @@ pub fn predecessor_name(last: &Record) -> Hex<32> {
     leaf(last)
 }
 
-/// A stream that was governed again.
 struct Again {
     records: Vec<Record>,
     course: Course,
@@ -178,9 +165,7 @@ pub struct Replayer {
 
 impl Replayer {
     /// Replays under these policies of `image`, with these anchor stores. A stream's context document names its policy.
-    ///
-    /// # Errors
-    /// The model card's.
+    /// Errors: the model card's.
     pub fn new(
         image: &Image,
         policies: impl IntoIterator<Item = Arc<Policy>>,
@@ -220,9 +205,7 @@ impl Replayer {
     }
 
     /// Replays a stream: `recorded` are its records in order, BEGIN first; `salts` those of its entries, by sequence.
-    ///
-    /// # Errors
-    /// [`ReplayError`]; the first record that differs.
+    /// Errors: [`ReplayError`]; the first record that differs.
     pub fn stream(
         &mut self,
         context: &[u8],
@@ -249,12 +232,9 @@ impl Replayer {
 
     /// Governs a stream of another package as if these policies had been in force: with the settings, profile, task
     /// and anchors that it had, and what it was given. A policy alone judges every stream; of several, that of the
-    /// name that the stream's own has. An engine gives the answers that it gave, whatever it is asked: behind the
+    /// name that the stream's own has. An engine gives the answers that it gave, whatever it is asked: after the
     /// first determination that is another one, they say nothing. `name` is the stream's own for its successors: they
     /// begin with what it ends with under these policies.
-    ///
-    /// # Errors
-    /// [`ReplayError`].
     pub fn trial(&mut self, context: &[u8], input: Input, name: Option<Hex<32>>) -> Result<Course, ReplayError> {
         let document = parse(context)?;
         fits(document.mode, &input)?;

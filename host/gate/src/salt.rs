@@ -14,9 +14,8 @@ pub struct SaltKey(Arc<Zeroizing<[u8; 32]>>);
 /// Where a stream's salts come from.
 #[derive(Clone)]
 pub enum Salts {
-    /// Made from a key.
     Key(SaltKey),
-    /// As they were disclosed, by sequence: what a replay has. A salt that was not disclosed is all zero there.
+    /// The disclosed salts by sequence, for a replay. A salt that was not disclosed is all zero.
     Disclosed(BTreeMap<u32, [u8; 16]>),
 }
 
@@ -35,7 +34,6 @@ impl From<SaltKey> for Salts {
     }
 }
 
-/// The operating system gave no random bytes.
 #[derive(Debug, thiserror::Error)]
 #[error("the operating system gave no random bytes for the salt key: {0}")]
 pub struct SaltKeyError(String);
@@ -44,7 +42,7 @@ impl SaltKey {
     /// A key from the operating system.
     pub fn random() -> Result<Self, SaltKeyError> {
         let mut key = Arc::new(Zeroizing::new([0; 32]));
-        // Filled where it stays, so that no copy of it is left elsewhere.
+        // The key is drawn in its final place, so that no copy remains elsewhere.
         getrandom::fill(Arc::make_mut(&mut key).as_mut_slice()).map_err(|e| SaltKeyError(e.to_string()))?;
         Ok(Self(key))
     }

@@ -1,4 +1,4 @@
-//! How texts are governed: what the operator chooses beside the policy.
+//! Settings of governed texts: the operator's choices apart from the policy.
 
 use crate::salt::Salts;
 use portcullis_core::context::{OnRefuse, Release};
@@ -13,15 +13,12 @@ pub struct Settings {
     pub granularity: Option<Granularity>,
     /// What a refusal does; `None` skips in recorded texts and stops in driven ones.
     pub on_refuse: Option<OnRefuse>,
-    /// When admitted bytes leave.
     pub release: Release,
-    /// Where salts come from.
     pub salts: Salts,
     /// Streams that are open at the same time, at least 1.
     pub streams: u16,
     /// Candidates that an engine is asked for in one stream, at most.
     pub max_proposals: u32,
-    /// The agent's governed profile.
     pub profile: Profile,
 }
 

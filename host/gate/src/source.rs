@@ -9,35 +9,23 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Item {
     /// A whole text, generated before: it is judged, mode `recorded`.
-    Text {
-        /// Identity.
-        id: String,
-        /// The text.
-        text: String,
-        /// What it was written for.
-        task: Task,
-    },
+    Text { id: String, text: String, task: Task },
     /// Steps, each with its alternatives in the engine's order: mode `driven`.
     Candidates {
-        /// Identity.
         id: String,
         /// Alternatives of each step; none is empty.
         steps: Vec<Vec<Candidate>>,
-        /// What they were proposed for.
         task: Task,
     },
     /// A text that was judged while it was written, in chunks, and kept from readers until then: mode `held`.
     Given {
-        /// Identity.
         id: String,
         /// Chunks and tool calls in the order in which they came, and how they ended.
         given: Vec<Result<Proposal, EngineError>>,
-        /// What it was written for.
         task: Task,
     },
     /// A task for an engine: mode `driven`.
     Prompt {
-        /// Identity.
         id: String,
         /// What the engine is asked to do.
         task: Task,

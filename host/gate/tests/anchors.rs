@@ -189,7 +189,7 @@ fn a_closed_world_asks_for_every_word_and_for_who_is_spoken_of() {
     ] {
         assert!(!whole(said), "{said}");
     }
-    // A part has a verb and leads on to nothing; a clause without a verb goes with what stands before it.
+    // A part has a verb and leads on to nothing; a clause without a verb goes with what is before it.
     let left = |said: &str| released(&judge(&policy, anchors.clone(), "Tell of Ana Silva", said)).trim().to_owned();
     assert_eq!(left("She bought a lighthouse in Hamburg."), "She bought a lighthouse");
     assert_eq!(left("She was born in Hamburg, and Porto."), "She was born");

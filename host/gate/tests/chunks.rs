@@ -69,7 +69,7 @@ fn cut(text: &str, sizes: &[usize]) -> Vec<Candidate> {
     chunks
 }
 
-/// What was decided of a stream, besides how its text came to the gate.
+/// The decisions on a stream, without the mode of its text.
 fn decided(events: &[Event]) -> Vec<String> {
     let shown = |event: &Event| match &event.what {
         EventKind::Begun { .. } | EventKind::Proposed(_) => None,
@@ -81,7 +81,7 @@ fn decided(events: &[Event]) -> Vec<String> {
         EventKind::Ended { summary, .. } => {
             let mut summary = summary.clone();
             summary.mode = Mode::Recorded;
-            // What comes after a stream's end is not read.
+            // Bytes after a stream's end are not read.
             summary.bytes = if summary.stopped.is_some() { 0 } else { summary.bytes };
             Some(format!("{summary:?}"))
         }
@@ -221,7 +221,7 @@ fn log_probabilities_follow_their_bytes() {
     let plain = descriptors(cut(&text, &[3]));
     assert_eq!(descriptors(vec![one.clone()]), descriptors(each.to_vec()));
     assert_ne!(descriptors(vec![one]), plain, "the descriptors hold an uncertainty");
-    // What waits is bounded by what may change.
+    // Only as many bytes wait as can still change.
     let mut reader = PartReader::new(Arc::new(governor));
     assert!(reader.text("Birds sing. Ships", None).unwrap().is_some());
     assert_eq!(reader.pending(), " Ships".len());

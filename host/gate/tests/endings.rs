@@ -1,4 +1,4 @@
-//! What leaves at the end of a stream: END is judged by no one, so that it commits to formatting alone.
+//! The bytes that leave at the end of a stream. No one judges END, so it may commit to formatting only.
 
 use crate::support;
 
@@ -7,7 +7,6 @@ use portcullis_core::wire::Determination as Answer;
 use portcullis_gate::{Event, EventKind};
 use support::{candidates, govern, judged, package, released, settings, text};
 
-/// Bytes that END commits to.
 fn ending(events: &[Event]) -> &str {
     let closing = |event: &'_ Event| matches!(event.what, EventKind::Ended { .. });
     let EventKind::Ended { closing: Some(closing), .. } = &events.iter().find(|e| closing(e)).unwrap().what else {
@@ -26,7 +25,7 @@ fn words_at_the_end_of_a_text_are_judged() {
         ("Ships float.\n\n---\n", "Ships float.\n\n---\n", "\n\n---\n"),
         // A connective whose span is refused stays behind, and is judged by itself.
         ("Ships float. And mixed", "Ships float. And ", ""),
-        // What can be read as letters is not formatting.
+        // A character that can be read as a letter is not formatting.
         ("Ships float. \u{1f642}", "Ships float. \u{1f642}", ""),
         ("Ships float. \u{1f1e7}\u{1f1fa}\u{1f1fe}\n", "Ships float. \u{1f1e7}\u{1f1fa}\u{1f1fe}\n", "\n"),
         ("Ships float. \u{e0062}\u{e0075}", "Ships float. \u{e0062}\u{e0075}", ""),
@@ -44,7 +43,7 @@ fn words_at_the_end_of_a_text_are_judged() {
     }
 }
 
-/// What an engine proposed last can still be taken back: connectives that no admitted span took do not leave.
+/// The last proposal of an engine can still be taken back, so connectives that no admitted span took do not leave.
 #[test]
 fn words_that_no_span_of_an_engine_took_do_not_leave() {
     let policy = package("[limits]\nmax_depth = 2\n");

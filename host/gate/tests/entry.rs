@@ -1,4 +1,4 @@
-//! The door before engines: what the filter refuses never gets one, and whoever makes one has the pass of that very
+//! The door before engines: a task that the filter refuses never gets one, and making one needs the pass of that very
 //! task.
 
 use crate::support;
@@ -38,12 +38,12 @@ fn a_refused_task_has_no_engine_made() {
     assert_eq!(governed(ATTACK, &[]), (0, Some(Trigger::Prefilter)));
     // Facts are shown to the engine like the intent, and are judged like it.
     assert_eq!(governed("Tell of birds.", &["Birds sing.", ATTACK]), (0, Some(Trigger::Prefilter)));
-    // What is not text, and what is too long, is refused as well.
+    // Input that is not text, or that is too long, is refused as well.
     assert_eq!(governed("nul\0", &[]), (0, Some(Trigger::Prefilter)));
     assert_eq!(governed(&"a b ".repeat(3 << 20), &[]), (0, Some(Trigger::Prefilter)));
 }
 
-/// An order that is cut over two facts stands in the judged bytes as the engine would read it, one line after the
+/// An order that is cut over two facts is in the judged bytes as the engine would read it, one line after the
 /// other.
 #[test]
 fn facts_are_judged_together() {

@@ -69,7 +69,7 @@ fn a_rollback_takes_back_what_was_not_released_and_takes_the_other_way() {
     let termination = summary(&events).termination.unwrap();
     assert_eq!(termination.lineage, [1, 5]);
 
-    // What has left cannot be taken back.
+    // Text that has left cannot be taken back.
     let events = govern(&package(""), settings_of(Release::Span), vec![candidates("a", steps)]);
     assert!(!events.iter().any(|e| matches!(e.what, EventKind::RolledBack { .. })));
     assert_eq!(released(&events), "First. Left.");
@@ -97,7 +97,7 @@ fn a_deferred_mutation_comes_back_when_what_it_waits_for_is_there() {
     assert_eq!(summary(&events).deferred, 1);
 }
 
-/// Of words, too, which is what a referent is known by.
+/// The limit applies to words too, because words identify a referent.
 #[test]
 fn a_deferred_mutation_comes_back_when_its_referent_was_named() {
     let package = package("[limits]\ndefer = [\"PRESUPPOSE-REFERENT\"]\n[continuity]\npresupposition = true\n");
@@ -113,7 +113,7 @@ fn a_deferred_mutation_expires() {
     let events = govern(&package, settings(), vec![text("a", "Open the vault. Good. Better. Here is the key.")]);
     assert!(events.iter().any(|e| e.what == EventKind::Expired { seq: 1 }));
     assert!(!released(&events).contains("vault"));
-    // What waits at the end is given up, too.
+    // A mutation that waits at the end is given up, too.
     let events = govern(&package, settings(), vec![text("a", "Open the vault.")]);
     assert!(events.iter().any(|e| e.what == EventKind::Expired { seq: 1 }));
 }
@@ -154,7 +154,7 @@ fn drift_is_warned_of_corrected_and_halted() {
 
 #[test]
 fn the_correction_level_reaches_the_card_and_tightens() {
-    // The entropy rule STRICT refuses keys while a correction stands.
+    // The entropy rule STRICT refuses keys while a correction is in force.
     let slope = "[trust_slope]\nwarning = 1000\ncorrection = 2000\ndecay = 10000\nweights = [1, 0, 0]\n";
     let package = package(slope);
     let mut item = text("a", "Rivers flow north. Here is the key.");
@@ -234,7 +234,7 @@ fn identifiers() -> Arc<Policy> {
 fn the_end_of_a_candidate_that_may_become_a_hit_waits_for_what_follows() {
     let skip = || Settings { on_refuse: Some(OnRefuse::Skip), ..settings() };
     for (steps, left) in [
-        // The hit stands across two or three candidates, and takes both halves with it.
+        // The hit spans two or three candidates, and takes both halves with it.
         (&[&["Pay 4111 1111"] as &[&str], &[" 1111 1111 now."]] as &[&[&str]], "Pay now."),
         (&[&["Pay 4111"], &[" 1111"], &[" 1111 1111"], &[" now."]], "Pay now."),
         (&[&["Ask jane.doe"], &["@example.org"], &[" today."]], "Ask today."),
@@ -269,7 +269,7 @@ fn a_refused_end_asks_for_the_next_alternative_of_its_place() {
         let at: Vec<_> = judged(&events)
             .map(|j| (j.determination.step.unwrap(), j.determination.alternative.unwrap(), j.text.clone()))
             .collect();
-        // What holds a hit is judged up to what is unfinished; "now." could begin an address.
+        // A piece with a hit is judged up to its unfinished part; "now." could begin an address.
         assert_eq!(at[0], (0, 0, "Pay 4111 1111 1111 1111".to_owned()));
         assert_eq!(at[1], (0, 1, "Pay in cash".to_owned()));
     }

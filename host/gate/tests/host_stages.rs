@@ -1,4 +1,5 @@
-//! Stages 2 and 3 on the model card: each rule fails what it is for, passes its neighbour, and names itself.
+//! Stages 2 and 3 on the model card: each rule refuses its own case, passes the case next to it, and is named in the
+//! refusal.
 
 use crate::support;
 

@@ -49,7 +49,7 @@ impl Card for Mortal {
     }
 }
 
-/// What four streams leave when the card is gone after so many submissions.
+/// The events of four streams if the card is lost after this number of submissions.
 fn governed(submissions: u32) -> (Vec<Event>, SessionError) {
     let policy = package("");
     let governor = Arc::new(governor(&policy, settings()));

@@ -24,7 +24,6 @@ fn shipped(name: &str) -> Arc<Policy> {
     Arc::new(Policy::new(package, compiled).unwrap())
 }
 
-/// What leaves of each row's text.
 fn leaves(rows: &[Value]) -> Vec<String> {
     let mut policies: BTreeMap<String, Arc<Policy>> = BTreeMap::new();
     let mut left = Vec::new();

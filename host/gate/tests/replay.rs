@@ -23,7 +23,7 @@ struct Trail {
     salts: BTreeMap<u32, [u8; 16]>,
 }
 
-/// Governs [`TEXT`], and has `check` replay what came of it.
+/// Governs [`TEXT`], and has `check` replay the outcome.
 fn with_trail(check: impl FnOnce(&mut Replayer, Trail)) {
     let policy = support::policy(MANIFEST, RULES);
     let key = SaltKey::from_bytes([3; 32]);
@@ -40,7 +40,7 @@ fn with_trail(check: impl FnOnce(&mut Replayer, Trail)) {
 }
 
 impl Trail {
-    /// As if a NOTE had been recorded at this sequence: what comes after it moves on by one, its salts with it.
+    /// As if a NOTE had been recorded at this sequence: all later records and their salts move on by one.
     fn noted(&self, at: usize) -> (Vec<Record>, BTreeMap<u32, [u8; 16]>) {
         let mut records = self.records.clone();
         let begin = records[0];
@@ -74,7 +74,7 @@ fn notes_move_what_follows_and_change_nothing() {
             let (records, salts) = trail.noted(at);
             let replayed = replay(&records, &salts).unwrap();
             assert_eq!(replayed, StreamReplay { records: all as u64 + 1, fault: None, consumed: true }, "NOTE at {at}");
-            // A NOTE hides nothing: what is false behind it is found.
+            // A NOTE hides nothing: a lie after it is found.
             let mut lie = records.clone();
             lie[all].descriptor.commitment[0] ^= 1;
             lie[all].descriptor = lie[all].descriptor.sealed();
@@ -83,7 +83,7 @@ fn notes_move_what_follows_and_change_nothing() {
     });
 }
 
-/// What the records of a stream say when it broke off: END alone may be missing of what was judged whole.
+/// The records of a stream that broke off: if its text was judged completely, only END may be missing.
 #[test]
 fn a_stream_that_broke_off_has_not_consumed_its_text() {
     with_trail(|replayer, trail| {

@@ -44,7 +44,6 @@ fn prompt(id: &str) -> Item {
     Item::Prompt { id: id.into(), task: Task { intent: "Tell of birds.".into(), facts: Vec::new() } }
 }
 
-/// What a stream is made of.
 #[derive(Clone, Debug)]
 enum Kind {
     Text(Vec<usize>),
@@ -113,7 +112,6 @@ fn with_loop<T>(policy: &Policy, bounds: Bounds, callers: impl FnOnce(SessionHan
     (given, kept.into_inner().unwrap())
 }
 
-/// Opens a stream of this kind.
 fn open(handle: &SessionHandle, governor: &Arc<Governor>, kind: &Kind) -> StreamHandle {
     let text = |parts: &[usize]| parts.iter().map(|part| PARTS[*part]).collect::<String>();
     let request = match kind {
@@ -149,7 +147,8 @@ fn play(stream: &StreamHandle, governor: &Arc<Governor>, kind: &Kind, wait: Dura
     }
     let mut events = Vec::new();
     loop {
-        // As many as there is room for: a caller that waits for room while it does not read would wait for ever.
+        // Hands in only as many parts as there is room for: a caller that waits for room without reading would wait for
+        // ever.
         while let Some(part) = waiting.pop_front() {
             std::thread::sleep(wait);
             match stream.try_submit(part) {
@@ -181,7 +180,7 @@ fn play(stream: &StreamHandle, governor: &Arc<Governor>, kind: &Kind, wait: Dura
     events
 }
 
-/// What a stream's record says, apart from its number and from what is the card's: slot, log index, tick.
+/// The records of a stream, without its number and without the card's own fields: slot, log index, tick.
 fn said(events: &[Event]) -> Vec<String> {
     let plain = |event: &Event| {
         let mut event = event.clone();
@@ -432,7 +431,7 @@ fn bounds_hold_and_who_reaches_one_waits_alone() {
     });
 }
 
-/// A caller that does not read has its own stream stand still, with a bound on what is kept for it.
+/// If a caller does not read, its own stream stops, and the messages kept for it are bounded.
 #[test]
 fn a_caller_that_does_not_read_stands_still_alone() {
     let policy = package(SECTIONS);
@@ -444,7 +443,7 @@ fn a_caller_that_does_not_read_stands_still_alone() {
         let heard = handle.open(governor.request(item())).unwrap();
         let other = play(&heard, &governor, &Kind::Text(Vec::new()), Duration::ZERO);
         assert_eq!(released(&other).len(), 200 * 12);
-        // It goes on once it is read.
+        // It continues once it is read.
         assert_eq!(deaf.end(), None);
         assert_eq!(said(&play(&deaf, &governor, &Kind::Text(Vec::new()), Duration::ZERO)), said(&other));
     });
@@ -480,8 +479,7 @@ fn a_shut_down_ends_every_stream_with_a_reason() {
     assert_eq!(released(&of_stream(&kept, 2)).len(), 1200, "a whole text is judged to its end");
 }
 
-/// What is not kept is not shown: when the journal fails, every stream ends with that reason and nothing more of it
-/// leaves.
+/// When the journal fails, every stream ends with that reason, and nothing more leaves.
 #[test]
 fn a_journal_that_fails_ends_every_stream() {
     #[derive(Debug, thiserror::Error)]

@@ -33,7 +33,7 @@ const USAGE: Duration = Duration::from_secs(1);
 /// Outputs that wait for a client.
 pub(crate) const OUTPUTS: usize = 32;
 
-/// What is answered, and under which governor.
+/// The request that is answered, and its governor.
 #[derive(Clone)]
 pub(crate) struct Question {
     /// Identity of the answer.
@@ -57,7 +57,7 @@ pub(crate) struct Question {
     pub(crate) signed: bool,
     /// Longest wait for the proofs.
     pub(crate) proof: Duration,
-    /// Where the conversation stands.
+    /// Where the conversation is.
     pub(crate) conversation: Conversation,
 }
 
@@ -114,7 +114,7 @@ pub(crate) struct Answer {
     _wakes: Option<Wakes>,
 }
 
-/// Why an answer does not go on.
+/// Why an answer does not continue.
 enum Break {
     /// The client has gone, or does not read.
     Client(&'static str),
@@ -165,7 +165,7 @@ impl Answer {
         let on_refuse = match question.mode {
             // Nothing is left out, so that all of it is judged.
             AnswerMode::Observed => OnRefuse::Skip,
-            // In place of a refused sentence it has another one.
+            // Another sentence replaces a refused one.
             AnswerMode::Driven => OnRefuse::Stop,
             // A JSON value is judged whole: nothing can be left out of it.
             AnswerMode::Held if question.request.is_json() => OnRefuse::Stop,
@@ -235,7 +235,7 @@ impl Answer {
             let words = broken.words();
             self.sections().for_each(|section| section.abort(&words));
         }
-        // What was admitted before still leaves, and every stream gets its end.
+        // Text that was admitted before still leaves, and every stream gets its end.
         let settled = timeout(limit, self.settle()).await.unwrap_or(Err(Break::Late));
         let failed = written.err().or(settled.err());
         let proven = self.prove().await;
@@ -427,7 +427,7 @@ impl Answer {
         }
         if let Some(at) = found.sections.iter().position(|section| section.channel() == channel) {
             let known = |section: &Section| (section.is_open(), section.is_begun());
-            // What a client reads in one channel is one text, and judged as one.
+            // A client reads one channel as one text, so it is judged as one.
             match found.sections.get(at).map(known) {
                 Some((false, _)) => return Err(Break::Unfit("an answer that goes back to a channel that it had left")),
                 Some((true, true)) => return Ok(Some(at)),
@@ -450,7 +450,7 @@ impl Answer {
     /// Opens a governed stream. Its identity binds the request and the client's nonce.
     fn open(&mut self, choice: u32, channel: Channel, refusal: Option<String>) -> Result<Section, Unopened> {
         let Question { id, request, session, task, note, .. } = &self.question;
-        // What was said before is continued in the answer, not in what the model thinks.
+        // The answer continues the earlier conversation; the model's reasoning does not.
         let continuing = self.continuing.as_ref().filter(|_| channel == Channel::Content);
         let governor = continuing.map_or(&self.governor, |(governor, ..)| governor);
         let number = self.choices.get(&choice).map_or(0, |choice| choice.sections.len());
@@ -484,7 +484,7 @@ impl Answer {
         Ok(section.timed(Arc::clone(&session.metrics)))
     }
 
-    /// What stands in place of what is refused, where the answer goes on.
+    /// The placeholder for refused text, if the answer continues.
     fn placeholder(&self) -> Option<Arc<str>> {
         let has_gaps = self.question.mode == AnswerMode::Held && !self.question.request.is_json();
         if has_gaps { placeholder(&self.governor) } else { None }
@@ -520,7 +520,7 @@ impl Answer {
             let stopped = choice.is_stopped();
             let is_broken = choice.sections.iter().any(|section| section.end() == Some(SectionEnd::Broken));
             if stopped || is_broken {
-                // What stands behind a refusal, or behind a break, does not count.
+                // What follows a refusal, or a break, does not count.
                 choice.sections.iter_mut().skip(choice.leaving + 1).for_each(Section::give_up);
             }
             let finish = match (stopped, choice.finish) {
@@ -586,7 +586,7 @@ impl Answer {
         AnswerEnd { usage, provenance, failure: broken.map(|broken| broken.failure()), states }
     }
 
-    /// The states that the choices ended in, behind this turn.
+    /// The states that the choices ended in, after this turn.
     fn states(&self, before: Turn) -> Vec<(Turn, Arc<EndState>)> {
         let state = |choice: &Choice| {
             let content = choice.sections.iter().find(|section| section.channel() == Channel::Content)?;
@@ -597,14 +597,14 @@ impl Answer {
 }
 
 impl Choice {
-    /// The model writes in another channel: what it began in others is whole.
+    /// The model writes in another channel now: the text in the other channels is complete.
     fn leave_others(&mut self, channel: Channel) -> Result<(), Break> {
         let mut begun = self.sections.iter_mut().filter(|s| s.is_begun() && s.channel() != channel);
         let finished = begun.try_for_each(Section::finish);
         finished.map_err(|_| Break::Unfit("a text that ends inside a character"))
     }
 
-    /// The section whose turn it is goes on.
+    /// The section whose turn it is continues.
     fn go(&mut self) {
         self.sections.iter_mut().skip(self.leaving + 1).for_each(Section::rest);
         self.sections.get_mut(self.leaving).into_iter().for_each(Section::go);

@@ -1,4 +1,4 @@
-//! What an operator chooses: a TOML file, or flags over its defaults.
+//! The operator's configuration: a TOML file, or flags that override its defaults.
 
 use crate::host::is_loopback;
 use serde::Deserialize;
@@ -75,12 +75,12 @@ pub struct Tls {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AnswerMode {
-    /// What the model writes is judged on its way: refused text is kept from readers, not from what is written next.
+    /// The model's text is judged on its way: readers do not get refused text, but the model continues from it.
     #[default]
     Held,
-    /// The gate asks for a sentence at a time, and the model goes on from admitted text.
+    /// The gate asks for a sentence at a time, and the model continues from admitted text.
     Driven,
-    /// What the model writes is judged and recorded, and readers get it whatever the verdict is.
+    /// The model's text is judged and recorded, and readers get it whatever the verdict is.
     Observed,
 }
 
@@ -104,7 +104,7 @@ pub enum UpstreamKind {
 }
 
 impl UpstreamKind {
-    /// Whether such a server can go on from a text that its answer begins with.
+    /// Whether such a server can continue from a text that its answer begins with.
     #[must_use]
     pub const fn continues(self) -> bool {
         matches!(self, Self::Vllm | Self::LlamaCpp | Self::SgLang)
@@ -145,7 +145,7 @@ pub struct Model {
     pub profile: Option<PathBuf>,
 }
 
-/// Where a secret is. It stands in no configuration.
+/// Where a secret is. It is in no configuration.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum Secret {
@@ -288,7 +288,7 @@ pub enum Release {
     Signed,
 }
 
-/// What clients get to show that their answers were admitted. It needs bundles.
+/// Proofs for clients that their answers were admitted. Proofs need bundles.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Evidence {

@@ -85,7 +85,7 @@ impl Said {
     }
 }
 
-/// Where a request's conversation stands.
+/// Where a request's conversation is.
 #[derive(Clone)]
 pub(crate) struct Conversation {
     /// Its beginning.

@@ -1,4 +1,4 @@
-//! The engine of a driven stream: a model server that writes one sentence at a time and goes on from admitted text.
+//! The engine of a driven stream: a model server that writes one sentence at a time and continues from admitted text.
 //!
 //! An answer of the server is read on as long as everything that it wrote was admitted: its next words follow admitted
 //! text and nothing else. Once something was refused, that answer is given up. The server is asked again, with the
@@ -54,7 +54,7 @@ pub(crate) struct Writer {
     asked: bool,
     /// A tool call was proposed last.
     calls: bool,
-    /// A tool call was admitted: the server cannot be asked to go on from it.
+    /// A tool call was admitted: the server cannot be asked to continue from it.
     called: bool,
     /// Tokens of what was proposed, without refused alternatives.
     tokens: u64,
@@ -69,11 +69,11 @@ struct Running {
     deltas: DeltaStream,
     /// Bytes of a candidate at most.
     most: usize,
-    /// What stands before its next words, from where the server was asked.
+    /// The text before its next words, from the place at which the server was asked.
     before: String,
     /// Spaces at the end of the admitted text that the server was not shown: it may write them again.
     unseen: String,
-    /// What it wrote and was not proposed.
+    /// Text that the server wrote and that was not proposed yet.
     text: String,
     /// Bytes of each piece of that text: of each token, as the server counts.
     pieces: VecDeque<usize>,
@@ -107,7 +107,7 @@ impl Writer {
         }
     }
 
-    /// Tokens of what stands in the answer.
+    /// Tokens of what is in the answer.
     pub(crate) const fn usage(&self) -> Usage {
         Usage { prompt: self.prompt, completion: self.tokens }
     }
@@ -123,7 +123,7 @@ impl Writer {
             self.tokens -= std::mem::take(&mut self.last);
         }
         self.called |= std::mem::take(&mut self.calls) && ask.attempt == 0;
-        // Behind an admitted call there are further calls of the same answer, and nothing else.
+        // After an admitted call there are further calls of the same answer, and nothing else.
         let follows = |running: &Running| self.called || running.follows(&ask.admitted);
         if ask.attempt > 0 || !self.running.as_ref().is_some_and(follows) {
             if self.called {
@@ -150,7 +150,7 @@ impl Writer {
             self.calls = candidate.call.is_some();
             return Ok(Proposed { proposal: Proposal::Candidate(candidate), finish: None });
         }
-        // An alternative that is empty is none; one that comes to the client's stop text is the end.
+        // An empty alternative does not count; an alternative that reaches the client's stop text is the end.
         if ask.attempt > 0 && !running.stopped {
             return none();
         }
@@ -169,7 +169,7 @@ impl Writer {
         over(finish)
     }
 
-    /// Tokens that the client lets the answer have, without those that it has.
+    /// Tokens that the client still allows for the answer.
     fn left(&self) -> Option<u64> {
         self.request.sampling.max_tokens.map(|most| most.saturating_sub(self.tokens))
     }
@@ -227,7 +227,7 @@ impl Running {
                     return Err(DriveError::Unfit("an answer that goes on after its tool calls"));
                 }
                 let known = text.bytes().zip(self.unseen.bytes()).take_while(|(new, known)| new == known).count();
-                // They can only stand at the beginning.
+                // They can only be at the beginning.
                 let is_all = known == text.len();
                 self.unseen = self.unseen.get(known..).filter(|_| is_all).unwrap_or_default().to_owned();
                 if let Some(track) = &mut self.track {
@@ -294,8 +294,8 @@ impl Running {
         (Some(candidate), tokens)
     }
 
-    /// Where a text that is longer than a candidate may be is cut: behind the last white space that a candidate has
-    /// room for, or else where its room ends.
+    /// The place at which a text that is too long for a candidate is cut: after the last white space that fits,
+    /// otherwise at the limit.
     fn long_span(&self) -> Option<usize> {
         let begin = self.text.len() - self.text.trim_start().len();
         let room = self.text.get(..self.text.floor_char_boundary(begin + self.most))?;
@@ -311,13 +311,13 @@ impl Running {
             tokens += 1;
             bytes -= piece;
         }
-        // One that stands across the end counts with what follows.
+        // One that crosses the end counts with what follows.
         self.pieces.front_mut().into_iter().for_each(|piece| *piece -= bytes);
         tokens
     }
 
-    /// Whether a text at which the answer ends stands across the admitted text and this. One that stands in the text
-    /// alone ended it on the server.
+    /// Whether a stop text spans the border between the admitted text and this text. If a stop text is in this text
+    /// alone, the server has ended the answer already.
     fn is_stopped(&self, text: &str, stops: &[String]) -> bool {
         stops.iter().any(|stop| {
             let most = self.before.len().min(stop.len().saturating_sub(1));

@@ -37,11 +37,11 @@ pub(crate) struct Opening {
     /// SHA-256 of the request's body.
     pub(crate) digest: [u8; 32],
     pub(crate) nonce: Option<String>,
-    /// What the caller looked up: the stream's anchor store.
+    /// Sources that the caller looked up: the stream's anchor store.
     pub(crate) sources: Arc<[Source]>,
 }
 
-/// A governed stream, and what came of it.
+/// A governed stream, and the outcome.
 pub(crate) struct GovernedStream {
     id: String,
     mode: Mode,
@@ -98,7 +98,7 @@ impl GovernedStream {
         Ok(Some(Self { id, mode, digest, nonce, session, governor, section, changed, calls, outputs, _wakes: wakes }))
     }
 
-    /// Waits until everything that was handed in is judged, or with `begun` until BEGIN is recorded.
+    /// Waits until all input is judged, or, with `begun`, until BEGIN is recorded.
     ///
     /// # Errors
     /// It takes longer than `within`: the stream is given up.
@@ -125,7 +125,7 @@ impl GovernedStream {
         Ok(())
     }
 
-    /// Whether its BEGIN stands among the messages that were read.
+    /// Whether its BEGIN is among the messages that were read.
     pub(crate) const fn has_begun(&self) -> bool {
         self.section.has_begun()
     }

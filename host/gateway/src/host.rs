@@ -1,7 +1,7 @@
 //! For which host a request is meant.
 //!
 //! A page in a browser can let its own name resolve to 127.0.0.1 ("DNS rebinding"). The browser then lets the page read
-//! what the gateway answers. Where no key stands in between, only the name in the request shows it.
+//! what the gateway answers. Where no key is in between, only the name in the request shows it.
 
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Uri, header};

@@ -61,7 +61,7 @@ pub struct Metrics {
     queues: Family<QueueLabel, Gauge>,
 }
 
-/// What waits, and what there is room for, when the metrics are read.
+/// Lengths of queues and free places at the time when the metrics are read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Queues {
     /// Requests that are being answered.

@@ -1,4 +1,4 @@
-//! What leaves an observed stream: everything that was given to it, in order, once it was judged.
+//! Output of an observed stream: all of its input, in order, once it was judged.
 
 use portcullis_core::commitment::SpanKind;
 use portcullis_core::wire::Determination as Answer;
@@ -52,8 +52,8 @@ impl Observer {
         }
     }
 
-    /// What leaves with this determination: what stands before its span, and the span. What is split waits for its
-    /// parts, and what is judged a second time has left.
+    /// The bytes that leave with this determination: those before its span, and the span. A split span waits for its
+    /// parts; a span that is judged a second time has left already.
     pub(crate) fn judged(&mut self, determination: &Determination) -> Vec<Passing> {
         let (is_refused, range) = match determination.determination {
             Some(Answer::Admit) => (false, determination.range()),
@@ -72,7 +72,7 @@ impl Observer {
         passing
     }
 
-    /// What is left of a stream that has ended before its text.
+    /// The rest of the text of a stream that ended early.
     pub(crate) fn rest(&mut self) -> Vec<Passing> {
         if self.over != Some(true) {
             return Vec::new();
@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(texts(observer.rest()), [("More.".into(), false)]);
     }
 
-    /// Behind a fault nothing leaves, observed or not.
+    /// After a fault nothing leaves, observed or not.
     #[test]
     fn nothing_leaves_behind_a_fault() {
         let mut observer = Observer::default();

@@ -118,8 +118,8 @@ pub struct Provenance {
     pub version: u32,
     /// Identity of the answer.
     pub answer: String,
-    /// `held`: what was refused was kept from the reader, not from what the model wrote next. `driven_conversation`:
-    /// the model went on from admitted text. `recorded`: the text was whole before it came, and was judged only.
+    /// `held`: the reader did not get what was refused, but the model continued from it. `driven_conversation`:
+    /// the model continued from admitted text. `recorded`: the text was whole before it came, and was judged only.
     /// `observed`: the reader got everything, and this object says what would have been refused.
     pub mode: &'static str,
     /// Name and version of the policy.
@@ -178,7 +178,7 @@ impl Provenance {
     }
 }
 
-/// What became of one governed stream.
+/// The outcome of one governed stream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StreamReport {
     /// Number in its session.
@@ -195,11 +195,11 @@ pub struct StreamReport {
     pub rejected: u64,
     /// Rules that refused, in order, each once.
     pub rules: Vec<String>,
-    /// Where constants of the policy stand in the choice's text of this channel: first byte and length. What is left
-    /// without them is what the records admitted.
+    /// Where constants of the policy are in the choice's text of this channel: first byte and length. The text without
+    /// these constants is exactly what the records admitted.
     pub constants: Vec<(usize, usize)>,
-    /// What was refused and left all the same, where the answer is only observed: first byte and length in the
-    /// choice's text of this channel. None of it has a receipt.
+    /// Refused parts that left because the answer is only observed: first byte and length in the choice's text of this
+    /// channel. They have no receipt.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<(usize, usize)>,
     /// The same of tool calls, by their places in the answer.

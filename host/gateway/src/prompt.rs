@@ -1,4 +1,5 @@
-//! What a model is given, judged before it is asked: every message of every request, under the profile of who speaks.
+//! Judges the input of a model before the model is asked: every message of every request, under the profile of its
+//! speaker.
 
 use crate::request::Role;
 use portcullis_core::state::Task;
@@ -17,7 +18,7 @@ const TASK_BYTES: usize = 16 << 10;
 struct Verdict {
     /// Digest of its report.
     report: [u8; 32],
-    /// Rules that refuse it; empty: it may be acted on.
+    /// Rules that refuse it; empty if the text may be used.
     rules: Arc<[String]>,
 }
 
@@ -81,7 +82,7 @@ impl PromptFilter {
         let report = filter.report(text.as_bytes());
         let verdict = verdict(&report);
         if report.is_fault() {
-            // It says nothing of the text: the next request has it judged anew.
+            // It says nothing of the text: the next request has it judged again.
             return verdict;
         }
         let mut kept = kept();

@@ -61,7 +61,7 @@ impl SessionProofs {
                 });
                 match states.collect() {
                     Err(Unproven::NotYet) if changed.changed().await.is_ok() => {}
-                    // Who would tell of changes is gone.
+                    // The sender of changes is gone.
                     Err(Unproven::NotYet) => return Err(Unproven::Never),
                     proven => return proven,
                 }

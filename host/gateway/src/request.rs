@@ -48,12 +48,12 @@ pub struct Request {
 pub enum Input {
     /// A conversation.
     Messages(Vec<Message>),
-    /// A text to go on from.
+    /// A text to continue from.
     Prompt(String),
 }
 
-/// A text that says what is so. Every whole sentence of it is a fact of what the title names, and of every other title
-/// that the sentence names.
+/// A text that counts as true. Each whole sentence is a fact about the title's entity, and about every other title that
+/// the sentence names.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Source {
@@ -85,7 +85,7 @@ pub struct Sampling {
     pub top_k: Option<u64>,
     /// Penalty on tokens that are there.
     pub presence_penalty: Option<Number>,
-    /// Penalty by how often they are there.
+    /// Penalty on tokens by how often they occur.
     pub frequency_penalty: Option<Number>,
     /// Seed.
     pub seed: Option<i64>,
@@ -159,7 +159,7 @@ pub enum ToolChoice {
 }
 
 impl Request {
-    /// What a request is before its fields are read.
+    /// A request before its fields are read.
     #[must_use]
     pub fn of(body: &[u8], model: String, input: Input) -> Self {
         Self {
@@ -197,7 +197,7 @@ impl Request {
                     (message.role, message.text.clone() + &calls.collect::<String>())
                 });
                 let format = self.response_format.as_ref().map(|format| (Role::System, format.to_string()));
-                // The conversation's end comes last: it is what a stream's task holds.
+                // The end of the conversation comes last, because the task of a stream holds only the end.
                 tools.chain(format).chain(said).filter(|(_, text)| !text.is_empty()).collect()
             }
         }

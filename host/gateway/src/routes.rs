@@ -1,4 +1,4 @@
-//! The routes, and what is true of all of them: for whom a request is meant, and that it is counted.
+//! The routes, and what all of them share: the check of the addressed host, and the counters.
 
 use crate::decide;
 use crate::dialect::Dialect;

@@ -39,17 +39,17 @@ pub(crate) struct Section {
     stream: StreamHandle,
     /// Until the text is whole.
     reader: Option<PartReader>,
-    /// It is its turn: what stands before it in its choice has left.
+    /// Its turn has come: everything before it in its choice has left.
     live: bool,
     /// Parts that the session has no room for, or whose turn it is not.
     waiting: VecDeque<Part>,
-    /// What stands in place of what is refused; absent: a refusal ends the stream.
+    /// Text that replaces a refused part; absent: a refusal ends the stream.
     placeholder: Option<Arc<str>>,
     /// A refusal that no output marks yet.
     unmarked: bool,
-    /// What may leave once the stream has ended, of one that leaves whole or not at all.
+    /// Outputs that leave when the stream has ended, for a section that leaves as a whole or not at all.
     held: Option<Vec<Output>>,
-    /// It was given up for what came before it in its choice.
+    /// It was dropped because an earlier section of its choice was refused or broke off.
     given_up: bool,
     /// What a driven stream asks for.
     ask: Option<ProposalRequest>,
@@ -98,7 +98,7 @@ impl SignedRelease {
                 self.last = judged.determination.seq;
                 Some(covering(judged.log_index))
             }
-            // What leaves behind the last span is END's.
+            // Bytes that leave after the last span belong to END.
             EventKind::Released { seqs, .. } if seqs.iter().any(|seq| *seq > self.last) => None,
             EventKind::Ended { closing, .. } => {
                 let needed = covering(closing.as_ref().and_then(|closing| closing.log_index));
@@ -130,8 +130,7 @@ struct Timing {
     arrivals: VecDeque<(usize, Instant)>,
 }
 
-/// What a released tool call looks like: the canonical JSON of its name and its arguments. The arguments leave as they
-/// are written there.
+/// A released tool call: the canonical JSON of its name and its arguments. The arguments leave in this form.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ReleasedCall {
@@ -141,7 +140,7 @@ struct ReleasedCall {
 
 /// How a section's outputs leave.
 pub(crate) struct Manner {
-    /// What stands in place of what is refused; absent: a refusal ends the stream.
+    /// What is in place of what is refused; absent: a refusal ends the stream.
     pub(crate) placeholder: Option<Arc<str>>,
     /// Everything leaves at the end, or nothing does where something was refused.
     pub(crate) whole: bool,
@@ -167,7 +166,7 @@ pub(crate) fn on_refuse(governor: &Governor) -> OnRefuse {
     }
 }
 
-/// What stands in place of what is refused, where the text goes on after a refusal.
+/// Text that replaces a refused part, if the text continues after a refusal.
 pub(crate) fn placeholder(governor: &Governor) -> Option<Arc<str>> {
     let constant = || Arc::from(governor.policy().package.manifest().refusal.placeholder.as_str());
     (on_refuse(governor) == OnRefuse::Skip).then(constant)
@@ -258,7 +257,7 @@ impl Section {
         self.end
     }
 
-    /// What a successor begins with, once everything that the stream admitted has left, and nothing else.
+    /// The state for a successor, if exactly the admitted text of the stream has left.
     pub(crate) fn left_in(&self) -> Option<&Arc<EndState>> {
         let has_left = match self.end? {
             SectionEnd::Whole => true,
@@ -322,7 +321,7 @@ impl Section {
         (self.recorded || self.end.is_none()).then_some(self.recorded)
     }
 
-    /// Whether its BEGIN stands among the messages that were read.
+    /// Whether its BEGIN is among the messages that were read.
     pub(crate) const fn has_begun(&self) -> bool {
         self.recorded
     }
@@ -336,7 +335,7 @@ impl Section {
         self.reader.as_ref().map_or(0, PartReader::pending)
     }
 
-    /// A constant that stands behind everything that the section says.
+    /// A constant that follows everything that the section says.
     pub(crate) fn close_with(&mut self, text: &str) -> Output {
         self.report.constants.push((self.written, text.len()));
         self.written += text.len();
@@ -352,14 +351,14 @@ impl Section {
         Ok(())
     }
 
-    /// What is given breaks off.
+    /// The input breaks off.
     pub(crate) fn abort(&mut self, why: &str) {
         self.reader = None;
         self.waiting.clear();
         self.stream.abort(why);
     }
 
-    /// The section does not count any more: what stands before it in its choice was refused, or broke off.
+    /// Drops the section: an earlier section of its choice was refused or broke off.
     pub(crate) fn give_up(&mut self) {
         if !std::mem::replace(&mut self.given_up, true) {
             self.abort("the choice has ended");
@@ -406,7 +405,7 @@ impl Section {
                     return;
                 }
                 Err(SubmitError::TooLong { .. }) => self.abort("a part is longer than the session takes"),
-                // What became of it stands among its messages.
+                // The outcome is among its messages.
                 Err(SubmitError::Over | SubmitError::Closed(SessionClosed(_))) => self.waiting.clear(),
             }
         }
@@ -424,8 +423,13 @@ impl Section {
                     signed.push(event.what);
                 }
                 (StreamMessage::Event(event), None) => self.event(event.what, call_index, &mut outputs),
+<<<<<<< HEAD
                 (StreamMessage::Propose(request), _) => self.ask = Some(request),
                 // What was admitted stands in the next question.
+=======
+                (StreamMessage::Propose { admitted, attempt, .. }, _) => self.ask = Some(Ask { admitted, attempt }),
+                // What was admitted is in the next question.
+>>>>>>> b8e7285a71ee4142f1f9af7dbeb38bb9301defc4
                 (StreamMessage::Move(_), _) => {}
             }
         }
@@ -475,7 +479,7 @@ impl Section {
                 }
                 self.text(text.get(from..).unwrap_or_default(), outputs);
             }
-            // What waited for information, and got none, is refused after all.
+            // A mutation that waited for information and got none is refused.
             EventKind::Expired { .. } => self.unmarked = true,
             EventKind::Ended { summary, state, .. } => {
                 self.state = state;
@@ -527,7 +531,7 @@ impl Section {
         }
     }
 
-    /// An observed stream has ended once its text has, too: what the gate judges no more leaves all the same.
+    /// An observed stream ends with its text: text that the gate no longer judges still leaves.
     fn end_observed(&mut self) {
         if let Some(whole) = self.observer.as_ref().and_then(|observer| observer.over)
             && (self.reader.is_none() || !whole)
@@ -536,7 +540,7 @@ impl Section {
         }
     }
 
-    /// What of an observed stream leaves.
+    /// Passes text of an observed stream on.
     fn pass(&mut self, passing: Vec<Passing>, call_index: &mut u32, outputs: &mut Vec<Output>) {
         for Passing { given, is_refused } in passing {
             match given {
@@ -556,7 +560,7 @@ impl Section {
         }
     }
 
-    /// Marks a refusal where it stood.
+    /// Marks a refusal where it was.
     fn mark(&mut self, outputs: &mut Vec<Output>) {
         if std::mem::take(&mut self.unmarked)
             && let Some(placeholder) = &self.placeholder
@@ -577,8 +581,8 @@ impl Section {
 
     /// A call leaves as what the records commit to says.
     fn call(&mut self, text: &str, call_index: &mut u32, outputs: &mut Vec<Output>) {
-        // The gate makes this text itself. Another could not be shown as a call: the client must not take the answer
-        // for whole.
+        // The gate makes this text itself. Any other text could not be shown as a call, and the client must notice that
+        // the answer is incomplete.
         let Ok(ReleasedCall { name, arguments }) = serde_json::from_str(text) else {
             self.end = Some(SectionEnd::Broken);
             return;

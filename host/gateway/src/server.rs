@@ -86,7 +86,7 @@ async fn run(
     let is_open = matches!(opened.as_deref(), Ok(SessionState::Open(_)));
     drop(opened);
     if !is_open {
-        // Why stands in the result of the sessions' thread.
+        // Why is in the result of the sessions' thread.
         return Ok(());
     }
     let asked_to_end = Arc::new(Notify::new());

@@ -472,8 +472,8 @@ impl Exchange {
         }
     }
 
-    /// The answer as a stream of events. Its head waits for the first output, so that what fails before it has a status
-    /// of its own.
+    /// The answer as a stream of events. Its head waits for the first output, so that an earlier failure can set the
+    /// status.
     async fn stream(mut self, client: Duration) -> Result<Response, Refusal> {
         let silence = Duration::from_millis(self.keep_alive.max(1));
         let first = match timeout(silence, self.outputs.recv()).await {
@@ -553,8 +553,8 @@ enum Piece {
     End,
 }
 
-/// The bytes of an answer as they come. One that was not written to its end breaks the connection off, so that no
-/// client takes it for whole.
+/// The bytes of an answer as they come. If an answer was not written to its end, the connection is broken off, so that
+/// the client notices.
 struct EventBody(Option<mpsc::Receiver<Piece>>);
 
 /// An answer was not written to its end.

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-/// What a session is opened with, each time anew.
+/// The parts that each session needs.
 pub struct SessionParts {
     /// The card.
     pub card: Box<dyn Card>,
@@ -26,7 +26,7 @@ pub struct SessionParts {
     pub governors: Vec<Arc<Governor>>,
 }
 
-/// Opens what a session needs, under a new salt key. It is called in the thread of the sessions.
+/// Opens the card and the bundle of a session, under a new salt key. It is called in the thread of the sessions.
 pub type Opener = Box<dyn FnMut(SaltKey) -> Result<SessionParts, SessionFailure> + Send>;
 
 /// Why there is no session any more.
@@ -195,7 +195,7 @@ impl RotationRequest {
         self.board.drain(self.drain, ROTATION);
     }
 
-    /// The same because the next session has other policies: streams that are ended for it say `policy_change`.
+    /// The same, because the next session has other policies: streams that end for this reason report `policy_change`.
     pub fn ask_for_policy_change(&self) {
         self.board.drain(self.drain, POLICY_CHANGE);
     }
@@ -273,7 +273,7 @@ fn run_session(
             board.metrics.event(event);
             Ok(())
         });
-        // Who still holds the state sees that this session takes no more.
+        // Callers that still hold the state see that this session takes no more streams.
         board.state.send_replace(SessionState::Between);
         let closed = session.close()?;
         match closed.cause {

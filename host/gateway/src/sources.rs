@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// The field, in errors and as the store's name.
 pub(crate) const FIELD: &str = "portcullis.sources";
-/// What the facts of a request's store say that they come from, before the source's own words.
+/// The prefix of the source of each fact in a request's store.
 const SUPPLIED: &str = "supplied";
 
 /// The governor of the model at a place of the configuration, for a stream that brings these sources with it. Reading
@@ -65,8 +65,8 @@ fn store(sources: &[Source], policy: &Policy) -> Result<Store, ApiError> {
         .map_err(|error| ApiError::invalid(FIELD, error.to_string()))
 }
 
-/// A document without a title as a source. Its title is its first line, where that is a heading; else the name that its
-/// first sentence says something of; else its number, so that only what it says of other titles counts.
+/// A document without a title as a source. Its title is its first line, if that is a heading; otherwise the name that
+/// is the subject of its first sentence; otherwise its number, so that only its statements about other titles count.
 pub(crate) fn document(number: usize, document: &str, mapper: &Mapper) -> Source {
     let source = |title: &str, text: &str| Source {
         title: title.to_owned(),
@@ -83,7 +83,7 @@ pub(crate) fn document(number: usize, document: &str, mapper: &Mapper) -> Source
     }
 }
 
-/// A first line that is not a sentence, and what stands below it.
+/// A first line that is not a sentence, and what is below it.
 fn heading(document: &str) -> Option<(&str, &str)> {
     let (first, rest) = document.trim_start().split_once('\n')?;
     let first = first.trim().trim_start_matches('#').trim_start();

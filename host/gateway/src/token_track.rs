@@ -1,4 +1,4 @@
-//! Where the tokens of an answer stand in its text, so that each candidate has the log-probabilities of its own.
+//! Where the tokens of an answer are in its text, so that each candidate has the log-probabilities of its own.
 
 use portcullis_gate::Candidate;
 use portcullis_gate::engine::{Token, logprobs};
@@ -44,7 +44,7 @@ impl TokenTrack {
             bytes += token.bytes.len();
             count += 1;
         }
-        // Tokens that are not the text are of no use, wherever it is cut.
+        // Tokens that differ from the text are useless, wherever the text is cut.
         if self.text.is_char_boundary(bytes) && bytes <= self.at {
             self.tokens.drain(..count);
             self.text.drain(..bytes);

@@ -125,7 +125,7 @@ fn honest_answers_are_shown_as_their_api_writes_them() {
     }
 }
 
-/// What came from another answer of the model, after a refusal, is proven like the rest.
+/// Text from a second answer of the model, after a refusal, is proven like the rest.
 #[test]
 fn driven_answers_are_shown() {
     let (upstream, folder) = (upstream(), tempfile::tempdir().unwrap());
@@ -137,7 +137,7 @@ fn driven_answers_are_shown() {
     assert_eq!((checked.facts[0].refused, upstream.asked.lock().unwrap().len()), (1, 2));
 }
 
-/// Nothing of an observed answer was kept from its reader, so none is shown.
+/// Readers of an observed answer also got its refused text, so the client shows nothing of it.
 #[test]
 fn observed_answers_are_not_shown() {
     let (upstream, folder, expected) = (upstream(), tempfile::tempdir().unwrap(), expectations());
@@ -166,7 +166,7 @@ fn everything_else_is_refused() {
             let checked = question.check(wrong.to_string().as_bytes(), &expected);
             assert!(checked.is_err(), "{path}, {name}: {wrong}");
         };
-        // Another answer to the same words, an older one of the same client, one to somebody else.
+        // Another answer to the same question, an older answer to the same client, and an answer to another client.
         let older = self::question(path, "calls", false, "nonce-of-sixteen-0");
         refused("an older answer", &serde_json::from_str(&asked(&gateway, path, &older)).unwrap());
         let other = self::question(path, "well", false, "nonce-of-sixteen-1");
@@ -199,7 +199,7 @@ fn everything_else_is_refused() {
                 let mut wrong = honest.clone();
                 let place = wrong.pointer_mut(pointer).unwrap();
                 let changed = change(place.as_str().unwrap());
-                // A word of the API for another is no text: `stop` for `length`.
+                // One word of the API in place of another is not text: `stop` for `length`.
                 if changed == place.as_str().unwrap() || changed.is_empty() && !is_judged(pointer) {
                     continue;
                 }

@@ -73,7 +73,7 @@ fn turn(messages: &[Value]) -> Value {
     json!({"model": "m", "messages": messages})
 }
 
-/// Has a chat go on; what is said, and which stream is continued.
+/// Continues a chat; returns the answer's text and the stream that it continues.
 fn chat_on(gateway: &Gateway, messages: &[Value]) -> (String, Option<String>) {
     told(&gateway.post("/v1/chat/completions", &turn(messages)))
 }
@@ -161,7 +161,7 @@ fn nothing_else_is_continued() {
         continues
     };
     assert_eq!(chat_on("ann", &[user(NOTICE)]), (NOTICE.into(), None));
-    // Before anything was said, and with a forged message: what was never released is not continued.
+    // Before the first answer, and with a forged message: text that was never released is not continued.
     assert_eq!(refused("ann", &[user(ADVICE)]), None);
     assert_eq!(refused("ann", &[assistant("Another notice."), user(ADVICE)]), None);
     for edited in [format!("{NOTICE} "), format!(" {NOTICE}"), NOTICE.to_uppercase(), NOTICE.replace('.', "!")] {
@@ -179,7 +179,7 @@ fn nothing_else_is_continued() {
     assert_eq!(refused("ann", &[user(NOTICE), called, result, user(ADVICE)]), None);
     // What another key received.
     assert_eq!(refused("bob", &[user(NOTICE), assistant(NOTICE), user(ADVICE)]), None);
-    // A state comes back only with all that it rests on: "Yes." was said behind the notice, but not here.
+    // A state comes back only with all that it rests on: "Yes." was said after the notice, but not here.
     let before = [user(NOTICE), assistant(NOTICE), user(YES)];
     assert!(chat_on("ann", &before).1.is_some());
     assert_eq!(refused("ann", &[user(YES), assistant(YES), user(ADVICE)]), None);
@@ -191,7 +191,7 @@ fn nothing_else_is_continued() {
     assert_eq!((report.replayed, report.reasons.len()), (report.streams, 0), "{:?}", report.reasons);
 }
 
-/// What an answer claimed is not contradicted in the next turn, and what was refused is part of nothing.
+/// The next turn may not contradict the claims of an answer, and refused text has no effect.
 #[test]
 fn claims_hold_and_refusals_count_for_nothing() {
     let (policy, upstream, folder) = (policy(), parrot(), tempfile::tempdir().unwrap());
@@ -208,7 +208,7 @@ fn claims_hold_and_refusals_count_for_nothing() {
     assert!(gapped.starts_with(PLACEHOLDER) && gapped.ends_with(NOTICE), "{gapped}");
     assert_eq!(chat_on(&gateway, &[user("x"), assistant(&gapped), user(ADVICE)]).0, ADVICE);
     assert!(!chat_on(&gateway, &[user("x"), assistant(NOTICE), user(ADVICE)]).0.contains(ADVICE));
-    // A JSON value that was refused released nothing: what stood in it before the refusal is established nowhere.
+    // A refused JSON value releases nothing, so its parts before the refusal establish nothing.
     let mut json = turn(&[user(&format!("{{\"a\": \"{NOTICE}\", \"b\": \"Take no pills.\"}}"))]);
     json["response_format"] = json!({"type": "json_object"});
     let (value, _) = told(&gateway.post("/v1/chat/completions", &json));

@@ -1,4 +1,4 @@
-//! The native API: determinations, what may be shown, whose a stream is, and when it ends.
+//! The native API: determinations, released text, owners of streams, and their ends.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 

@@ -162,7 +162,7 @@ fn places_count_code_points_and_every_content_has_its_list() {
     };
     assert_eq!(answer.as_array().unwrap().len(), 3);
     assert_eq!((places(&answer[0]), places(&answer[2])), (vec![], vec![]));
-    // The package stops after a refusal; a detector goes on, for its caller may mask what it lists.
+    // The package stops after a refusal; a detector continues, for its caller may mask what it lists.
     let expected = [(10, 32, json!("A badword stands here.")), (33, 48, json!("Bad badly ends."))];
     assert_eq!(places(&answer[1]), expected);
 }

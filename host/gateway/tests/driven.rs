@@ -1,4 +1,4 @@
-//! Driven answers: the model goes on from admitted text, and never sees what was refused.
+//! Driven answers: the model continues from admitted text, and never sees what was refused.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -18,7 +18,7 @@ fn sentence(place: usize, seed: i64) -> String {
     }
 }
 
-/// A server that goes on from the text that its answer begins with, as those that can be driven do.
+/// A server that continues from the text that its answer begins with, as those that can be driven do.
 fn server(kind: &'static str, sentence: fn(usize, i64) -> String) -> Upstream {
     Upstream::new(Arc::new(move |path, body: &Value| {
         let chat = path.ends_with("/chat/completions");
@@ -136,7 +136,7 @@ fn where_no_alternative_is_left_the_answer_ends() {
     assert!((2..20).contains(&asked(&upstream).len()));
 }
 
-/// The client's bounds hold over all requests: refused words do not count, and its stop text may stand across two.
+/// The client's bounds hold over all requests: refused words do not count, and its stop text may span two.
 #[test]
 fn the_clients_bounds_hold() {
     let upstream = server("vllm", sentence);
@@ -161,7 +161,7 @@ fn the_clients_bounds_hold() {
     assert!(asked(&upstream).iter().all(|body| body.get("n").is_none()));
 }
 
-/// A text without the end of a sentence is judged in long spans, whatever its white space is.
+/// A text without sentence ends is judged in long spans, with any kind of white space.
 #[test]
 fn a_text_without_sentences_is_driven() {
     for space in [" ", "\u{3000}", ""] {
@@ -212,7 +212,7 @@ fn tool_calls_are_steps() {
     assert_eq!(asked(&upstream).len(), 2);
 }
 
-/// What cannot be driven ends with an error, or is refused before the server is asked.
+/// A request that cannot be driven ends with an error, or is refused before the server is asked.
 #[test]
 fn what_cannot_be_driven_is_refused() {
     let thinks = Upstream::new(Arc::new(|_, _: &Value| {

@@ -1,5 +1,5 @@
-//! What goes wrong between a model server and a client, in the ways that other gateways got wrong: nothing that was
-//! refused reaches the client, and every answer ends with a stated reason.
+//! Faults between a model server and a client, as other gateways had them: refused text never reaches the client, and
+//! every answer ends with a stated reason.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -39,7 +39,7 @@ impl Mode {
     }
 }
 
-/// The word in a body's last message picks what is played. A seed comes with the request for another answer, behind a
+/// The word in a body's last message picks what is played. A seed comes with the request for another answer, after a
 /// refusal: this server has none.
 fn server(plays: impl Fn(&str) -> Vec<Step> + Send + Sync + 'static) -> Upstream {
     let script: Script = Arc::new(move |_, body: &Value| {
@@ -68,7 +68,7 @@ fn assert_clean(answer: &Answer) {
 #[test]
 fn a_stream_gets_the_verdicts_of_a_whole_answer() {
     let upstream = server(|asked| chat(asked.split_inclusive(' ').map(text), "stop"));
-    // Where nothing else is left, a driven answer ends, whatever the policy says.
+    // A driven answer ends if no alternative is left, under `stop` and `redact` alike.
     let all = [(Mode::Held, "stop", REFUSAL), (Mode::Held, "redact", PLACEHOLDER)];
     let all = all.into_iter().chain([(Mode::Driven, "stop", REFUSAL), (Mode::Driven, "redact", REFUSAL)]);
     for (mode, on_refuse, mark) in all {
@@ -203,7 +203,8 @@ fn every_channel_is_judged_and_no_other_field_leaves() {
     }
 }
 
-/// What a client joins is judged as one text: a word cannot be parted by another channel or by a call.
+/// A client joins the parts of a channel, so they are judged as one text: another channel or a call cannot divide a
+/// word.
 #[test]
 fn a_channel_is_one_text() {
     let upstream = server(|asked| match asked {
@@ -271,8 +272,8 @@ fn a_thought_under_two_names_is_one() {
     assert_eq!((said(&answer, "reasoning_content"), said(&answer, "content")), ("I think.".into(), "Fine.".into()));
 }
 
-/// 16: a card that dies. What left before stands, nothing follows it, the answer says so, and the service ends with the
-/// reason.
+/// 16: a card that dies. What left before stays valid, nothing follows it, the answer says so, and the service ends
+/// with the reason.
 #[test]
 fn a_card_that_dies_ends_every_answer_with_a_stated_reason() {
     let upstream = server(|_| chat((0..6).map(|n| text(&format!("Bird number {n} sings. "))), "stop"));
@@ -374,7 +375,7 @@ fn every_cut_of_a_body_gives_the_same_answer() {
     }
 }
 
-/// 8: what is too long or has no end.
+/// 8: answers that are too long or never end.
 #[test]
 fn what_has_no_end_is_cut_off() {
     let upstream = server(|asked| match asked {

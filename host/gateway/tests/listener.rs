@@ -19,7 +19,7 @@ fn birds() -> Upstream {
 }
 
 /// A web page may give its own name the address 127.0.0.1, and then read what a browser gets from it. Without keys
-/// nothing else would stand between that page and the gateway.
+/// nothing else would be between that page and the gateway.
 #[test]
 fn without_keys_a_request_for_another_host_is_refused() {
     let upstream = birds();
@@ -180,7 +180,7 @@ fn http_2_is_not_spoken() {
     assert_eq!(gateway.get("/livez").status, 200);
 }
 
-/// 15: a client that never reads is let go: its connection does not stand in the way of others for ever.
+/// 15: a client that never reads is let go: its connection is not in the way of others for ever.
 #[test]
 fn a_client_that_never_reads_is_let_go() {
     let upstream = Upstream::new(Arc::new(|_, _: &Value| {
@@ -207,7 +207,7 @@ fn a_client_that_never_reads_is_let_go() {
         assert!(since.elapsed() < Duration::from_secs(60), "the connection is still open");
         std::thread::sleep(Duration::from_millis(50));
     }
-    // What it was sent is cut off: no reader takes it for whole.
+    // Its answer is cut off in a way that every client notices.
     let mut got = Vec::new();
     client.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     let _ = client.read_to_end(&mut got);

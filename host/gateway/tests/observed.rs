@@ -25,7 +25,7 @@ const SENTENCES: [&str; 8] = [
     "{\"a\": 1}",
 ];
 
-/// Says what stands behind `#` in the prompt, as a list of pieces.
+/// Says what is after `#` in the prompt, as a list of pieces.
 fn upstream() -> Upstream {
     Upstream::new(Arc::new(|_, body: &Value| {
         let prompt = body["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap();

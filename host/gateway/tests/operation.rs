@@ -1,4 +1,4 @@
-//! What those see who run a gateway: liveness, readiness, metrics, logs and drain; and that no text is among it.
+//! The operator's view of a gateway: liveness, readiness, metrics, logs and drain. None of them contains text.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 

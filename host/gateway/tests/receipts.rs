@@ -82,7 +82,7 @@ fn an_answer_holds_its_proofs_and_they_can_be_asked_for() {
         assert_eq!(facts[0].context.id, id);
         let digest = hex::encode(&<[u8; 32]>::from(Sha256::digest(body.to_string())));
         assert!(id.ends_with(&format!("/0/0/content request={digest} nonce=n-1")), "{id}");
-        // What is left without the constants is what the card admitted.
+        // The text without the constants is what the card admitted.
         let (mut text, constants) = (said(&answer, stream), &provenance["streams"][0]["constants"]);
         for constant in constants.as_array().unwrap().iter().rev() {
             let (at, length) = (constant[0].as_u64().unwrap() as usize, constant[1].as_u64().unwrap() as usize);
@@ -147,14 +147,14 @@ fn the_native_api_releases_what_is_signed() {
     assert_eq!(check(&receipt.json()["proofs"])[0].released, [ReleasedPiece::Text(released)]);
 }
 
-/// Records that are signed, by what stands in a session's folder.
+/// Records that are signed, by what is in a session's folder.
 fn signed(session: &Path) -> u64 {
     let message = |serial| std::fs::read(session.join(bundle::checkpoint(serial))).ok();
     let sizes = (0..).map_while(message).map(|m| SignedCheckpoint::parse(&m).unwrap().checkpoint.wire.size.get());
     sizes.max().unwrap_or(0)
 }
 
-/// Text leaves behind the signature over its record, not before it.
+/// Text leaves after the signature over its record, not before it.
 #[test]
 fn signed_release_waits_for_the_checkpoint() {
     let (upstream, bundles) = (upstream(), tempfile::tempdir().unwrap());

@@ -72,7 +72,7 @@ fn admitted(folder: &Path) -> BTreeMap<String, (String, Vec<String>)> {
     streams
 }
 
-/// Plays what the prompt asks for: pieces of JSON deltas after a `#`. From the beginning of an answer it goes on with
+/// Plays what the prompt asks for: pieces of JSON deltas after a `#`. From the beginning of an answer it continues with
 /// what its seed makes up.
 fn server() -> Upstream {
     Upstream::new(Arc::new(|path, body: &Value| {

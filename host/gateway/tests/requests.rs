@@ -1,4 +1,4 @@
-//! What clients may ask, on every route, and what they are told when they may not.
+//! What clients may ask, on every route, and the answer when they may not.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -117,7 +117,7 @@ fn a_refused_input_reaches_no_server() {
     assert!(upstream.asked.lock().unwrap().is_empty());
 }
 
-/// What the gateway does not know, or what asks for text that nothing judges.
+/// Fields that the gateway does not know, or that ask for text that nothing judges.
 #[test]
 fn requests_that_are_not_taken_name_the_field() {
     let upstream = echo();
@@ -145,7 +145,7 @@ fn requests_that_are_not_taken_name_the_field() {
         let answer = gateway.post("/v1/chat/completions", &body);
         assert_eq!((answer.status, &answer.json()["error"]["param"]), (400, &json!(field)), "{}", answer.body);
     }
-    // What says nothing is taken.
+    // Fields without an effect are accepted.
     let mut body = ask("Hello.", false);
     for (field, value) in
         [("logprobs", json!(false)), ("store", json!(false)), ("audio", json!(null)), ("user", json!("u"))]

@@ -28,7 +28,7 @@ fn sessions_rotate_by_time() {
         names.insert(answer.provenance()["session"].as_str().unwrap().to_owned());
     }
     assert!(since.elapsed() > Duration::from_millis(1_500), "three sessions in {:?}", since.elapsed());
-    // Nobody asks, and they end all the same.
+    // Sessions end on time even if no request comes.
     std::thread::sleep(Duration::from_millis(2_500));
     let answer = gateway.post("/v1/chat/completions", &ask("Go.", false));
     let last: u32 = answer.provenance()["session"].as_str().unwrap().trim_start_matches("session-").parse().unwrap();

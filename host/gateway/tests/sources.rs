@@ -87,7 +87,7 @@ fn an_answer_may_state_what_its_sources_say() {
     turned.as_array_mut().unwrap().reverse();
     let again = gateway.post(path, &ask(&turned));
     assert_eq!(again.provenance()["sources"], with.provenance()["sources"]);
-    // What one request brings is nothing to the next.
+    // Sources of one request do not count for the next.
     let without = gateway.post(path, &ask(&Value::Null));
     assert!(!said(&without, "content").contains("Ana"), "{}", without.body);
     assert!(without.provenance().get("sources").is_none());
@@ -196,11 +196,12 @@ fn a_detector_finds_what_documents_do_not_say() {
         let wrong = ask(&format!("{TRUE} {FALSE}"), documents);
         assert!(!wrong.is_empty() && wrong.iter().all(|rule| rule.starts_with("CLOSED-WORLD")), "{wrong:?}");
     }
-    // What no document says, and what none is there to say.
+    // A text that no document supports, and one without any document.
     for documents in [&[][..], &["Ships float on water."], &[""], &["ana silva was born in porto in 1950."]] {
         assert!(!ask(TRUE, documents).is_empty(), "{documents:?}");
     }
-    // Each document speaks of its own subject: what one says of somebody else does not make it true of another.
+    // Each document is about its own subject: a statement about one person does not support the same statement about
+    // another.
     let bo = "Bo Lind married Ana Silva in 1970. He was born in Lisbon in 1950.";
     assert_eq!(ask("Bo Lind married Ana Silva in 1970.", &[ana, bo]), Vec::<String>::new());
     assert!(!ask(FALSE, &[ana, bo]).is_empty());

@@ -148,8 +148,8 @@ fn held(session: &Path) -> (Ticket, usize, usize) {
     (ticket, count("checkpoints"), count("witness"))
 }
 
-/// Each session has the next ticket; while there is none, no request is taken and none is lost. Without one in time the
-/// gateway ends, and says so.
+/// Each session takes the next ticket. While there is no ticket, requests wait and none is lost. If no ticket comes in
+/// time, the gateway ends with that reason.
 #[test]
 fn each_session_has_the_next_ticket() {
     let (mut office, upstream) = (Office::new(), echo());
@@ -214,7 +214,7 @@ fn a_witness_that_is_gone_ends_the_session() {
     assert!(is_stated, "{}: {}", last.status, last.body);
     let why = gateway.wait().unwrap_err();
     assert!(matches!(why, portcullis_gateway::ServeError::Session(_)), "{why}");
-    // What left stands in the bundle.
+    // All released text is in the bundle.
     let spans = std::fs::read_to_string(office.path("session-1").join("spans.jsonl")).unwrap();
     for text in texts.iter().flat_map(|text| text.split_inclusive(". ")).filter(|text| !text.trim().is_empty()) {
         assert!(spans.contains(text.trim()), "{text}");

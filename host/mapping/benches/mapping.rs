@@ -1,12 +1,7 @@
 //! Throughput of the pattern scan and of the whole mapping on the PII policy, in bytes of text on one core: English
 //! prose of ASCII, the same with single line breaks, and text with markup and characters outside ASCII.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    missing_docs,
-    reason = "a benchmark stops at its first surprise"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a benchmark stops at its first surprise")]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use portcullis_core::manifest::Manifest;
@@ -22,9 +17,9 @@ use std::path::Path;
 enum Kind {
     /// One line of ASCII.
     Plain,
-    /// A line break behind one sentence in six, and in place of one space in ten.
+    /// A line break after one sentence in six, and in place of one space in ten.
     Lines,
-    /// Line breaks behind sentences, Markdown, and characters outside ASCII.
+    /// Line breaks after sentences, Markdown, and characters outside ASCII.
     Marked,
 }
 

@@ -42,19 +42,19 @@ pub(crate) struct Walker<'j> {
     cache: &'j mut Cache,
 }
 
-/// How a walk ended.
+/// The end of a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// No pattern goes on from there.
+    /// No pattern continues from there.
     Dead,
     /// The text ended before.
     Alive,
-    /// The automaton could not go on.
+    /// The automaton could not continue.
     Unknown,
 }
 
 impl Walker<'_> {
-    /// Walks from `at` on; `matched` is told each pattern that matches from there, maybe more than once.
+    /// Walks from `at` on; `matched` receives each pattern that matches from there, maybe more than once.
     pub(crate) fn walk(&mut self, text: &[u8], at: usize, mut matched: impl FnMut(usize)) -> End {
         let before = at.checked_sub(1).and_then(|b| text.get(b)).copied();
         let config = start::Config::new().anchored(Anchored::Yes).look_behind(before);

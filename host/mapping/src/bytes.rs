@@ -85,7 +85,7 @@ pub(crate) fn first(hir: &Hir) -> (ByteSet, bool) {
     }
 }
 
-/// Rare bytes of which every match holds one, and how many bytes of a match stand before it at most.
+/// Rare bytes of which every match holds one, and how many bytes of a match are before it at most.
 pub(crate) fn pivot(hir: &Hir) -> Option<(ByteSet, usize)> {
     match hir.kind() {
         HirKind::Literal(_) | HirKind::Class(_) => Some((first(hir).0, 0)).filter(|(set, _)| set.is_rare()),

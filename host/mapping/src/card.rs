@@ -19,7 +19,7 @@ struct Run {
     at: Vec<usize>,
     /// First digit of each group, and the end.
     groups: Vec<usize>,
-    /// Whether what stands before each group, and behind the last, is nothing or one space or dash with a digit before
+    /// Whether what is before each group, and after the last, is nothing or one space or dash with a digit before
     /// it.
     joined: Vec<bool>,
 }
@@ -41,7 +41,7 @@ pub(crate) fn number(
             return Ok(place(start)..place(end.saturating_sub(1)) + 1);
         }
     }
-    // A group whose numbers may go on behind the match is looked at again.
+    // A group whose numbers may continue after the match is looked at again.
     let all = run.digits.len();
     let open = run.groups.iter().skip(1).find(|group| all.saturating_sub(**group) < LONGEST);
     Err(open.and_then(|digit| run.at.get(*digit)).copied().unwrap_or(found.end))
@@ -113,7 +113,7 @@ impl Run {
     }
 }
 
-/// ISO/IEC 7812-1 annex B; one repeated digit is no number.
+/// ISO/IEC 7812-1 annex B. One repeated digit does not count as a card number.
 fn luhn(digits: &[u8]) -> bool {
     let doubled = |d: u8| if d > 4 { 2 * d - 9 } else { 2 * d };
     let value = |(i, d): (usize, &u8)| u32::from(if i % 2 == 0 { *d } else { doubled(*d) });

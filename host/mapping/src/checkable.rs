@@ -16,7 +16,7 @@ pub struct Checkable {
     pub value: bool,
     /// Whether it is a number, in digits or as a word.
     pub number: bool,
-    /// Whether a denial stands before it in its clause ("not", "never").
+    /// Whether a denial is before it in its clause ("not", "never").
     pub negated: bool,
     /// The relation that is being spoken of here ("born"), from the last word of the relations' table before it.
     pub relation: Option<String>,
@@ -36,7 +36,7 @@ pub(crate) fn checkable(text: &str, language: &Language) -> Vec<Checkable> {
         if kinds & kind::RELATION != 0 {
             relation = language.relation(&lower(shown)).map(str::to_owned);
         } else if kinds & kind::CLAUSE != 0 {
-            // What stands after "and" or "who" is no longer said of the birth.
+            // Words after "and" or "who" no longer belong to the birth.
             relation = None;
         }
         negated &= kinds & kind::CLAUSE == 0 && !gap.contains([',', ';', ':', '.', '(', ')']);
@@ -84,7 +84,7 @@ pub(crate) fn alternatives(word: &str, language: &Language, lexicon: Lexicon) ->
     stems
 }
 
-/// Stems of what a word is a form of, and of what a noun is a kind of: whoever says the word says these.
+/// Stems of a word's lemmas, and of the more general nouns of a noun: the word implies them.
 pub(crate) fn generalisations(word: &str, language: &Language, lexicon: Lexicon) -> Vec<String> {
     let lemmas = lexicon.lemmas(&lower(word));
     let words = lemmas.iter().flat_map(|lemma| std::iter::once(lemma.word).chain(lemma.kinds()));
@@ -94,14 +94,14 @@ pub(crate) fn generalisations(word: &str, language: &Language, lexicon: Lexicon)
     stems
 }
 
-/// What the words of a sentence are to each other, as far as a closed world asks.
+/// The roles of the words of a sentence, as far as a closed world needs them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Frame {
-    /// Where verbs stand, in order.
+    /// Where verbs are, in order.
     pub verbs: Vec<usize>,
     /// Where prepositions end: they lead to what follows.
     pub prepositions: Vec<usize>,
-    /// Where pronouns stand.
+    /// Where pronouns are.
     pub pronouns: Vec<usize>,
     /// Denials ("not", "never").
     pub denials: Vec<Range<usize>>,

@@ -1,5 +1,5 @@
-//! Citations: the written forms in which text points at a source outside. What a store allows is the gate's to say;
-//! here they are found, so that no cut parts one.
+//! Citations: the written forms in which text refers to a source outside. The gate decides which ones a store allows.
+//! Here they are only found, so that no cut divides one.
 
 use crate::unfinished::Unfinished;
 use crate::view::View;
@@ -43,7 +43,7 @@ const FORMS: &[&str] = &[
 const ARTICLES: &str = r"(?-u:\b)(?:Articles?|Artikel|Arts?\.?|Recitals?|Rec\.) [0-9]{1,4}[a-z]?(?:\([0-9a-z]{1,3}\)){0,3}(?:(?:,| and| und| to| or|-|–) ?[0-9]{1,4}(?:\([0-9a-z]{1,3}\)){0,3}){0,4} (?:of the |of |der |du |des |de la |del )?";
 /// Sections of codes that a paragraph sign shows.
 const SECTIONS: &str = r"§{1,2} ?[0-9]{1,4}[a-z]?(?:(?:,| und| bis|-|–) ?[0-9]{1,4}[a-z]?){0,6}(?: Abs\. ?[0-9]{1,2}[a-z]?)?(?: S(?:atz|\.) ?[0-9]{1,2})?(?: Nr\. ?[0-9]{1,2})? [A-Z][A-Za-z]{1,10}(?-u:\b)";
-/// What stands after a case's first page: pages, the court and the year.
+/// What is after a case's first page: pages, the court and the year.
 const AFTER_PAGE: &str = r"(?:, [0-9]{1,5}(?:[-–][0-9]{1,5})?)?(?: \([^()]{0,40}[0-9]{4}\))?";
 /// ISBN (ISO 2108): with its label, or hyphenated with a prefix.
 const BOOKS: &str = r"(?i:(?-u:\b)isbn(?:-1[03])?:? ?)[0-9][0-9 -]{8,15}[0-9Xx](?-u:\b)|(?-u:\b)97[89]-[0-9]{1,5}-[0-9]{1,7}-[0-9]{1,7}-[0-9](?-u:\b)";
@@ -75,23 +75,23 @@ static BEGUN: LazyLock<Option<Unfinished>> = LazyLock::new(|| {
     Unfinished::new(&forms().iter().map(parse).collect::<Option<Vec<_>>>()?).ok()
 });
 
-/// Where the longest end of a text, or of its view, begins that more text can make a citation, or another one; the
-/// text's length when there is none.
+/// The start of the longest end of a text, or of its view, that more text could complete or change to a citation; the
+/// text's length if there is none.
 pub(crate) fn unfinished(text: &str, view: Option<&View>) -> usize {
     let Some(begun) = BEGUN.as_ref() else { return 0 };
     let seen = view.map_or(text.len(), |view| view.origin_from(begun.of_patterns(view.text()), text.len()));
     begun.of_patterns(text).min(seen)
 }
 
-/// Where citations stand in a text or in its view, in order, those that overlap joined, without the marks that end a
-/// sentence. `None` when the patterns are not there, and nothing can be said.
+/// Citations in a text or in its view, in order; overlapping ones are joined, and marks that end a sentence are left
+/// out. `None` if the patterns could not be compiled.
 pub(crate) fn citations(text: &str, view: Option<&View>) -> Option<Vec<Range<usize>>> {
     let patterns = PATTERNS.as_ref()?;
     let mut found: Vec<Range<usize>> = Vec::new();
     match view {
         None => found.extend(matches(patterns, text).filter_map(|m| cited(text, m))),
         Some(view) if view.is_aligned() => {
-            // The text has the same matches but where one of the view stands over a line break.
+            // The text has the same matches but where one of the view is over a line break.
             for m in matches(patterns, view.text()) {
                 found.extend(cited(view.text(), m.clone()));
                 if view.differs_in(&m) {

@@ -23,7 +23,7 @@ pub(crate) fn claims(
     let copula = tokens.iter().position(|t| t.is(kind::COPULA)).filter(|_| definite);
     let mut verbs: Vec<(usize, &str)> = Vec::new();
     for (at, token) in tokens.iter().enumerate().filter(|(_, t)| t.is(kind::RELATION)) {
-        // A later verb is of the same subject when nothing of its own stands before it: "and died", "he died".
+        // A later verb is of the same subject when nothing of its own is before it: "and died", "he died".
         let own =
             || tokens.get(..at).unwrap_or_default().iter().rev().take_while(|t| !t.is(kind::CLAUSE | kind::CONNECTIVE));
         if verbs.is_empty() || !own().any(Token::is_content) {
@@ -56,7 +56,7 @@ pub(crate) fn claims(
     found
 }
 
-/// The content words of what stands before the relation, from its last mark on, or up to its first when nothing is left
+/// The content words of what is before the relation, from its last mark on, or up to its first when nothing is left
 /// there; empty for a pronoun, nothing without either.
 fn subject(before: &[Token<'_>]) -> Option<String> {
     let of = |tokens: &[Token<'_>]| -> Option<String> {

@@ -1,7 +1,7 @@
-//! Clauses: the verbs of a text, who does each, and what else stands around it.
+//! Clauses: the verbs of a text, the subject of each, and the other words around it.
 //!
-//! Read from word lists and order alone, so that it is sometimes wrong. Who uses it asks only whether two texts give
-//! the same words other roles, and takes what is missing for agreement.
+//! Clauses are read from word lists and word order alone, so they are sometimes wrong. Therefore callers only ask
+//! whether two texts give the same words other roles; a missing clause counts as agreement.
 
 use crate::checkable::is_verb;
 use crate::language::{Language, kind};
@@ -12,13 +12,13 @@ use std::ops::Range;
 /// A verb with its arguments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Clause {
-    /// Where the verb stands.
+    /// Where the verb is.
     pub verb: Range<usize>,
-    /// What it can be a form of.
+    /// The lemmas that it can be a form of.
     pub lemmas: Vec<&'static str>,
     /// Its synonyms.
     pub also: Vec<&'static str>,
-    /// Who does it: what stands before it, or behind "by" in the passive.
+    /// Its subject: the words before it, or after "by" in the passive.
     pub subjects: Vec<Argument>,
     /// The other words of the clause.
     pub others: Vec<Argument>,
@@ -59,16 +59,16 @@ struct Reader<'a> {
     language: &'a Language,
     lexicon: Lexicon,
     clauses: Vec<Clause>,
-    /// Whether the last of them goes on.
+    /// Whether the last of them continues.
     inside: bool,
     /// Whether it is in the passive, and whether a verb that follows now would be.
     passive: bool,
     auxiliary: bool,
-    /// Whether a comma or conjunction stands behind its verb.
+    /// Whether a comma or conjunction is after its verb.
     parted: bool,
-    /// Whether a noun is next: behind a determiner, a possessive, or a preposition.
+    /// Whether a noun is next: after a determiner, a possessive, or a preposition.
     nominal: bool,
-    /// What stands before its verb, for the next verb that has no subject of its own.
+    /// The words before its verb, for the next verb without a subject of its own.
     before: Vec<Argument>,
     /// Words that have no verb yet.
     open: Vec<Argument>,
@@ -97,7 +97,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What stands between two words.
+    /// What is between two words.
     fn gap(&mut self, gap: &str) {
         if gap.contains(['.', ';', ':', '!', '?', '(', ')']) {
             self.end();
@@ -107,7 +107,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A comma, or a conjunction: what stands behind may have its own verb. A conjunction leaves the preposition: "of
+    /// A comma, or a conjunction: what is after may have its own verb. A conjunction leaves the preposition: "of
     /// Melk and Arda".
     fn part(&mut self) {
         self.nominal = false;
@@ -135,7 +135,7 @@ impl<'a> Reader<'a> {
         self.before.clear();
     }
 
-    /// Gives the words that have no verb to the clause that goes on.
+    /// Gives the words that have no verb to the clause that continues.
     fn flush(&mut self) {
         let open = std::mem::take(&mut self.open);
         if let Some(clause) = self.clauses.last_mut().filter(|_| self.inside) {
@@ -177,7 +177,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A determiner begins a noun of its own, behind the one that a preposition leads to.
+    /// A determiner begins a noun of its own, after the one that a preposition leads to.
     fn noun_begins(&mut self) {
         if self.filled {
             self.preposition = None;
@@ -187,7 +187,7 @@ impl<'a> Reader<'a> {
     }
 
     fn lead(&mut self, preposition: &str, behind_verb: bool) {
-        // "The maps drawn by Vale": without an auxiliary.
+        // "The maps drawn by Vale": a passive without an auxiliary.
         if preposition == "by" && behind_verb && !self.passive {
             self.passive = true;
             if let Some(clause) = self.clauses.last_mut() {
@@ -230,7 +230,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The clause that goes on has an object, or a doer behind "by".
+    /// The clause that continues has an object, or a doer after "by".
     fn act(&mut self) {
         if let Some(clause) = self.clauses.last_mut().filter(|_| self.inside && !self.parted) {
             clause.transitive = true;
@@ -255,7 +255,7 @@ impl<'a> Reader<'a> {
     }
 
     fn verb(&mut self, word: &str, range: Range<usize>) {
-        // Behind a conjunction all words are before their own verb: "he lived in Porto and Ana won".
+        // After a conjunction all words are before their own verb: "he lived in Porto and Ana won".
         let own = |a: &Argument| a.preposition.is_none() || (self.parted && a.preposition == self.preposition);
         let (own, led): (Vec<_>, Vec<_>) = std::mem::take(&mut self.open).into_iter().partition(own);
         let has_own = !own.is_empty() && (!self.inside || self.parted);
@@ -294,7 +294,7 @@ impl<'a> Reader<'a> {
 mod tests {
     use super::*;
 
-    /// Each verb with its subjects and the other words, each behind its preposition.
+    /// Each verb with its subjects and the other words, each after its preposition.
     fn read(text: &str) -> Vec<String> {
         let show = |a: &Argument| {
             let shown = text.get(a.range.clone()).unwrap_or_default();

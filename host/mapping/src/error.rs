@@ -64,7 +64,7 @@ pub enum MappingError {
     /// The patterns are good one by one, but not together in one automaton.
     #[error("the patterns of all classes together: {0}")]
     Patterns(String),
-    /// A unit's size that is no positive integer or fraction.
+    /// A unit's size that is not a positive integer or fraction.
     #[error(
         "unit `{unit}` of quantity `{quantity}`: `{size}` is not a positive integer or a fraction such as `1/1000`"
     )]
@@ -73,7 +73,7 @@ pub enum MappingError {
         quantity: String,
         /// The unit word.
         unit: String,
-        /// What stands there.
+        /// What is there.
         size: String,
     },
     /// The automaton over all phrases could not be built.
@@ -81,7 +81,7 @@ pub enum MappingError {
     Vocabulary(String),
 }
 
-/// A log-probability that is no finite number at most 0.
+/// A log-probability that is not finite, or is over 0.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, serde::Serialize, serde::Deserialize)]
 #[error("`{0}` is not a log-probability: expected a decimal number at most 0")]
 pub struct LogProbsError(pub String);

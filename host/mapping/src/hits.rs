@@ -102,13 +102,13 @@ struct LocatedPattern {
     class: ClassId,
     regex: Regex,
     validator: Option<Validator>,
-    /// Automaton over the phrases of which one must stand near; `None` is no condition.
+    /// Automaton over the phrases of which one must be near; `None` sets no condition.
     near: Option<AhoCorasick>,
     /// Whether a match may be glued to letters.
     letters: Letters,
     /// Its longest match.
     longest: usize,
-    /// Rare bytes of which a match holds one, and the bytes that stand before it at most.
+    /// Rare bytes of which a match holds one, and the bytes that are before it at most.
     pivot: Option<(ByteSet, usize)>,
 }
 
@@ -225,8 +225,8 @@ impl Scanner {
         })
     }
 
-    /// Where the end of a text begins that may be the beginning of a hit, in the text or in its view; its length when
-    /// there is none.
+    /// The start of the end of a text that may be the beginning of a hit, in the text or in its view; the text's length
+    /// if there is none.
     pub(crate) fn unfinished(&self, text: &str, view: Option<&View>) -> usize {
         let seen = view.map_or(text.len(), |view| {
             let at = self.unfinished_in(Page { text: view.text(), view: Some(view) });
@@ -258,7 +258,7 @@ impl Scanner {
         let [written, shown] = &mut searches;
         if view.is_aligned() {
             // No phrase holds a line break: those of the text are those of the view. No line break is a mark: they
-            // stand at the same bytes.
+            // are at the same bytes.
             self.phrases(seen, |range, class| {
                 let same = !view.differs_in(&range);
                 if same && (!self.polar.contains(class) || self.unviewed.contains(class)) {
@@ -277,7 +277,7 @@ impl Scanner {
         let [mut written, mut shown] = searches.map(|search| search.hits);
         shown.retain(|hit| !self.unviewed.contains(hit.class));
         if self.polar != ClassSet::EMPTY {
-            // What the view shows, the view decides.
+            // For hits in the view, the view decides the polarity.
             let polar = shown.iter().filter(|hit| self.polar.contains(hit.class));
             let seen_at =
                 Hits::new(polar.map(|hit| Hit { range: view.origin(&hit.range), class: hit.class }).collect());
@@ -384,9 +384,9 @@ struct Search<'t> {
     hits: Vec<Hit>,
     /// From where each pattern of [`Starting`] may begin again.
     next: Vec<usize>,
-    /// Which of them match where the search stands.
+    /// Which of them match at the current place of the search.
     matched: Vec<bool>,
-    /// Before which bytes no match of each other pattern begins that was not looked at.
+    /// For each other pattern: all matches that begin before this byte were already found.
     clear: Vec<usize>,
 }
 
@@ -479,7 +479,7 @@ impl LocatedPattern {
         at
     }
 
-    /// Where the first match begins that waits for its `near` phrase: one of which the text ends near it.
+    /// The start of the first match that waits for its `near` phrase because the text ends near it.
     fn waiting(&self, page: Page<'_>, first: usize) -> Option<usize> {
         let text = page.text;
         self.near.as_ref()?;
@@ -530,7 +530,7 @@ fn between_digits(text: &str, at: usize) -> bool {
     digit(at.checked_sub(1)) && digit(Some(at))
 }
 
-/// Whether one of the phrases stands there as a word, or as words.
+/// Whether one of the phrases is there as a word, or as words.
 fn is_near(phrases: &AhoCorasick, around: &str) -> bool {
     let letters = |at: usize| {
         let (before, after) = around.split_at_checked(at).unwrap_or_default();
@@ -539,7 +539,7 @@ fn is_near(phrases: &AhoCorasick, around: &str) -> bool {
     phrases.find_overlapping_iter(around).any(|m| !letters(m.start()) && !letters(m.end()))
 }
 
-/// What stands around a match: where a phrase counts as near.
+/// What is around a match: where a phrase counts as near.
 fn around(text: &str, range: Range<usize>) -> &str {
     let from = floor(text, range.start.saturating_sub(NEAR));
     text.get(from..ceil(text, range.end + NEAR)).unwrap_or_default()
@@ -563,7 +563,7 @@ fn automaton(phrases: &[String], kind: MatchKind) -> Result<Option<AhoCorasick>,
     built.map(Some).map_err(|e| MappingError::Vocabulary(e.to_string()))
 }
 
-/// Phrases of a vocabulary file, one a line; `#` starts a comment. `(a|b)` makes a phrase of each of its alternatives.
+/// Phrases of a vocabulary file, one per line; `#` starts a comment. `(a|b)` makes one phrase per alternative.
 fn vocabulary(class: &str, file: &str, files: &BTreeMap<String, Vec<u8>>) -> Result<Vec<String>, MappingError> {
     let (class, path) = (class.to_owned(), file.to_owned());
     let Some(bytes) = files.get(file) else { return Err(MappingError::MissingVocabulary { class, file: path }) };

@@ -24,7 +24,7 @@ pub(crate) fn number(text: &str, language: &Language) -> Option<Range<usize>> {
     (breaks < 2).then(|| start..near.len() - behind.len() + gap)
 }
 
-/// What stands behind the number that a text begins with.
+/// What is after the number that a text begins with.
 fn written<'t>(text: &'t str, hashed: bool, language: &Language) -> Option<&'t str> {
     let first = text.chars().next()?;
     // Circled numbers, and digits with a key's frame.
@@ -62,7 +62,7 @@ fn written<'t>(text: &'t str, hashed: bool, language: &Language) -> Option<&'t s
     marked.filter(|_| (1..=DIGITS).contains(&count) && shown.chars().all(char::is_alphabetic))
 }
 
-/// What stands behind the mark of a number in digits.
+/// What is after the mark of a number in digits.
 fn digits(rest: &str, hashed: bool) -> Option<&str> {
     let spaced = |rest: &&str| rest.starts_with(' ');
     if hashed && spaced(&rest) {
@@ -80,7 +80,7 @@ fn digits(rest: &str, hashed: bool) -> Option<&str> {
     closed(rest)
 }
 
-/// What stands behind a mark that closes a number, with the emphasis round it.
+/// What is after a mark that closes a number, with the emphasis round it.
 fn closed(rest: &str) -> Option<&str> {
     let rest = rest.trim_start_matches(['*', '_', '\\']);
     rest.strip_prefix(['.', ')', ']', ':']).map(|rest| rest.trim_start_matches(['*', '_']))

@@ -1,4 +1,4 @@
-//! JSON as it was written: numbers keep their text, and an object shows a key that stands in it twice.
+//! JSON as it was written: numbers keep their text, and an object shows a key that is in it twice.
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -16,7 +16,7 @@ pub(crate) enum Json {
     Number(String),
     String(String),
     Array(Vec<Self>),
-    /// Members in the order in which they stand there.
+    /// Members in the order in which they are there.
     Object(Vec<(String, Self)>),
 }
 
@@ -71,7 +71,7 @@ impl Json {
         })
     }
 
-    /// Values of a key: none, one, or as many as stand there.
+    /// Values of a key: none, one, or as many as are there.
     pub(crate) fn members(&self, key: &str) -> impl Iterator<Item = &Self> {
         let members = if let Self::Object(members) = self { members.as_slice() } else { &[] };
         members.iter().filter(move |(name, _)| name == key).map(|(_, value)| value)
@@ -118,7 +118,7 @@ impl Json {
         })
     }
 
-    /// Whether a key stands twice in one object.
+    /// Whether a key is twice in one object.
     pub(crate) fn repeats_a_key(&self) -> bool {
         let repeats = |value: &&Self| {
             let Self::Object(members) = value else { return false };

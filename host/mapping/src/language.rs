@@ -6,7 +6,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// What a word is, one bit a list.
+/// The lists that a word is on, one bit per list.
 pub(crate) mod kind {
     pub(crate) const STOP: u32 = 1 << 0;
     pub(crate) const NEGATION: u32 = 1 << 1;
@@ -42,7 +42,7 @@ pub(crate) mod kind {
     pub(crate) const QUANTIFIER: u32 = 1 << 31;
 }
 
-/// A language file as it stands.
+/// A language file as it is.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CueLists {
@@ -130,7 +130,7 @@ pub(crate) struct Language {
 }
 
 impl PartialEq for Language {
-    /// There is one table a language.
+    /// There is one table per language.
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)
     }
@@ -152,9 +152,9 @@ static LANGUAGES: LazyLock<BTreeMap<&'static str, Language>> = LazyLock::new(|| 
         .collect()
 });
 
-/// Words with the lists that each stands on.
+/// Words with the lists that each is on.
 struct WordTable {
-    /// Keys of words, each at its slot or behind it (open addressing), 0 for an empty slot: a power of two, at most
+    /// Keys of words, each at its slot or after it (open addressing), 0 for an empty slot: a power of two, at most
     /// half of them taken.
     keys: Vec<u128>,
     /// The lists of each slot's word.
@@ -176,7 +176,7 @@ pub(crate) fn key(word: &str) -> u128 {
         u128::from(number) << (8 * (8 - bytes.len()))
     };
     let (head, tail) = word.as_bytes().split_at(length.min(8));
-    // What follows a head of fewer bytes than eight is empty.
+    // After a head of fewer than eight bytes, the tail is empty.
     half(head) << 64 | half(tail)
 }
 
@@ -306,7 +306,7 @@ impl Language {
         }
     }
 
-    /// The lists that a word in lower case stands on, as bits of [`kind`].
+    /// The lists that a word in lower case is on, as bits of [`kind`].
     pub(crate) fn kinds(&self, word: &str) -> u32 {
         self.words.kinds(word, key(word))
     }
@@ -351,7 +351,7 @@ impl Language {
         stem.strip_suffix(['i', 'y']).unwrap_or(stem)
     }
 
-    /// Phrases that stand in a text at word boundaries, with where each begins.
+    /// Phrases that are in a text at word boundaries, with where each begins.
     pub(crate) fn phrases<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (usize, Phrase)> + 'a {
         let found = self.phrases.iter().flat_map(move |automaton| automaton.find_iter(text));
         found.filter_map(move |m| {

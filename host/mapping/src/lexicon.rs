@@ -1,7 +1,7 @@
 //! Words of a language that mean nearly the same, or the opposite: a table made from WordNet
 //! (`languages/en/lexicon.txt`), and how common a word is (`languages/en/frequencies.txt`).
 //!
-//! Both are text, sorted by bytes, and searched where they stand in the program: a search reads some seventeen lines,
+//! Both are text, sorted by bytes, and searched where they are in the program: a search reads some seventeen lines,
 //! allocates nothing and depends on no order of hashing. It takes about half a microsecond; [`Lexicon::lemmas`] takes
 //! one and a half, so that who compares a word with many others looks it up once. `cargo xtask gen` makes the tables;
 //! its `lexicon/table.rs` says what a line holds.
@@ -17,7 +17,7 @@ const COMMENT: u8 = b'#';
 const MARKS: [char; 4] = ['=', '+', '!', '@'];
 /// Forms that one word can be, at most.
 const LEMMAS: usize = 12;
-/// Endings that grammar adds, with what stands in their place in a lemma (WordNet's morphy(7WN)).
+/// Endings that grammar adds, with what is in their place in a lemma (WordNet's morphy(7WN)).
 const ENDINGS: &[(PartOfSpeech, &str, &str)] = &[
     (PartOfSpeech::Noun, "s", ""),
     (PartOfSpeech::Noun, "ses", "s"),
@@ -73,12 +73,12 @@ pub struct Lexicon {
     frequencies: &'static str,
 }
 
-/// What a word can be a form of.
+/// A lemma of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lemma {
     /// The form that the word has in a dictionary.
     pub word: &'static str,
-    /// What it is there.
+    /// Its part of speech in that use.
     pub part: PartOfSpeech,
     /// How common the lemma is as this part of speech: a binary logarithm of its uses in tagged texts, from 0 to 9.
     pub weight: u8,
@@ -86,7 +86,7 @@ pub struct Lemma {
     relations: &'static str,
 }
 
-/// What a word can be a form of, the most common lemma first.
+/// The lemmas of a word, the most common one first.
 #[derive(Clone, Debug)]
 pub struct Lemmas {
     list: [Option<Lemma>; LEMMAS],
@@ -195,7 +195,7 @@ impl Lemma {
         list(self.relations, '+').filter_map(part)
     }
 
-    /// What a noun is a kind of, in its first sense, up to three steps.
+    /// More general nouns of a noun's first sense, up to three steps.
     pub fn kinds(&self) -> impl Iterator<Item = &'static str> + use<> {
         list(self.relations, '@')
     }
@@ -274,14 +274,14 @@ fn lemma(word: &'static str, entry: &'static str) -> Option<Lemma> {
     Some(Lemma { word, part, weight, relations })
 }
 
-/// The words behind a mark.
+/// The words after a mark.
 fn list(relations: &'static str, mark: char) -> impl Iterator<Item = &'static str> {
     let behind = relations.split_once(mark).map_or("", |(_, rest)| rest);
     let words = behind.split(MARKS).next().unwrap_or_default();
     words.split(',').filter(|word| !word.is_empty())
 }
 
-/// The line of the word `stem` + `ending`: the word, and what stands behind it.
+/// The line of the word `stem` + `ending`: the word, and what is after it.
 fn line(table: &'static str, stem: &str, ending: &str) -> Option<(&'static str, &'static str)> {
     let bytes = table.as_bytes();
     let (mut low, mut high) = (0, bytes.len());

@@ -24,7 +24,7 @@ impl LogProbs {
     /// instead.
     ///
     /// # Errors
-    /// [`LogProbsError`] for text that is no number, or a number over 0.
+    /// [`LogProbsError`] for text that is not a number, or a number over 0.
     pub fn parse<S: AsRef<str>>(texts: &[S]) -> Result<Self, LogProbsError> {
         let read = texts.iter().map(|text| logarithm(text.as_ref())).collect::<Result<Vec<_>, _>>()?;
         let uncertainty = uncertainty(read.into_iter()).ok_or_else(|| LogProbsError("[]".into()))?;
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn what_is_no_log_probability_is_refused() {
-        // An exponent at the edge of its type once wrapped in a release build, and read as certainty.
+        // An exponent at the limit of its type once overflowed in a release build, and was read as certainty.
         for bad in ["-1e2147483647", "0.1", "NaN", "-inf", "", "-", "1e400", "--1", "-.5"] {
             assert!(uncertainty(&[bad]).is_err(), "{bad}");
         }

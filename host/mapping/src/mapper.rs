@@ -43,19 +43,19 @@ pub struct Mapper {
 /// A span that is up for judgement.
 #[derive(Clone, Copy, Debug)]
 pub struct SpanInput<'a> {
-    /// The text that it stands in.
+    /// The text that it is in.
     pub text: &'a Text,
     /// Its bytes.
     pub span: &'a Range<usize>,
     /// Size of the candidate.
     pub granularity: Granularity,
-    /// Whether held inert bytes stand before it.
+    /// Whether held inert bytes are before it.
     pub inert_prefix: bool,
     /// Decompose depth.
     pub depth: u8,
     /// Alternatives tried before.
     pub alternatives: u8,
-    /// What the engine's log-probabilities say of it, if it gave any.
+    /// The uncertainty from the engine's log-probabilities, if it gave any.
     pub uncertainty: Option<BasisPoints>,
 }
 
@@ -81,7 +81,7 @@ pub fn problems(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Vec<M
     problems.extend(hits::problems(manifest, files));
     problems.extend(tool::problems(manifest));
     problems.extend(quantity::problems(manifest));
-    // What is wrong only with all of them together.
+    // Problems that only all classes together have.
     if problems.is_empty() {
         problems.extend(Mapper::new(manifest, files).err());
     }
@@ -124,9 +124,9 @@ impl Mapper {
         Text::new(text, from, &[ends], found, self.language, granularity).ended()
     }
 
-    /// Reads texts that follow each other, the last of which may go on: [`Text::finish`] says what of it is finished.
-    /// Where one ends a piece ends, too, unless something that was found stands across. `besides` is what stands before
-    /// them besides, such as text that was refused: what began there and ends here is found, too.
+    /// Reads texts that follow each other, the last of which may continue: [`Text::finish`] says what of it is
+    /// finished. A piece ends where a text ends, unless a hit crosses the border. `besides` is other text before them,
+    /// such as refused text: a hit that begins there and ends here is found, too.
     #[must_use]
     pub fn read_parts(&self, before: &str, besides: &str, parts: &[&str], granularity: Granularity) -> Text {
         let joined = parts.concat();
@@ -136,7 +136,7 @@ impl Mapper {
             let other = self.look(&[besides, &joined].concat(), true);
             let place = |at: usize| at.max(besides.len()) - besides.len() + before.len();
             let here = besides.len()..besides.len() + joined.len();
-            // Refused text is no part of the sentence that is read.
+            // The sentence that is read does not include refused text.
             let hits = other.hits.touching(&here);
             let hits = hits.filter(|hit| hit.range.start < here.start || !self.scanner.is_polar(hit.class));
             let hits = hits.map(|hit| (place(hit.range.start)..place(hit.range.end), hit.class));
@@ -146,8 +146,8 @@ impl Mapper {
         self.cut(before.len(), text, parts, found, granularity)
     }
 
-    /// Everything that is found in a text. `goes_on` says that more text may follow, so that the end is looked at for
-    /// what it may be the beginning of.
+    /// Everything that is found in a text. If `goes_on` is set, more text may follow, and the end is checked for
+    /// beginnings of hits.
     fn find(&self, text: &str, goes_on: bool) -> Findings {
         let calls = self.tools.in_text(text);
         let called = calls.iter().flat_map(|call| call.classes.iter().map(|class| (call.range.clone(), *class)));
@@ -166,7 +166,7 @@ impl Mapper {
     }
 
     /// Reads a tool call as one step: its canonical text, with the classes of its tool and arguments besides those of
-    /// the text. `None` when it is no call: [`ValidationReason::ToolMalformed`].
+    /// the text. `None` when it is not a call: [`ValidationReason::ToolMalformed`].
     #[must_use]
     pub fn read_call(&self, call: &Call) -> Option<Text> {
         let (text, arguments) = canonical(call)?;
@@ -203,7 +203,7 @@ impl Mapper {
         Findings { hits, quantities, citations, calls: Vec::new(), unfinished }
     }
 
-    /// Reads the text behind the first `from` bytes, which are context, as far as it goes.
+    /// Reads the text after the first `from` bytes, which are context, as far as it goes.
     pub(crate) fn read_window(&self, window: String, from: usize, granularity: Granularity) -> Text {
         let found = self.find(&window, false);
         let ends = [window.len()];
@@ -211,7 +211,7 @@ impl Mapper {
     }
 
     /// Before where nothing that follows a text changes what is found in it: no hit, citation or quantity and no markup
-    /// goes on from there.
+    /// continues from there.
     pub(crate) fn settled(&self, text: &str) -> usize {
         let of = |text: &str, view: Option<&View>| {
             let seen = view.map(|view| view.origin_from(self.quantities.unfinished(view.text()), text.len()));
@@ -239,32 +239,32 @@ impl Mapper {
         self.lexicon.map(|lexicon| alternatives(word, self.language, lexicon)).unwrap_or_default()
     }
 
-    /// Stems of what a word is a form of, and of what a noun is a kind of, in languages that have word tables.
+    /// Stems of a word's lemmas and of the more general nouns of a noun, in languages that have word tables.
     #[must_use]
     pub fn generalisations(&self, word: &str) -> Vec<String> {
         self.lexicon.map(|lexicon| generalisations(word, self.language, lexicon)).unwrap_or_default()
     }
 
-    /// What the words of a sentence are to each other.
+    /// The roles of the words of a sentence.
     #[must_use]
     pub fn frame(&self, sentence: &str) -> Frame {
         frame(sentence, self.language, self.lexicon)
     }
 
-    /// The verbs of a text with what stands around each, in languages that have word tables.
+    /// The verbs of a text with what is around each, in languages that have word tables.
     #[must_use]
     pub fn clauses(&self, text: &str) -> Vec<Clause> {
         clauses(text, self.language, self.lexicon)
     }
 
-    /// What a span asserts, behind what stands before it in its sentence, with pronouns as they stand; `None` in a
+    /// What a span asserts, read after what is before it in its sentence, with pronouns as they are; `None` in a
     /// language that cannot be read so.
     #[must_use]
     pub fn propositions(&self, before: &str, span: &str) -> Option<Vec<Proposition>> {
         self.propositions.map(|reader| reader.read(before, span))
     }
 
-    /// The topic of the stream behind a sentence, and the words that it adds; `None` in a language without a grammar.
+    /// The topic of the stream after a sentence, and the words that it adds; `None` in a language without a grammar.
     #[must_use]
     pub fn topic(&self, state: &SemanticState, sentence: &str) -> Option<(Topic, Vec<String>)> {
         let reading = Reading::of(sentence, self.language);
@@ -278,7 +278,7 @@ impl Mapper {
         self.propositions.map(|reader| reader.pointing(sentence, said))
     }
 
-    /// Whether a word that was said introduces a noun, in a language with word tables.
+    /// Whether an earlier word introduces a noun, in a language with word tables.
     #[must_use]
     pub fn introduces(&self, said: &str, noun: &str) -> bool {
         self.propositions.is_some_and(|reader| reader.introduces(said, noun))

@@ -1,5 +1,5 @@
-//! Numbers in text: digits with marks, and number words. What cannot be read for certain is found all the same, without
-//! a value.
+//! Numbers in text: digits with marks, and number words. A number that cannot be read with certainty is also found,
+//! without a value.
 
 use crate::language::{Language, kind};
 use crate::token::Token;
@@ -32,11 +32,11 @@ const JOINING: &[char] = &[
     '-', '\u{2010}', '\u{2011}', '\u{2012}', '\u{2013}', '\u{2014}', '\u{2212}', '~', '/', ',', '+', '\u{b1}',
     '\u{2026}', '&',
 ];
-/// Marks of a product: what it comes to is not worked out, so it has no value.
+/// Marks of a product. Products are not computed, so they have no value.
 const TIMES: &[&str] = &["x", "×", "*", "·"];
 /// Most bytes between two numbers that are one, or the ends of one range.
 pub(crate) const JOINED_MAX: usize = 24;
-/// What makes a number an ordinal or a decade: it counts nothing then.
+/// Endings that make a number an ordinal or a decade; such a number does not count anything.
 const ORDINAL_ENDINGS: &[&str] = &["st", "nd", "rd", "th", "s"];
 
 /// The numbers of a text, in order.
@@ -108,7 +108,7 @@ fn in_digits(text: &str, language: &Language) -> Vec<Number> {
             let mut before = text.get(..start).unwrap_or_default().chars().rev();
             let (last, first) = (before.next().unwrap_or(' '), before.next().unwrap_or(' '));
             let minus = matches!(last, '-' | '\u{2212}') && !first.is_alphanumeric();
-            // "B12" is no number of anything, but before a unit it is not passed over either.
+            // "B12" has no value; but if a unit follows, it counts as a number that could not be read.
             let value = if last.is_alphabetic() { None } else { value(shown, language) };
             let value = value.map(|v| if minus { Decimal { digits: -v.digits, ..v } } else { v });
             found.push(Number { range: start..end, value, joined: false });
@@ -135,10 +135,10 @@ fn value(shown: &str, language: &Language) -> Option<Decimal> {
     Some(Decimal { digits, scale: u32::try_from(fraction.len()).ok()? })
 }
 
-/// What a number word comes to, and whether it multiplies the number before it.
+/// The value of a number word, and whether it multiplies the number before it.
 type Amount = (i128, bool);
 
-/// What the parts of a word in lower case come to, up to the first that is no number word.
+/// The value of each part of a word in lower case, up to the first part that is not a number word.
 fn amounts(word: &str, kinds: u32, language: &Language) -> Option<Vec<Amount>> {
     let counts = kind::NUMBER | kind::MULTIPLIER;
     if kinds & counts == 0 && !word.contains('-') || word.starts_with(|c: char| c.is_numeric()) {

@@ -1,11 +1,11 @@
 //! Phrases of several words, whatever joins the words, and phrases by the stems of their words.
 //!
-//! Between two words of a phrase may stand up to three spaces, dashes, slashes, underscores, quotation marks and round
+//! Between two words of a phrase may be up to three spaces, dashes, slashes, underscores, quotation marks and round
 //! brackets: "attorney client privilege" is "attorney-client privilege". A class with `inflect` is found in any form of
 //! its words that has the same stem (Snowball).
 //!
 //! `[words]` in a phrase is up to three words, `[code]` a code: characters without space, of which one is a digit,
-//! behind a mark such as a colon or none.
+//! after a mark such as a colon or none.
 
 use crate::words::{find, is_boundary};
 use portcullis_core::class::ClassId;
@@ -47,7 +47,7 @@ impl Phrase {
     }
 }
 
-/// How far a text goes along with a phrase.
+/// How far a text matches a phrase.
 #[derive(Clone, Copy, Default)]
 struct Reach {
     /// Where the phrase ends.
@@ -79,7 +79,7 @@ impl Phrases {
             let stems = *inflect && stemmer.is_some();
             let parts = parts(text, stemmer.as_ref().filter(|_| stems));
             let Some(first) = words(text, 0).next().and_then(|range| text.get(range)) else { continue };
-            // What a phrase says with marks of its own is found as it is written.
+            // A phrase with marks of its own must match exactly.
             if !joins_only(text) || (parts.len() < 2 && !stems) {
                 single.push(crate::words::lower(text).into_owned());
                 continue;
@@ -207,7 +207,7 @@ impl Phrases {
             return Reach { end: None, open: gap.is_empty() || joins(gap) || genitive };
         };
         let (gap, shown) = (text.get(at..next.start).unwrap_or_default(), text.get(next.clone()).unwrap_or_default());
-        // "Attorney's privilege": the ending of the genitive is no word.
+        // "Attorney's privilege": the ending of the genitive is not a word.
         if self.stemmer(stems).is_some() && matches!(gap, "'" | "\u{2019}") && matches!(shown, "s" | "S") {
             return self.follow_word(text, next.end, (word, rest), stems);
         }
@@ -254,7 +254,7 @@ fn code(text: &str, at: usize) -> Option<usize> {
     token.contains(|c: char| c.is_ascii_digit()).then_some(at + gap + token.len())
 }
 
-/// Whether more text could make a code of the end of a text behind `at`.
+/// Whether more text could make a code of the end of a text after `at`.
 fn code_may_follow(text: &str, at: usize) -> bool {
     let rest = text.get(at..).unwrap_or_default();
     let token = rest.trim_start_matches([' ', ':', '.', '#', '\u{2116}', '-', '"', '=']);

@@ -1,6 +1,6 @@
 //! Polarity: whether a sentence asserts what a hit says.
 //!
-//! What stands before the hit in its sentence is read word by word, and then what follows it in its clause. Words that
+//! The words before the hit in its sentence are read one by one, and then the words after it in its clause. Words that
 //! deny, ask, suppose, report or plan open a scope; marks and clause words close it. Two denials cancel. What is
 //! doubtful counts for [`Polarity::Undenied`] and does not count for [`Polarity::Affirmed`]: in both cases less is
 //! released.
@@ -19,9 +19,9 @@ use portcullis_core::manifest::Polarity;
 use scope::Scope;
 use std::ops::Range;
 
-/// Bytes before and behind a hit that are looked at.
+/// Bytes before and after a hit that are looked at.
 const REACH: usize = 512;
-/// Words behind a hit among which its predicate begins.
+/// Words after a hit among which its predicate begins.
 const PREDICATE: usize = 8;
 /// Words of a tag: "isn't it".
 const TAG: usize = 3;
@@ -31,12 +31,12 @@ pub(crate) struct Around<'t> {
     before: &'t str,
     hit: &'t str,
     after: &'t str,
-    /// Whether the sentence begins or ends where nothing is looked at: what stands there may deny the hit.
+    /// Whether the sentence begins or ends outside the part that is read: words there may deny the hit.
     cut: bool,
 }
 
 impl<'t> Around<'t> {
-    /// What stands around a hit in a text, or in the view of one.
+    /// What is around a hit in a text, or in the view of one.
     pub(crate) fn new(text: &'t str, view: Option<(&'t View, &str)>, hit: &Range<usize>) -> Self {
         let (end, goes_on) = match view {
             None => sentence::end_of(text, hit, REACH),
@@ -78,7 +78,7 @@ pub(crate) fn counts(polarity: Polarity, around: &Around<'_>, cues: &Cues) -> bo
     !suspended
 }
 
-/// Whether the hit stands in the part of its sentence that is a question.
+/// Whether the hit is in the part of its sentence that is a question.
 fn is_asked(around: &Around<'_>, before: &[Word<'_>], hit: &[Word<'_>], after: &[Word<'_>], strict: bool) -> bool {
     let mut sentence = before.iter().chain(hit).chain(after);
     let (first, second) = (sentence.next(), sentence.next());
@@ -87,7 +87,7 @@ fn is_asked(around: &Around<'_>, before: &[Word<'_>], hit: &[Word<'_>], after: &
         let inverted = first.is_some_and(|w| w.is(cue::AUXILIARY)) && second.is_some_and(|w| w.is(cue::SUBJECT));
         return strict && inverted && !around.before.contains(',');
     }
-    // "You cannot lose, so why wait?": what is asked begins behind a mark.
+    // "You cannot lose, so why wait?": what is asked begins after a mark.
     let Some(at) = after.iter().rposition(|w| mark(w.gap).is_some()) else {
         let known = before.first().is_some_and(|w| w.is(cue::KNOWN));
         return strict || !known;
@@ -106,14 +106,14 @@ fn is_question(text: &str) -> bool {
     text.trim_end_matches(closing).ends_with(['?', '\u{ff1f}'])
 }
 
-/// Whether the predicate behind the hit denies it: "does not exist", "have expired".
+/// Whether the predicate after the hit denies it: "does not exist", "have expired".
 fn is_taken_back(before: &[Word<'_>], hit: &[Word<'_>], after: &[Word<'_>], strict: bool) -> bool {
     let ends = |w: &&Word<'_>| mark(w.gap).is_some() || w.is(cue::CLAUSE | cue::AND | cue::CONDITION | cue::TIME);
     let own: Vec<&Word<'_>> = after.iter().take_while(|w| !ends(w)).take(2 * PREDICATE).collect();
     if strict && own.first().is_some_and(|w| w.is(cue::ONLY)) {
         return true;
     }
-    // "Under the clauses data is not sold": the hit is no subject.
+    // "Under the clauses data is not sold": the hit is not the subject.
     let prepositional = before.iter().rev().take(TAG).any(|w| w.is(cue::MEANS));
     let Some(at) = own.iter().take(PREDICATE).position(|w| w.is(cue::AUXILIARY | cue::NEVER)) else { return false };
     let asked = own.iter().take(at).any(|w| w.is(cue::WHICH | cue::HOW | cue::THAT | cue::SUBJECT));

@@ -1,7 +1,7 @@
 //! Quantities: a number before a unit word, exact in the slot's unit or refused.
 //!
 //! Like class hits they are found in the whole text before it is cut: no cut parts a number from its unit or the ends
-//! of a range, and the words that must stand near are looked for in the sentence, whatever part of it is judged.
+//! of a range, and the words that must be near are looked for in the sentence, whatever part of it is judged.
 
 use crate::error::MappingError;
 use crate::language::{Language, kind};
@@ -25,7 +25,7 @@ struct Size {
 struct Slot {
     /// Unit words in lower case, longest first.
     units: Vec<(String, Size)>,
-    /// Phrases in lower case of which one must stand in the sentence; none is no condition.
+    /// Phrases in lower case of which one must be in the sentence; an empty list sets no condition.
     near: Vec<String>,
     range: std::ops::RangeInclusive<i32>,
 }
@@ -63,7 +63,7 @@ pub(crate) fn problems(manifest: &Manifest) -> Vec<MappingError> {
     units.filter_map(|(quantity, unit, text)| unit_size(quantity, unit, text).err()).collect()
 }
 
-/// What a dose or a pack is counted in: so many of them, each of so much, are a multiple.
+/// Units in which doses or packs are counted: a number of them, each with an amount, gives a product.
 const COUNTED: &[&str] = &[
     "tablet",
     "tablets",
@@ -124,7 +124,7 @@ const COUNTED: &[&str] = &[
     "compressa",
     "compresse",
 ];
-/// What may stand between what is counted and how much each is.
+/// Words between the counted things and the amount of each.
 const EACH: &[&str] = &["of", "at", "with", "each", "containing", "à", "zu", "je", "de", "da", "mit", "von"];
 /// Longest text between the count and how much each is.
 const COUNTED_MAX: usize = 32;
@@ -141,15 +141,15 @@ fn counts(between: &str) -> bool {
 
 /// Signs and words of a product.
 const TIMES: &[&str] = &["x", "\u{d7}", "*", "\u{b7}", "times"];
-/// What a dose is given for each of, besides time: kilograms of the body, and what cannot be worked out.
+/// Units after "per" other than time: kilograms of the body, and units that cannot be computed.
 const WEIGHTS: &[&str] = &["kg", "kilogram", "kilograms", "kilogramme", "kilogrammes", "kilo", "kilos"];
 const BODY: &[&str] = &["m\u{b2}", "m2", "lb", "lbs", "pound", "pounds", "stone"];
-/// Words between an amount and what it is for each of.
+/// Words between an amount and the unit after "per".
 const PER: &[&str] = &["per", "pro", "je", "for", "each", "every"];
 /// Spans of time, and doses, between the two: "5 mg per day and kg".
 const TIME: &[&str] =
     &["s", "min", "minute", "h", "hr", "hour", "d", "day", "dose", "week", "and", "of", "tag", "stunde"];
-/// Most bytes from an amount to the end of what it is for each of.
+/// Most bytes from an amount to the end of the unit after "per".
 const PER_MAX: usize = 48;
 /// Bytes from the head of a table to the last row that its units hold for.
 const TABLE_MAX: usize = 1024;
@@ -159,7 +159,7 @@ fn multiplies(between: &str) -> bool {
     between.len() <= 2 * GAP_MAX && TIMES.contains(&&*lower(between.trim()))
 }
 
-/// What a quantity is said for each of.
+/// The unit after "per".
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Per {
     Weight,
@@ -303,9 +303,9 @@ fn cells(line: &str, start: usize, mark: char) -> Vec<Range<usize>> {
 
 /// Most bytes of the numbers of a list that share a unit.
 const JOINED_LIST: usize = 1024;
-/// Bytes behind a number after which nothing comes to it any more.
+/// Bytes after a number after which nothing comes to it any more.
 const DECIDED_MAX: usize = 128;
-/// Most letters that stand glued between a number and its unit, in bytes.
+/// Most letters that are glued between a number and its unit, in bytes.
 const GLUED_MAX: usize = 16;
 /// Most characters between a number and its unit: marks and white space, also `**500** mg`.
 const GAP_MAX: usize = 6;
@@ -413,14 +413,14 @@ impl Quantities {
         }
         // The cells of a line are known once its end is.
         let line = text.rfind('\n').map_or(0, |at| at + 1);
-        // What follows a row may be one: its first mark can stand at its end.
+        // What follows a row may be one: its first mark can be at its end.
         let before = text.get(..line.saturating_sub(1)).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
         let cells = text.get(before..).is_some_and(|lines| lines.contains(['|', '\t']));
         let number = numbers.get(from).map_or(text.len(), |number| number.range.start);
         if cells { number.min(line) } else { number }
     }
 
-    /// Whether nothing that follows the text makes another quantity of the number that ends at `at`.
+    /// Whether no following text can change the quantity of the number that ends at `at`.
     fn is_finished(&self, text: &str, at: usize) -> bool {
         let rest = text.get(at..).unwrap_or_default();
         let glued = rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len());
@@ -444,7 +444,7 @@ impl Quantities {
         self.slots.iter().flat_map(|slot| &slot.units).map(|(unit, _)| unit.len()).max().unwrap_or(0)
     }
 
-    /// Adds numbers whose unit stands in the head of their column.
+    /// Adds numbers whose unit is in the head of their column.
     fn in_tables(&self, text: &str, numbers: &[Number], found: &mut Vec<QuantityHit>) {
         let mut added = Vec::new();
         for Column { head, cell } in columns(text) {
@@ -474,8 +474,8 @@ impl Quantities {
         }
     }
 
-    /// What the quantities that touch a span come to. The most severe finding stands: what cannot be held exactly or is
-    /// out of range rejects, two values for one slot decompose.
+    /// The finding on the quantities that touch a span. The most severe one counts: an inexact value, or one out of
+    /// range, rejects; two values for one slot decompose.
     pub(crate) fn read<'a>(measured: impl Iterator<Item = &'a QuantityHit>) -> QuantityReading {
         let mut found = QuantityReading::default();
         for quantity in measured {
@@ -504,8 +504,8 @@ impl Quantities {
     }
 }
 
-/// Adds what the view shows otherwise than the text: another number, or one where the text has none, is inexact. What
-/// the view only joins over a line or a cell is no number.
+/// Adds what the view shows differently from the text: another number, or one where the text has none, is inexact.
+/// Digits that only the view joins across a line or a cell are not a number.
 pub(crate) fn compare(found: &mut Vec<QuantityHit>, seen: Vec<QuantityHit>, view: &View) {
     let mut inexact = Vec::new();
     for hit in seen {
@@ -523,7 +523,7 @@ pub(crate) fn compare(found: &mut Vec<QuantityHit>, seen: Vec<QuantityHit>, view
 }
 
 impl Slot {
-    /// The unit after a number, with where it ends and whether nothing but marks stands between ("5k mg" is not
+    /// The unit after a number, with where it ends and whether nothing but marks is between ("5k mg" is not
     /// certain).
     fn unit_after(&self, text: &str, at: usize) -> Option<(Size, usize, bool)> {
         let rest = text.get(at..)?;
@@ -534,7 +534,7 @@ impl Slot {
         let glued = self.unit_at(text, at).map(|(size, end)| (size, end, true));
         glued.or_else(|| {
             let after = rest.get(letters..)?;
-            // A sign such as the square for milligrams is no letter, so that each place in the gap may be the unit.
+            // A sign such as the square for milligrams is not a letter: any place in the gap may hold the unit.
             let gap = 1 + after.char_indices().take(GAP_MAX).take_while(|(_, c)| !c.is_alphanumeric()).count();
             let mut places = after.char_indices().take(gap);
             places
@@ -543,8 +543,8 @@ impl Slot {
         })
     }
 
-    /// The unit that the head of a column names, and whether what stands below it is certain. A unit of one letter
-    /// stands alone, in brackets, behind a slash or comma, or behind "in".
+    /// The unit that the head of a column names, and whether what is below it is certain. A unit of one letter
+    /// stands alone, in brackets, after a slash or comma, or after "in".
     fn unit_in(&self, head: &str) -> Option<(Size, bool)> {
         let head = lower(head);
         if head.contains(char::is_numeric) {
@@ -562,7 +562,7 @@ impl Slot {
         })
     }
 
-    /// Whether a phrase that must stand near stands in a text.
+    /// Whether a phrase that must be near is in a text.
     fn is_near_in(&self, text: &str) -> bool {
         let text = lower(text);
         self.near.is_empty() || self.near.iter().any(|n| holds(&text, n))
@@ -587,7 +587,7 @@ impl Slot {
     }
 }
 
-/// Whether `phrase` stands in `text` at word boundaries.
+/// Whether `phrase` is in `text` at word boundaries.
 fn holds(text: &str, phrase: &str) -> bool {
     text.match_indices(phrase).any(|(at, _)| is_boundary(text, at) && is_boundary(text, at + phrase.len()))
 }

@@ -9,7 +9,7 @@ use portcullis_core::wire::Category;
 use sha2::{Digest, Sha256};
 use std::ops::Range;
 
-/// What a span says, besides what its descriptor holds.
+/// Facts about a span that its descriptor does not hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
     /// Nouns after a determiner that points ("this trial"), each as the content words of its phrase.
@@ -24,7 +24,7 @@ pub struct Reading {
     pub transition: bool,
     /// Whether it begins with a word that needs something before it ("therefore").
     pub continuation: bool,
-    /// Whether a pronoun stands at its subject.
+    /// Whether a pronoun is at its subject.
     pub pronoun: bool,
     /// Whether it points at a source outside.
     pub cites: bool,
@@ -167,7 +167,7 @@ impl Reading {
                 lines.push_str(word);
                 lines.push('\n');
             }
-            // A question is no statement, and neither is its denial.
+            // Neither a question nor its denial is a statement.
             if asks(span) {
                 lines.push_str(if proposed.negated { "?\n!" } else { "?" });
             }

@@ -1,8 +1,8 @@
 //! Segmentation: text to pieces that cover every byte once, in order.
 //!
 //! Sentences are cut into clauses at `;`, `:` and at a comma before a clause word, but for one that says how far a
-//! statement holds, or whose it is, and for those behind it ("I do not say that it rains, or that it is cold"), and for
-//! one that begins with a quantifier, which counts what stands before it ("Some survive it, but most die"). No cut
+//! statement holds, or whose it is, and for those after it ("I do not say that it rains, or that it is cold"), and for
+//! one that begins with a quantifier, which counts what is before it ("Some survive it, but most die"). No cut
 //! falls inside a class hit. White space at the ends of a piece is a piece of its own, and inert. Connectives at the
 //! very end of a text lead into nothing: they are a span, and judged.
 
@@ -113,7 +113,7 @@ pub(crate) fn cut(
     }
 }
 
-/// Makes connectives behind the last span of the text a span: they lead into nothing that would take them along.
+/// Makes connectives after the last span of the text a span: they lead into nothing that would take them along.
 pub(crate) fn judge_last_connectives(text: &str, language: &Language, pieces: &mut Vec<Piece>) {
     let tail = pieces.iter().rposition(|piece| !piece.inert).map_or(0, |last| last + 1);
     let Some(start) = pieces.get(tail).map(|piece| piece.range.start) else { return };
@@ -185,7 +185,7 @@ mod tests {
         ] {
             assert!(clause_cuts(text, &(0..text.len()), Language::of("en").unwrap()).is_empty(), "{text}");
         }
-        // What comes before is not limited by it.
+        // A quantifier does not limit the text before it.
         let text = "We stay, and it rains, so nobody sails, and nobody swims.";
         assert_eq!(clause_cuts(text, &(0..text.len()), Language::of("en").unwrap()), [8, 22]);
     }

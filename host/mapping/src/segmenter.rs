@@ -1,10 +1,10 @@
 //! A text that arrives in chunks: its spans leave as soon as nothing that follows can change them.
 //!
-//! What is left of the text is read again with each new sentence. A sentence leaves when its end stands (UAX #29 looks
-//! ahead), when no class pattern, phrase, citation or quantity goes on over it, when no markup and no JSON object that
-//! began before it stands open, and when what it ends with is no number of a list item. All these look at a bounded
-//! number of bytes, in whole texts too, so that the spans of a text, and all that is read in them, are the same however
-//! it is cut into chunks.
+//! What is left of the text is read again with each new sentence. A sentence leaves when its end is certain (UAX #29
+//! looks ahead), when no class pattern, phrase, citation or quantity continues over it, when no markup and no JSON
+//! object that began before it is open, and when it does not end with the number of a list item. All these look at a
+//! bounded number of bytes, in whole texts too, so that the spans of a text, and all that is read in them, are the same
+//! however it is cut into chunks.
 
 use crate::mapper::Mapper;
 use crate::sentence::settled_end;
@@ -22,7 +22,7 @@ const SELDOM: usize = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("INVALID-UTF8 at byte {at}")]
 pub struct NotUtf8 {
-    /// The first byte that is none of a character.
+    /// The first byte that does not belong to a character.
     pub at: usize,
 }
 
@@ -31,15 +31,15 @@ pub struct NotUtf8 {
 #[derive(Clone, Debug)]
 pub struct Segmenter {
     granularity: Granularity,
-    /// What is left of the text, with context before it.
+    /// The rest of the text, with context before it.
     text: String,
     /// Bytes of the whole text before it.
     offset: usize,
-    /// Where sentences were parted from what followed them, in order; the last one is where the rest begins.
+    /// Places where sentences were divided from the following text, in order; the rest begins at the last one.
     borders: Vec<usize>,
-    /// What waits for a span before the rest.
+    /// Inert bytes that wait for a span before the rest.
     waiting: Waiting,
-    /// Ends of sentences of the rest that stand.
+    /// Ends of sentences of the rest that are certain.
     ends: Vec<usize>,
     /// The beginning of a character.
     begun: Vec<u8>,
@@ -55,8 +55,8 @@ impl Segmenter {
         Self { granularity, text: String::new(), offset: 0, borders, waiting, ends, begun, tried: 0 }
     }
 
-    /// Takes the next chunk. Gives the part of the text whose spans stand with it, when there is one: its pieces follow
-    /// those of the part before.
+    /// Takes the next chunk. Gives the part of the text whose spans are certain with it, when there is one: its pieces
+    /// follow those of the part before.
     ///
     /// # Errors
     /// [`NotUtf8`]: nothing more of the text can be read.
@@ -70,8 +70,8 @@ impl Segmenter {
             start += end;
             self.ends.push(start);
         }
-        // What is long and does not leave is read seldom: so a text of line breaks alone costs no more than its length,
-        // about.
+        // A long rest that does not leave is read seldom, so even a text of line breaks costs time in proportion to its
+        // length.
         let soon = self.text.len() < self.tried + (self.text.len() / SELDOM).saturating_sub(SELDOM);
         if self.ends.is_empty() || soon {
             return Ok(None);
@@ -120,7 +120,7 @@ impl Segmenter {
         Ok(())
     }
 
-    /// The part of the rest up to the last border that stands.
+    /// The part of the rest up to the last border that is certain.
     fn part(&mut self, mapper: &Mapper) -> Option<Text> {
         let settled = mapper.settled(&self.text);
         let first = self.ends.first()?;
@@ -143,7 +143,7 @@ impl Segmenter {
     }
 
     /// Whether a sentence's end is a cut: in tokens, which are words with what follows them, the beginning of a word
-    /// behind another.
+    /// after another.
     fn is_cut(&self, end: usize) -> bool {
         let has_word =
             || self.text.get(self.origin()..end).is_some_and(|before| before.contains(char::is_alphanumeric));
@@ -151,7 +151,7 @@ impl Segmenter {
         self.granularity != Granularity::Token || (word() && has_word())
     }
 
-    /// Drops what is no context of the rest any more.
+    /// Drops the bytes that the rest does not need as context any more.
     fn forget(&mut self) {
         let needed = self.origin().saturating_sub(CONTEXT);
         let needed = self.waiting.pieces.first().map_or(needed, |piece| needed.min(piece.range.start));

@@ -8,7 +8,7 @@
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Characters behind a full stop, its closing marks and spaces, among which rule SB8 looks for a letter.
+/// Characters after a full stop, its closing marks and spaces, among which rule SB8 looks for a letter.
 const LOOK: usize = 64;
 /// Longest sentence, in bytes: one more than the longest span that a policy can allow.
 const LONGEST: usize = 1 << 16;
@@ -34,7 +34,7 @@ pub(crate) fn sentence_ends(text: &str) -> Vec<usize> {
     ends
 }
 
-/// Where the sentence that begins `text` ends, once nothing that follows the text can move that end.
+/// The end of the first sentence of `text`, if no following text can move it.
 pub(crate) fn settled_end(text: &str) -> Option<usize> {
     let end = first(text);
     let (sentence, after) = text.split_at(end);
@@ -44,8 +44,8 @@ pub(crate) fn settled_end(text: &str) -> Option<usize> {
     (closed || (!after.is_empty() && stands())).then_some(end)
 }
 
-/// Where the sentence ends that `range` ends in, looked for in so many bytes behind it, and whether it may go on behind
-/// them.
+/// The end of the sentence in which `range` ends, searched in `reach` bytes after it, and whether the sentence may
+/// continue after them.
 pub(crate) fn end_of(text: &str, range: &Range<usize>, reach: usize) -> (usize, bool) {
     let limit = text.floor_char_boundary((range.end + reach).min(text.len()));
     let mut end = range.start;
@@ -59,8 +59,8 @@ pub(crate) fn end_of(text: &str, range: &Range<usize>, reach: usize) -> (usize, 
     (end, end == limit && limit < text.len() && !closed)
 }
 
-/// Where the last sentence of a text begins, by its marks alone: behind one with a space and no small letter after it,
-/// or a line break.
+/// The start of the last sentence of a text, by marks only: after a mark that is followed by a space and no small
+/// letter, or after a line break.
 pub(crate) fn last_start(text: &str) -> usize {
     let ends = |c: char| matches!(c, '.' | '!' | '?' | '\u{2026}' | '\u{3002}' | '\u{ff01}' | '\u{ff1f}');
     let closes = |c: char| matches!(c, '"' | '\'' | ')' | ']' | '*' | '_' | '\u{201d}' | '\u{2019}');
@@ -120,7 +120,7 @@ fn first_of_ascii(line: &[u8]) -> usize {
         while get(end).is_some_and(is_space) {
             end += 1;
         }
-        // SB8a: a comma or another terminator goes on; SB8: so does a period before a lower-case letter.
+        // SB8a: a comma or another terminator continues; SB8: so does a period before a lower-case letter.
         let goes_on = get(end).is_some_and(|b| is_terminator(b) || matches!(b, b',' | b'-' | b':' | b';'));
         let decides = |b: &&u8| b.is_ascii_alphabetic() || is_separator(**b) || is_terminator(**b);
         let ahead = || line.get(end..).unwrap_or_default().iter().take(LOOK).find(decides);
@@ -138,7 +138,7 @@ fn first_by_tables(line: &str) -> usize {
     let first = |text: &str| text.split_sentence_bounds().next().map_or(0, str::len);
     let end = first(line);
     let sentence = line.get(..end).unwrap_or_default();
-    // Where rule SB8 found its letter beyond the bound, the sentence ends behind the full stop.
+    // If rule SB8 found its letter beyond the bound, the sentence ends after the full stop.
     let too_far = sentence.match_indices(FULL_STOPS).find_map(|(at, _)| {
         let behind = line.get(at..)?;
         let decides = |c: char| c.is_alphabetic() || matches!(c, '.' | '!' | '?' | '\n' | '\r');

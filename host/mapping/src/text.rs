@@ -71,13 +71,13 @@ pub(crate) struct Findings {
     pub(crate) citations: Option<Vec<Range<usize>>>,
     /// Tool calls, in order.
     pub(crate) calls: Vec<Range<usize>>,
-    /// Where its end begins that more text could still make a hit; its length when there is none.
+    /// The start of the end that more text could still make into a hit; the text's length if there is none.
     pub(crate) unfinished: usize,
 }
 
 impl Text {
     /// A text of several parts, one after the other: where each of them ends, the last one too. It is read from `from`
-    /// on; what stands before is only the context of hits and quantities.
+    /// on; what is before is only the context of hits and quantities.
     pub(crate) fn new(
         text: String,
         from: usize,
@@ -87,7 +87,7 @@ impl Text {
         granularity: Granularity,
     ) -> Self {
         let Findings { hits, quantities, citations, calls, unfinished } = found;
-        // What a call is given is no reference of the text: addresses in it are for the classes of the tool.
+        // The arguments of a call are not references of the text: the tool's classes look at addresses in them.
         let in_call = |c: &Range<usize>| {
             let call = calls.get(calls.partition_point(|call| call.end <= c.start));
             call.is_some_and(|call| call.start <= c.start && c.end <= call.end)
@@ -124,7 +124,7 @@ impl Text {
                 let mut pieces = Vec::new();
                 let mut start = from;
                 for end in read.sentences.clone() {
-                    // A sentence that ends inside a hit goes on.
+                    // A sentence that ends inside a hit continues.
                     if read.split_by(end) && end < whole.end {
                         continue;
                     }
@@ -134,8 +134,8 @@ impl Text {
                 }
                 pieces
             }
-            // A token is a word with what follows it; a hit of several words is one token, for no byte of it may go
-            // alone.
+            // A token is a word with the bytes after it. A hit of several words is one token, because none of its bytes
+            // may leave alone.
             Granularity::Token => {
                 let words = |part: &Range<usize>| -> Vec<usize> {
                     words(read.slice(part)).skip(1).map(|word| part.start + word.start).chain([part.end]).collect()
@@ -146,13 +146,13 @@ impl Text {
         read
     }
 
-    /// The same with nothing behind it.
+    /// The same with nothing after it.
     pub(crate) fn ended(mut self) -> Self {
         judge_last_connectives(&self.text, self.language, &mut self.pieces);
         self
     }
 
-    /// The same as a part of a longer text, `offset` bytes of which stand before it, behind what waits for a span.
+    /// The same as a part of a longer text, `offset` bytes of which are before it, after what waits for a span.
     pub(crate) fn following(mut self, offset: usize, waiting: Waiting) -> Self {
         self.offset = offset;
         self.pieces.splice(..0, waiting.pieces);
@@ -190,7 +190,7 @@ impl Text {
         Some((border, Waiting { pieces, borders }))
     }
 
-    /// Whether no number of a list item can reach over the end of a sentence, whatever follows the text.
+    /// Whether the number of a list item can no longer cross the end of a sentence, whatever text follows.
     fn ends_item(&self, end: usize) -> bool {
         let behind = self.text.get(end..).unwrap_or_default();
         let before = self.text.get(self.text.floor_char_boundary(end.saturating_sub(item::REACH))..end);
@@ -201,7 +201,7 @@ impl Text {
         !near || behind.len() > item::REACH || behind.contains(char::is_alphanumeric)
     }
 
-    /// Bytes of a longer text, of which this is a part, before its first one.
+    /// Bytes of the longer text before this part of it.
     #[must_use]
     pub const fn offset(&self) -> usize {
         self.offset
@@ -213,7 +213,7 @@ impl Text {
         &self.text
     }
 
-    /// Where the text begins: what stands before is the end of another, for context.
+    /// Where the text begins: the bytes before are the end of another text, for context.
     #[must_use]
     pub const fn origin(&self) -> usize {
         self.origin
@@ -243,7 +243,7 @@ impl Text {
         let long = rest.first().is_some_and(|piece| piece.range.len() > most);
         match rest.iter().rposition(|piece| self.holds_hit(&piece.range)).or(long.then_some(0)) {
             None => {}
-            // What stands before the unfinished part is judged.
+            // What is before the unfinished part is judged.
             Some(0) if !self.split_by(end) && !self.holds_hit(&(end..self.text.len())) => {
                 let waiting = rest.split_off(1);
                 let parts = rest.iter().flat_map(|piece| self.cut(&piece.range, vec![end])).collect::<Vec<_>>();
@@ -257,7 +257,7 @@ impl Text {
 
     /// Smaller parts of a span that was decomposed, covering it; empty when there are none.
     ///
-    /// Hits are set apart first, so that what offends is judged alone; then the phrases that hold something of `apart`;
+    /// Hits are set apart first, so that they are judged alone; then the phrases that hold something of `apart`;
     /// without either the span is cut at clauses, then before numbers, then at the word boundary nearest its middle. A
     /// sentence with a word that says how far a statement holds ("not", "if", "only", "she says") is only cut around
     /// values: else a part would say something else.
@@ -304,7 +304,7 @@ impl Text {
         self.slice(hit).contains(|c: char| c.is_numeric() || c == '@')
     }
 
-    /// Numbers of list items at the starts of sentences, and of items in brackets behind a semicolon or comma.
+    /// Numbers of list items at the starts of sentences, and of items in brackets after a semicolon or comma.
     fn item_numbers(&self) -> Vec<Range<usize>> {
         let starts = std::iter::once(self.origin).chain(self.sentences.iter().copied());
         let all = self.text.get(self.origin..).unwrap_or_default();
@@ -320,13 +320,13 @@ impl Text {
         found
     }
 
-    /// The beginning of the list item that a place belongs to, up to where the item's first words are: an item goes on
-    /// to the end of its line, at most so many bytes.
+    /// The beginning of the list item that a place belongs to, up to where the item's first words are: an item
+    /// continues to the end of its line, at most so many bytes.
     pub(crate) fn item_of(&self, at: usize) -> Option<&str> {
         let near = self.text.floor_char_boundary(at.saturating_sub(ITEM));
         let line = match self.text.get(near..at)?.rfind('\n') {
             Some(end) => near + end + 1,
-            // What stands before the context is not known.
+            // The text before the context is not known.
             None if near == 0 && self.origin < ITEM => 0,
             None => return None,
         };
@@ -357,7 +357,7 @@ impl Text {
         start..self.sentences.get(ends).copied().unwrap_or(whole.end).max(span.end)
     }
 
-    /// Where phrases that hold something of `apart` meet phrases that do not. A phrase begins after a mark, or with a
+    /// Borders between phrases that overlap `apart` and phrases that do not. A phrase begins after a mark, or with a
     /// preposition, a connective or a clause word.
     fn phrase_cuts(&self, span: &Range<usize>, apart: &[Range<usize>]) -> Vec<usize> {
         if apart.is_empty() {
@@ -395,7 +395,7 @@ impl Text {
         Quantities::read(self.measured(span))
     }
 
-    /// The quantities of a span, as they stand in the text.
+    /// The quantities of a span, as they are in the text.
     pub fn quantities_of(&self, span: &Range<usize>) -> impl Iterator<Item = &str> {
         self.measured(span).map(|quantity| self.slice(&quantity.range))
     }
@@ -407,7 +407,7 @@ impl Text {
         self.quantities.iter().skip(first).filter(move |q| q.range.start < end && start < q.range.end)
     }
 
-    /// Hits that overlap each other, joined, each with the call that it stands in.
+    /// Hits that overlap each other, joined, each with the call that it is in.
     fn clusters(&self, span: &Range<usize>) -> Vec<Range<usize>> {
         let mut clusters: Vec<Range<usize>> = Vec::new();
         for hit in self.hits.touching(span) {

@@ -14,7 +14,7 @@ pub(crate) struct Token<'a> {
     pub(crate) key: u128,
     pub(crate) kinds: u32,
     pub(crate) capital: bool,
-    /// Whether a mark stands between it and the word before.
+    /// Whether a mark is between it and the word before.
     pub(crate) breaks: bool,
     /// Whether it is written with letters and digits alone.
     pub(crate) plain: bool,
@@ -34,7 +34,7 @@ impl Token<'_> {
     }
 }
 
-/// Bytes of a word with the space behind it, for the size of a list of words.
+/// Bytes of a word with the space after it, for the size of a list of words.
 const WORD: usize = 6;
 
 /// The words of `span`, in order, without their numbers.

@@ -61,8 +61,8 @@ impl Tools {
         self.rules.iter().filter(matches).map(|r| r.class).collect()
     }
 
-    /// The calls that stand in a text, in order, their marks written in ASCII or with look-alikes. Whoever reads the
-    /// text may make them, so that they are judged as calls.
+    /// The calls that are in a text, in order, their marks written in ASCII or with look-alikes. A reader of the text
+    /// may execute them, so they are judged as calls.
     pub(crate) fn in_text(&self, text: &str) -> Vec<TextCall> {
         let mut found = self.written(text);
         if let Some(view) = View::of_marks(text) {
@@ -78,7 +78,7 @@ impl Tools {
         found
     }
 
-    /// What was looked at for objects that are none, or not yet: no later part of the text can be looked at without it.
+    /// Ranges that were read as objects but are not objects, or not complete: later text cannot be read without them.
     pub(crate) fn looked_at(text: &str) -> Vec<Range<usize>> {
         let mut ranges = objects(text, |_, _| {});
         if let Some(view) = View::of_marks(text) {
@@ -98,7 +98,7 @@ impl Tools {
                     }
                     calls.iter().flat_map(|(name, arguments)| self.classes(name, arguments)).collect()
                 }
-                // What cannot be read in bounded time counts as whatever the rules name.
+                // An object that cannot be read in bounded time counts as a call of every rule.
                 Object::Unread => self.rules.iter().map(|rule| rule.class).collect(),
             };
             found.push(TextCall { range, classes });
@@ -110,12 +110,12 @@ impl Tools {
 /// An object in a text.
 enum Object<'j> {
     Read(&'j Json),
-    /// It is too long, or too much stands open in it.
+    /// It is too long, or too much is open in it.
     Unread,
 }
 
-/// Shows the objects of a text in order. Gives what was looked at for braces that begin none, joined where the next one
-/// stands in it.
+/// Shows the objects of a text in order. Returns the ranges that were read for braces that begin no object; overlapping
+/// ranges are joined.
 fn objects(text: &str, mut show: impl FnMut(Range<usize>, Object<'_>)) -> Vec<Range<usize>> {
     let mut from = 0;
     let mut looked_at = Vec::new();
@@ -163,8 +163,7 @@ pub(crate) fn problems(manifest: &Manifest) -> Vec<MappingError> {
 }
 
 /// The canonical text of a call, `{"arguments":{…},"name":"…"}` with sorted keys, and its arguments. `None` when the
-/// name is empty or the arguments are no JSON object: nothing is guessed, and a key that stands there twice is no
-/// object.
+/// name is empty, or the arguments are not a JSON object, or a key occurs in them twice.
 pub(crate) fn canonical(call: &Call) -> Option<(String, Json)> {
     let arguments = Json::parse(&call.arguments)?;
     if call.name.is_empty() || !matches!(arguments, Json::Object(_)) || arguments.repeats_a_key() {
@@ -175,7 +174,7 @@ pub(crate) fn canonical(call: &Call) -> Option<(String, Json)> {
     Some((text, arguments))
 }
 
-/// A tool call that stands in a text, in one of the shapes that model servers and agent libraries read.
+/// A tool call that is in a text, in one of the shapes that model servers and agent libraries read.
 pub(crate) struct TextCall {
     /// Its bytes: the outermost object that it is in.
     pub(crate) range: Range<usize>,
@@ -184,7 +183,7 @@ pub(crate) struct TextCall {
 }
 
 /// How often a byte is looked at, on average, to find the objects of a text: those that are not closed are read from
-/// each brace anew.
+/// each brace again.
 const EFFORT: usize = 32;
 /// Longest object.
 const LONGEST: usize = 1 << 16;
@@ -196,7 +195,7 @@ const NAMES: [&str; 6] = ["name", "tool_name", "tool", "function", "action", "re
 const ARGUMENTS: [&str; 9] =
     ["arguments", "parameters", "input", "args", "params", "action_input", "tool_input", "kwargs", "tool_args"];
 
-/// Names and arguments of every call in a value. A key that stands there twice is read each way.
+/// Names and arguments of every call in a value. A key that is there twice is read each way.
 fn calls(json: &Json) -> Vec<(&str, Cow<'_, Json>)> {
     let mut found = Vec::new();
     for object in json.values() {

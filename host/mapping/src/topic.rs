@@ -17,8 +17,8 @@ const NEW: u32 = 3;
 /// Rarity of a word that the tables lack, and of a number: 256 times a binary logarithm.
 const UNKNOWN: u32 = 2500;
 const NUMBER: u32 = 1000;
-/// What is left of a distance, in tenths: where the sentence names what the intent is about, where a pronoun carries
-/// the person on, where it points back or speaks to the reader.
+/// Factors on a distance, in tenths: for a sentence that names the subject of the intent, that continues with a pronoun
+/// for the person, or that points back or addresses the reader.
 const NAMED: u32 = 4;
 const CARRIED: u32 = 5;
 const LINKED: u32 = 6;
@@ -38,7 +38,7 @@ struct Links {
     stranger: bool,
 }
 
-/// The topic behind a sentence, and the words that it adds.
+/// The topic after a sentence, and the words that it adds.
 pub(crate) fn topic(
     state: &SemanticState,
     sentence: &str,
@@ -120,7 +120,7 @@ impl Links {
             || (self.feminine > 0 && topic.feminine >= topic.masculine)
     }
 
-    /// What is left of a distance. A text on a person is carried on by that person's pronouns alone.
+    /// Reduces a distance. In a text about a person, only that person's pronouns continue the topic.
     fn distance(&self, distance: u32, topic: Topic) -> u32 {
         let part = |tenths: u32| distance * tenths / 10;
         if self.named {

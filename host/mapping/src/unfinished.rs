@@ -22,8 +22,8 @@ impl Unfinished {
         Ok(Self { joint })
     }
 
-    /// Where the longest end of `text` begins, at most [`REACH`] bytes long, that a pattern or a phrase could complete;
-    /// its length when there is none.
+    /// The start of the longest end of `text`, at most [`REACH`] bytes, that could become a match of a pattern or a
+    /// phrase; the text's length if there is none.
     pub(crate) fn from(&self, text: &str, phrases: &Phrases) -> usize {
         let phrase = phrases.unfinished(text, text.len().saturating_sub(REACH));
         self.of_patterns(text).min(phrase.unwrap_or(text.len()))
@@ -35,7 +35,7 @@ impl Unfinished {
         let at = self.joint.as_ref().and_then(|joint| {
             joint.walks(|walker| {
                 let mut starts = (first..text.len()).filter(|at| text.is_char_boundary(*at));
-                // What the automaton cannot follow counts as alive: nothing leaves by a fault of ours.
+                // Text that the automaton cannot follow counts as unfinished: a failure here must not release it.
                 starts.find(|at| walker.walk(text.as_bytes(), *at, |_| {}) != End::Dead)
             })
         });

@@ -109,7 +109,7 @@ const IBAN_LENGTHS: &[(&str, usize)] = &[
     ("XK", 20),
 ];
 
-/// The country's number of characters from the start, when they check by ISO 7064 mod 97-10.
+/// The length of an IBAN at the start of the text: that of its country, if the check digits fit (ISO 7064 mod 97-10).
 fn iban(text: &str) -> Option<usize> {
     let country: String = text.chars().filter(char::is_ascii_alphanumeric).take(2).collect();
     let country = country.to_ascii_uppercase();
@@ -149,8 +149,8 @@ fn ssn(text: &str) -> bool {
     digits(text).count() == 9 && !matches!(area, 0 | 666 | 900..) && group != 0 && serial != 0
 }
 
-/// A dotted quad, leading zeros or not, or an address of RFC 4291 section 2.2 that is no part of a word. A single colon
-/// behind it is none of its own.
+/// A dotted quad, with or without leading zeros, or an address of RFC 4291 section 2.2 that is not part of a word. A
+/// single colon after the address does not belong to it.
 fn ip(text: &str, found: &Range<usize>) -> Option<Range<usize>> {
     let matched = text.get(found.clone())?;
     if !matched.contains(':') {
@@ -164,9 +164,9 @@ fn ip(text: &str, found: &Range<usize>) -> Option<Range<usize>> {
     (apart && address.parse().is_ok_and(is_allocated)).then_some(found.start..end)
 }
 
-/// Whether an address lies in a block that has a use (IANA, "Internet Protocol Version 6 Address Space" and "IPv6
-/// Special-Purpose Address Registry"): global unicast, unique local, link-local, multicast, and what stands for an IPv4
-/// address.
+/// Whether an address is in a block that has a use (IANA, "Internet Protocol Version 6 Address Space" and "IPv6
+/// Special-Purpose Address Registry"): global unicast, unique local, link-local, multicast, and forms that represent an
+/// IPv4 address.
 fn is_allocated(address: std::net::Ipv6Addr) -> bool {
     let [first, second, .., sixth, _, _] = address.segments();
     let mapped = first == 0 && sixth == 0xffff || first == 0x64 && second == 0xff9b;
@@ -189,15 +189,15 @@ fn phone(text: &str) -> bool {
     (shortest..=15).contains(&count) && !repeated(body) && !date(body) && !groups.iter().all(year) && !round
 }
 
-/// Whether a number shows by itself that it is one: a country code, an area code in brackets, or the North American
-/// form.
+/// Whether a number is recognisable as a telephone number: a country code, an area code in brackets, or the North
+/// American form.
 fn stands_out(text: &str) -> bool {
     let body = text.split(['x', 'X']).next().unwrap_or(text);
     let sizes: Vec<usize> = body.split(|c: char| !c.is_ascii_digit()).map(str::len).filter(|size| *size > 0).collect();
     body.starts_with(['+', '(']) || matches!(sizes.as_slice(), [3, 3, 4] | [1 | 3, 3, 3, 4] | [6, 4])
 }
 
-/// Whether no further digits stand beside a match, with at most one mark between.
+/// Whether no further digits are beside a match, with at most one mark between.
 fn is_whole_run(text: &str, found: &Range<usize>) -> bool {
     let byte = |at: Option<usize>| at.and_then(|at| text.as_bytes().get(at)).copied();
     let digit = |at: Option<usize>| byte(at).is_some_and(|b| b.is_ascii_digit());

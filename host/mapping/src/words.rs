@@ -67,7 +67,7 @@ fn starts_word(text: &str, at: usize) -> bool {
     }
 }
 
-/// Whether a word boundary lies at `at`: not between two letters or digits.
+/// Whether a word boundary is at `at`: not between two letters or digits.
 pub(crate) fn is_boundary(text: &str, at: usize) -> bool {
     let before = text.get(..at).and_then(|t| t.chars().next_back());
     let after = text.get(at..).and_then(|t| t.chars().next());

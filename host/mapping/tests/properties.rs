@@ -1,4 +1,4 @@
-//! What holds for every text: coverage, purity, hits that are never cut, splits that end.
+//! Properties of every text: coverage, purity, hits that are never cut, splits that end.
 #![cfg(test)]
 
 use portcullis_core::manifest::Manifest;

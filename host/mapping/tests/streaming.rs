@@ -182,7 +182,7 @@ proptest! {
     }
 }
 
-/// What the spans of a text may not depend on, in pieces.
+/// Pieces of text that must not make spans depend on where the text was cut.
 const NASTY: &[&str] = &[
     "The dose",
     " is 500 mg",
@@ -318,14 +318,14 @@ fn a_row_is_known_at_the_end_of_its_line() {
     }
 }
 
-/// A comment that stands open behind a value may join it to what follows the comment.
+/// A comment that is open after a value may join it to what follows the comment.
 #[test]
 fn a_value_broken_by_a_comment_is_the_same_in_every_chunking() {
     let reader = reader("pii");
     assert_same(&reader, "pii", "\n\\My card is 4012.\n<!--. > 99 -->8888 8888 1881 if you need it.", &[7, 6, 8]);
 }
 
-/// How far a sentence goes on behind a hit decides whether the hit counts as affirmed.
+/// How far a sentence continues after a hit decides whether the hit counts as affirmed.
 #[test]
 fn a_sentence_that_ends_where_nothing_is_looked_at_is_the_same_in_every_chunking() {
     let reader = reader("clinical");
@@ -346,7 +346,7 @@ fn cases(files: &[&str]) -> Vec<String> {
 }
 
 const VALUES: &[&str] = &["bypass", "lookalikes", "quantities", "citations", "enumerations", "measured"];
-/// What ends a sentence in the middle of a value, or lets markup stand open there.
+/// What ends a sentence in the middle of a value, or leaves markup open there.
 const BREAKS: &[&str] = &[
     "\n",
     ". ",

@@ -1,7 +1,7 @@
 //! The same descriptor on both sides: wire bytes for the card, a Cedar context for `cedar-policy` and for people.
 //!
 //! In JSON, enumerations and set members are names, fractions are decimal strings (`"0.2500"`; Cedar's `{"__extn":
-//! {"fn": "decimal", "arg": "0.2500"}}` is read too), quantities stand under `quantity`, and absent ones are left out.
+//! {"fn": "decimal", "arg": "0.2500"}}` is read too), quantities are under `quantity`, and absent ones are left out.
 
 use crate::compile::decimal;
 use crate::cube::presence_bit;
@@ -19,55 +19,32 @@ use zerocopy::little_endian::{I32, U16, U128};
 /// Why JSON is not a context, or a descriptor cannot be shown as one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ContextError {
-    /// Not JSON.
     #[error("{0}")]
     Json(String),
-    /// Not a JSON object.
     #[error("a context is a JSON object")]
     NotAnObject,
-    /// A field that no context has.
     #[error("unknown field `{field}`: {help}")]
     UnknownField {
-        /// Its name.
         field: String,
         /// The nearest name, or what there is.
         help: String,
     },
-    /// A field that every context has.
     #[error("field `{0}` is missing")]
     Missing(String),
     /// A field with a value of the wrong type or out of range.
     #[error("field `{field}`: expected {expected}, found {found}")]
-    Value {
-        /// Its name.
-        field: String,
-        /// What was expected.
-        expected: String,
-        /// What stands there.
-        found: String,
-    },
-    /// A name that the policy does not declare.
+    Value { field: String, expected: String, found: String },
     #[error("field `{field}`: unknown name `{name}`: {help}")]
     Name {
-        /// The field.
         field: String,
-        /// The name.
         name: String,
         /// The nearest name, or what there is.
         help: String,
     },
-    /// Uncertainty that is unknown and yet not 1.
     #[error("`uncertainty` is 1.0000 where `uncertainty_known` is false")]
     UnknownUncertainty,
-    /// A descriptor with a value that the policy does not declare.
     #[error("the descriptor's `{field}` has the value {value}, which the policy does not declare")]
-    Undeclared {
-        /// The field.
-        field: &'static str,
-        /// The value.
-        value: String,
-    },
-    /// Cedar refuses what this program made of the descriptor.
+    Undeclared { field: &'static str, value: String },
     #[error("cedar: {0}")]
     Cedar(String),
 }
@@ -81,7 +58,6 @@ pub struct Contexts<'a> {
 /// What to do about fields that a context leaves out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// An error, as to Cedar itself.
     Refuse,
     /// The value of [`Contexts::neutral`].
     Neutral,
@@ -111,11 +87,8 @@ impl<'a> Contexts<'a> {
     }
 
     /// The descriptor of a category and a context: a GATE entry on slot 0 with sequence 1, host stages passed, a zero
-    /// commitment and the right CRC.
-    ///
-    /// # Errors
-    /// Unknown fields and names, values of the wrong type or out of range, and missing fields under
-    /// [`Missing::Refuse`].
+    /// commitment and the right CRC. Errors: unknown fields and names, values of the wrong type or out of range, and
+    /// missing fields under [`Missing::Refuse`].
     pub fn descriptor(self, category: &str, context: &Value, missing: Missing) -> Result<Descriptor, ContextError> {
         let object = context.as_object().ok_or(ContextError::NotAnObject)?;
         let mut d = self.neutral();
@@ -229,10 +202,7 @@ impl<'a> Contexts<'a> {
         })
     }
 
-    /// The descriptor's category and its context, with every field.
-    ///
-    /// # Errors
-    /// Values that the policy does not declare.
+    /// The descriptor's category and its context, with every field. Errors: values that the policy does not declare.
     pub fn json(self, d: &Descriptor) -> Result<(String, Value), ContextError> {
         let mut object = Map::new();
         let values = enumeration_values(d);
@@ -259,10 +229,7 @@ impl<'a> Contexts<'a> {
     }
 
     /// The request that asks `cedar-policy` about the descriptor. Agent and stream are placeholders: no rule can name
-    /// them.
-    ///
-    /// # Errors
-    /// Values that the policy does not declare.
+    /// them. Errors: values that the policy does not declare.
     pub fn request(self, d: &Descriptor) -> Result<Request, ContextError> {
         let text = |value: &str| RestrictedExpression::new_string(value.to_owned());
         let mut pairs = Vec::with_capacity(26);

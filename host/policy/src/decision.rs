@@ -15,7 +15,6 @@ pub struct BankDecision {
     pub outcome: &'static str,
     /// Id of the deciding rule; `DEFAULT-DENY` where no row matched, nothing for the entropy bank's permit-all.
     pub rule: Option<String>,
-    /// The deciding row.
     pub row: Option<u16>,
 }
 
@@ -30,13 +29,11 @@ pub struct Decision {
     pub rule: Option<String>,
     /// The rule's `@reason`; `DEPTH-LIMIT` where a decompose became a reject.
     pub reason: Option<String>,
-    /// The policy bank.
     pub policy: BankDecision,
-    /// The entropy bank.
     pub entropy: BankDecision,
 }
 
-/// The answer of `bank` of which only the row is known, as a completion tells it.
+/// The answer of `bank` if only the row is known, as in a completion.
 #[must_use]
 pub fn answer_of_row(compiled: &Compiled, bank: Bank, row: Option<u16>) -> BankAnswer {
     let found = row.and_then(|row| compiled.image.rows(bank).get(usize::from(row)));
@@ -79,7 +76,6 @@ fn bank_decision(compiled: &Compiled, bank: Bank, answer: BankAnswer) -> BankDec
     BankDecision { outcome, rule, row: answer.row }
 }
 
-/// Id and reason of what decided.
 fn deciding(compiled: &Compiled, descriptor: &Descriptor, verdict: &Verdict) -> (Option<String>, Option<String>) {
     let of_row = |bank: Bank, row: Option<u16>| match row.and_then(|row| compiled.rule_of_row(bank, row)) {
         Some(rule) => (Some(rule.id.clone()), rule.reason.clone()),

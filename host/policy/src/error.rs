@@ -4,7 +4,6 @@ use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, Na
 use std::fmt;
 use std::sync::Arc;
 
-/// What a problem is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// A file cannot be read, or must not be in a package.
@@ -15,9 +14,7 @@ pub enum Kind {
     Pattern,
     /// The checked-in schema is not the generated one.
     Schema,
-    /// Cedar cannot be parsed.
     Syntax,
-    /// Cedar's strict validation refuses or warns.
     Validation,
     /// An annotation is missing, unknown, repeated or has a wrong value.
     Annotation,
@@ -27,7 +24,6 @@ pub enum Kind {
     Construct,
     /// A class, an enumeration value or a slot that the policy does not declare.
     Name,
-    /// More rows than a bank holds.
     Capacity,
     /// No rule permits anything.
     NoPermit,
@@ -37,7 +33,7 @@ pub enum Kind {
     NeverMatches,
     /// Warning: a rule whose every match is decided by others anyway.
     Covered,
-    /// Warning: a class that opens a gate wherever its words stand, denied or not.
+    /// Warning: a class that opens a gate wherever its words are, denied or not.
     Polarity,
 }
 
@@ -95,16 +91,13 @@ impl Kind {
 pub struct Place {
     /// Path below the package's folder.
     pub file: String,
-    /// Text of the file.
     pub source: Arc<str>,
     /// First byte.
     pub offset: usize,
-    /// Bytes.
     pub length: usize,
 }
 
 impl Place {
-    /// Line, from 1.
     #[must_use]
     pub fn line(&self) -> usize {
         self.before().matches('\n').count() + 1
@@ -177,7 +170,7 @@ impl Problem {
         self
     }
 
-    /// The same problem of a package that lies below this folder.
+    /// The same problem of a package that is below this folder.
     pub(crate) fn below(mut self, folder: &str) -> Self {
         match self.0.place.take() {
             Some((place, _)) => {
@@ -191,7 +184,6 @@ impl Problem {
         }
     }
 
-    /// What the problem is about.
     #[must_use]
     pub const fn kind(&self) -> Kind {
         self.0.kind
@@ -203,13 +195,11 @@ impl Problem {
         self.0.rule.as_deref()
     }
 
-    /// Where it is.
     #[must_use]
     pub fn place(&self) -> Option<&Place> {
         self.0.place.as_ref().map(|(place, _)| place)
     }
 
-    /// What to do about it.
     #[must_use]
     pub fn remedy(&self) -> Option<&str> {
         self.0.help.as_deref()
@@ -221,7 +211,7 @@ impl Problem {
         render(self)
     }
 
-    /// The same, for a terminal: in colour where it shows colours, and no wider than it is.
+    /// The same for a terminal: in colour if it shows colours, and wrapped to its width.
     #[must_use]
     pub fn render_in(&self, colour: bool, columns: Option<usize>) -> String {
         render_in(self, colour, columns)
@@ -289,7 +279,7 @@ impl PolicyError {
         problems.collect::<Vec<_>>().join("\n")
     }
 
-    /// The same problems of a package that lies below this folder.
+    /// The same problems of a package that is below this folder.
     pub(crate) fn below(self, folder: &str) -> Self {
         Self { problems: self.problems.into_iter().map(|problem| problem.below(folder)).collect() }
     }
@@ -391,7 +381,7 @@ pub(crate) fn suggestion<'a>(name: &str, known: impl IntoIterator<Item = &'a str
     }
 }
 
-/// What is wrong with a line of JSON, in the words of whoever wrote the line.
+/// The error in a line of JSON, in the terms of its author.
 #[must_use]
 pub fn json_problem(error: &serde_json::Error) -> String {
     let column = error.column();

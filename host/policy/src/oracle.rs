@@ -40,38 +40,22 @@ pub enum Disagreement {
     /// The descriptor cannot be asked about.
     #[error(transparent)]
     Context(#[from] ContextError),
-    /// Cedar failed to evaluate a rule.
     #[error("cedar failed at run time: {0}")]
     Cedar(String),
-    /// Oracle 1.
     #[error("the banks {}, cedar answers {cedar} by {determining}", if *.pass { "pass" } else { "do not pass" })]
-    Decision {
-        /// Whether both banks pass.
-        pass: bool,
-        /// Cedar's decision.
-        cedar: String,
-        /// Its determining rules.
-        determining: String,
-    },
-    /// Oracle 2.
+    Decision { pass: bool, cedar: String, determining: String },
     #[error("the {} bank answers {found}, cedar {expected} of {determining}", bank.name())]
     Rule {
-        /// The bank.
         bank: Bank,
-        /// Outcome and rule of the bank.
         found: String,
         /// Outcome and rule that Cedar's determining set implies.
         expected: String,
-        /// The determining set.
         determining: String,
     },
 }
 
 impl<'a> Oracle<'a> {
-    /// The oracle of `package` and what it compiled to.
-    ///
-    /// # Errors
-    /// As [`Package::compile`], as far as parsing goes.
+    /// The oracle of `package` and what it compiled to. Errors: as [`Package::compile`], as far as parsing goes.
     pub fn new(package: &'a Package, compiled: &'a Compiled) -> Result<Self, PolicyError> {
         let whole = package.cedar_policies()?;
         let fault = |error: &dyn fmt::Display| Problem::new(crate::error::Kind::Syntax, error.to_string());
@@ -85,10 +69,7 @@ impl<'a> Oracle<'a> {
         Ok(Self { package, compiled, authorizer: Authorizer::new(), whole, policy, entropy })
     }
 
-    /// Holds `banks` to what Cedar says of `descriptor`.
-    ///
-    /// # Errors
-    /// The first disagreement.
+    /// Holds `banks` to what Cedar says of `descriptor`. Errors: the first disagreement.
     pub fn check(&self, descriptor: &Descriptor, banks: &Banks) -> Result<(), Disagreement> {
         let request = Contexts::new(self.package.vocabulary()).request(descriptor)?;
         let (decision, determining) = self.ask(&self.whole, &request)?;
@@ -114,10 +95,7 @@ impl<'a> Oracle<'a> {
         Ok(())
     }
 
-    /// Holds one bank's answer to what Cedar says of that bank's rules alone.
-    ///
-    /// # Errors
-    /// The disagreement.
+    /// Compares one bank's answer with Cedar's, which decides by that bank's rules alone. Errors: the disagreement.
     pub fn check_bank(&self, bank: Bank, answer: BankAnswer, request: &Request) -> Result<(), Disagreement> {
         let set = match bank {
             Bank::Policy => &self.policy,

@@ -1,4 +1,4 @@
-//! What a folder gives to govern by: a package, or the members of a composition, compiled into one image.
+//! The policies in a folder: a package, or the members of a composition, compiled into one image.
 
 use crate::compile::Compiled;
 use crate::composition::{COMPOSITION_FILE, Composition};
@@ -21,7 +21,6 @@ pub struct Policies {
 pub struct Policy {
     /// The member's name; `None` for a package alone.
     pub name: Option<String>,
-    /// The package.
     pub package: Package,
     /// Its part of the image.
     pub compiled: Compiled,
@@ -30,18 +29,14 @@ pub struct Policy {
 }
 
 impl Policies {
-    /// Loads and compiles the package or the composition in the folder `dir`.
-    ///
-    /// # Errors
-    /// As [`Package::load`] and [`Package::compile`], or [`Composition::load`] and [`Composition::compile`].
+    /// Loads and compiles the package or the composition in the folder `dir`. Errors: as [`Package::load`] and
+    /// [`Package::compile`], or [`Composition::load`] and [`Composition::compile`].
     pub fn load(dir: &Path) -> Result<Self, PolicyError> {
         if is_composition(dir) { Self::composed(&Composition::load(dir)?) } else { Self::alone(Package::load(dir)?) }
     }
 
-    /// The same from every file that a listing names, as a bundle keeps them.
-    ///
-    /// # Errors
-    /// As [`Policies::load`], apart from reading.
+    /// The same from every file that a listing names, as a bundle keeps them. Errors: as [`Policies::load`], apart from
+    /// reading.
     pub fn from_listed(files: BTreeMap<String, Vec<u8>>) -> Result<Self, PolicyError> {
         if files.contains_key(COMPOSITION_FILE) {
             Self::composed(&Composition::from_listed(files)?)
@@ -50,20 +45,14 @@ impl Policies {
         }
     }
 
-    /// A package alone.
-    ///
-    /// # Errors
-    /// As [`Package::compile`].
+    /// A package alone. Errors: as [`Package::compile`].
     pub fn alone(package: Package) -> Result<Self, PolicyError> {
         let compiled = package.compile()?;
         let first = Policy { name: None, package, compiled, profiles: BTreeMap::new() };
         Ok(Self { first, others: Vec::new() })
     }
 
-    /// The members of a composition.
-    ///
-    /// # Errors
-    /// As [`Composition::compile`].
+    /// The members of a composition. Errors: as [`Composition::compile`].
     pub fn composed(composition: &Composition) -> Result<Self, PolicyError> {
         let members = composition.members().iter().zip(composition.compile()?);
         let mut policies = members.map(|(member, compiled)| Policy {
@@ -93,10 +82,8 @@ impl Policies {
         self.image().header().package_digest
     }
 
-    /// The policy of the member called `member`; of a package alone, without a name.
-    ///
-    /// # Errors
-    /// A composition and no name, a package alone and a name, or a name that no member has.
+    /// The policy of the member called `member`; of a package alone, without a name. Errors: a composition and no name,
+    /// a package alone and a name, or a name that no member has.
     pub fn into_policy(self, member: Option<&str>) -> Result<Policy, PolicyError> {
         let names: Vec<String> = self.iter().filter_map(|policy| policy.name.clone()).collect();
         let mut all = std::iter::once(self.first).chain(self.others);

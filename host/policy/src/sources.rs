@@ -16,7 +16,6 @@ pub(crate) fn cedar_sources(files: &BTreeMap<String, Vec<u8>>) -> impl Iterator<
     std::iter::once(Ok((PRELUDE_FILE, PRELUDE))).chain(own)
 }
 
-/// The text of a file.
 pub(crate) fn text<'a>(path: &str, bytes: &'a [u8]) -> Result<&'a str, Problem> {
     std::str::from_utf8(bytes).map_err(|error| {
         let good: String = String::from_utf8_lossy(bytes.get(..error.valid_up_to()).unwrap_or_default()).into_owned();

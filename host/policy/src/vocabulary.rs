@@ -39,7 +39,6 @@ pub enum Unit {
     BasisPoints,
 }
 
-/// A field of the context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Field {
     Enumeration(usize),
@@ -124,7 +123,6 @@ impl Vocabulary {
         self.sets.get(column).map_or(&[], Vec::as_slice)
     }
 
-    /// Number of the first domain.
     pub(crate) const fn first_domain(&self) -> u8 {
         self.first_domain
     }

@@ -1,4 +1,5 @@
-//! Time and throughput of the filter: inputs of 1 KiB, 32 KiB and 1 MiB, plain and built to hurt.
+//! Time and throughput of the filter: inputs of 1 KiB, 32 KiB and 1 MiB, plain ones, and ones that are built to be
+//! slow.
 //!
 //! What counts is the time that the thread was on a processor, where the system tells it: what else the machine does
 //! then matters less.

@@ -1,4 +1,4 @@
-//! Where certain bytes stand, 64 at a time: comparisons without branches, which compilers turn into vector
+//! Where certain bytes are, 64 at a time: comparisons without branches, which compilers turn into vector
 //! instructions.
 
 /// Bytes of a block: one bit each of a mask.

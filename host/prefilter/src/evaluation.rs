@@ -13,14 +13,12 @@ use std::time::Instant;
 
 /// Bytes below which an input counts as short.
 const SHORT: usize = 800;
-/// Sizes of joined texts, in bytes.
 const JOINED: std::ops::Range<u64> = 1024..8193;
 
 /// What a refused row counts as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Counts {
-    /// It was found.
     Recall,
     /// It should have passed.
     FalsePositive,
@@ -73,7 +71,6 @@ impl Tally {
 /// One set of rows, or a part of one.
 #[derive(Clone, Debug, Serialize)]
 pub struct Line {
-    /// Name of the set.
     pub set: String,
     /// Part of it; empty for the whole.
     pub variant: String,
@@ -95,7 +92,6 @@ pub struct RuleLine {
     pub attacks: u64,
     /// Seen in benign rows.
     pub benign: u64,
-    /// The only rule of an attack.
     pub alone_attacks: u64,
     /// The only rule of a benign row.
     pub alone_benign: u64,
@@ -104,7 +100,6 @@ pub struct RuleLine {
 /// What the filter did with labelled rows.
 #[derive(Debug, Default)]
 pub struct Evaluation {
-    /// Times that each row is judged.
     repeat: u16,
     sets: BTreeMap<(String, String, Counts), Tally>,
     rules: BTreeMap<String, RuleLine>,
@@ -178,7 +173,6 @@ impl Evaluation {
         Share::new(sum.0, sum.1)
     }
 
-    /// What each rule did.
     #[must_use]
     pub const fn rules(&self) -> &BTreeMap<String, RuleLine> {
         &self.rules

@@ -1,4 +1,4 @@
-//! The filter: every evaluator judges its own copy, and the most severe verdict stands.
+//! The filter: every evaluator judges its own copy, and the most severe verdict counts.
 
 use crate::evaluator::{Evaluator, HALT_BUDGET, builtin, halt};
 use crate::policy::{FilterPolicy, FilterPolicyError};
@@ -23,7 +23,6 @@ pub enum Isolation {
     /// Each in a process of its own, killed when it is late: `program` with `arguments` and the evaluator's name runs
     /// [`crate::serve_evaluator`].
     Process {
-        /// The program.
         program: PathBuf,
         /// Its arguments before the evaluator's name.
         arguments: Vec<String>,
@@ -40,18 +39,13 @@ pub struct Prefilter {
 }
 
 impl Prefilter {
-    /// The program's evaluators, as far as the policy enables them.
-    ///
-    /// # Errors
-    /// [`FilterPolicyError`]: the policy names what there is not.
+    /// The program's evaluators, as far as the policy enables them. Errors: [`FilterPolicyError`]: the policy names an
+    /// evaluator or a rule that does not exist.
     pub fn new(policy: FilterPolicy) -> Result<Self, FilterPolicyError> {
         Self::of(policy, builtin()?)
     }
 
-    /// These evaluators and no others. Without one, everything is refused.
-    ///
-    /// # Errors
-    /// As [`Prefilter::new`].
+    /// These evaluators and no others. Without one, everything is refused. Errors: as [`Prefilter::new`].
     pub fn of(policy: FilterPolicy, evaluators: Vec<Evaluator>) -> Result<Self, FilterPolicyError> {
         let names = evaluators.iter().map(Evaluator::name).collect::<BTreeSet<_>>();
         let rules = evaluators.iter().flat_map(|e| e.rules().rules()).map(|r| r.id.as_str()).collect();
@@ -77,7 +71,6 @@ impl Prefilter {
         self
     }
 
-    /// The policy.
     #[must_use]
     pub const fn policy(&self) -> &FilterPolicy {
         &self.policy

@@ -1,7 +1,7 @@
 //! The structural pre-execution filter of prompts, retrieved documents and tool results.
 //!
 //! Before such an input reaches anything that acts on it, isolated evaluators judge the structure of its bytes. The
-//! most severe verdict stands, and every refusal has an identifier.
+//! most severe verdict counts, and every refusal has an identifier.
 //!
 //! The filter judges bytes in the form in which they come. It does not decode, normalise, fold or translate them, and
 //! keeps nothing between two inputs. `docs/explanation/prefilter.md` defines what a structure is, and where each

@@ -11,32 +11,16 @@ const PROFILES: &str = include_str!("../rules/profiles.toml");
 /// The longest that one evaluator may take unless a policy says otherwise.
 const DEADLINE_MS: u64 = 2000;
 
-/// A policy that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum FilterPolicyError {
-    /// No profile of that name.
     #[error("there is no profile `{name}`; there are {known}")]
-    Profile {
-        /// The name.
-        name: String,
-        /// What there is.
-        known: String,
-    },
-    /// It does not read.
+    Profile { name: String, known: String },
     #[error("the pre-execution policy: {0}")]
     Read(String),
-    /// A rule that no evaluator has.
     #[error("there is no rule `{0}`; `portcullis prefilter rules list` names them")]
     Rule(String),
-    /// An evaluator that there is not.
     #[error("there is no evaluator `{name}`; there are {known}")]
-    Evaluator {
-        /// The name.
-        name: String,
-        /// What there is.
-        known: String,
-    },
-    /// Nothing would be judged.
+    Evaluator { name: String, known: String },
     #[error("no evaluator is enabled; name at least one, or leave `evaluators` out")]
     Nothing,
     /// The rules that come with the program do not read: a defect of it.
@@ -58,7 +42,6 @@ struct Layer {
     deadline_ms: Option<u64>,
 }
 
-/// A policy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FilterPolicy {
     profile: String,
@@ -66,20 +49,17 @@ pub struct FilterPolicy {
     /// `None` enables all.
     evaluators: Option<BTreeSet<String>>,
     tiers: BTreeMap<String, Tier>,
-    /// The most severe tier of an order that is quoted; `None` where a quoted one is as severe as any.
+    /// The most severe tier of a quoted order; `None` if quotation makes no difference.
     quoted: Option<Tier>,
     bytes: usize,
     steps_per_byte: u64,
-    /// No part of what the policy means.
+    /// Not a part of the policy's meaning.
     #[serde(skip)]
     deadline: Duration,
 }
 
 impl FilterPolicy {
-    /// The profile of that name: `user-prompt`, `document` or `tool-result`.
-    ///
-    /// # Errors
-    /// [`FilterPolicyError::Profile`].
+    /// The profile of that name: `user-prompt`, `document` or `tool-result`. Errors: [`FilterPolicyError::Profile`].
     pub fn profile(name: &str) -> Result<Self, FilterPolicyError> {
         let mut profiles = profiles()?;
         let known = profiles.keys().cloned().collect::<Vec<_>>().join(", ");
@@ -98,19 +78,13 @@ impl FilterPolicy {
         Ok(base.under(layer))
     }
 
-    /// The names of the profiles.
-    ///
-    /// # Errors
-    /// The data file is part of the program; an error is a defect.
+    /// The names of the profiles. Errors: the data file is part of the program; an error is a defect.
     pub fn profiles() -> Result<Vec<String>, FilterPolicyError> {
         Ok(profiles()?.into_keys().collect())
     }
 
     /// The same under what a file says besides (TOML: `threshold`, `evaluators`, `[tiers]`, `bytes`, `steps-per-byte`,
     /// `deadline-ms`).
-    ///
-    /// # Errors
-    /// [`FilterPolicyError::Read`].
     pub fn with_file(self, text: &str) -> Result<Self, FilterPolicyError> {
         let layer: Layer = toml::from_str(text).map_err(|e| FilterPolicyError::Read(e.to_string()))?;
         if layer.quoted.is_some() {

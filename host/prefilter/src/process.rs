@@ -30,7 +30,6 @@ struct Head {
     steps_per_byte: u64,
 }
 
-/// A started evaluator.
 pub(crate) struct Child {
     process: std::process::Child,
     answer: mpsc::Receiver<Option<EvaluatorFinding>>,
@@ -59,7 +58,7 @@ impl Child {
         message.extend_from_slice(bytes);
         let (sender, answer) = mpsc::sync_channel(1);
         std::thread::spawn(move || {
-            // A child that does not read is seen by its answer that does not come; killing it ends this thread.
+            // If a child does not read, its answer does not come and it is killed, which ends this thread.
             let told = to.write_all(&message);
             drop(to);
             let _ = sender.send(told.ok().and_then(|()| read(from)));
@@ -72,7 +71,7 @@ impl Child {
         let mut child = child?;
         let left = child.ends.saturating_duration_since(Instant::now());
         let finding = child.answer.recv_timeout(left).ok().flatten();
-        // Whether it is done or not, nothing of it stays.
+        // Finished or not, the process must not remain.
         let _ = child.process.kill();
         let _ = child.process.wait();
         finding
@@ -86,10 +85,8 @@ fn read(from: impl Read) -> Option<EvaluatorFinding> {
 }
 
 /// Serves one evaluator: reads a policy and an input, writes a finding. For the hidden command of a program that
-/// isolates in processes.
-///
-/// # Errors
-/// There is no such evaluator, the input does not come, or the evaluator panics; nothing is written then.
+/// isolates in processes. Errors: there is no such evaluator, the input does not come, or the evaluator panics; nothing
+/// is written then.
 pub fn serve(name: &str, mut from: impl BufRead, mut to: impl Write) -> io::Result<()> {
     let mut head = Vec::new();
     (&mut from).take(HEAD_MAX).read_until(b'\n', &mut head)?;

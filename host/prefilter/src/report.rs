@@ -27,29 +27,23 @@ pub struct Violation {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EvaluatorFinding {
-    /// Each structure with its tier.
     pub violations: Vec<(Tier, Violation)>,
     /// Whether it could not come to an end: then nothing that it did not see counts as absent.
     pub halted: bool,
-    /// Steps that it took.
     pub steps: u64,
 }
 
-/// The verdict of one evaluator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EvaluatorVerdict {
-    /// The evaluator.
     pub evaluator: String,
     /// The most severe tier that it saw; [`Tier::Critical`] when it halted.
     pub tier: Tier,
-    /// Whether it halted.
     pub halted: bool,
     /// Whether it halted for a reason that is not in the input: a panic, a process that died, a deadline.
     pub fault: bool,
-    /// Bytes that it was given.
     pub bytes: u64,
-    /// Steps that it took, of those that its budget gave.
+    /// Steps that it used of its budget.
     pub steps: u64,
     violations: Vec<Violation>,
 }
@@ -102,7 +96,6 @@ pub struct FilterReport {
     length: usize,
 }
 
-/// Layout of a report.
 const VERSION: u32 = 1;
 /// Domain separation of the commitment to an input.
 const INPUT_TAG: &[u8] = b"portcullis/prefilter/input/1\0";
@@ -116,13 +109,13 @@ impl FilterReport {
         length: usize,
         mut evaluators: Vec<EvaluatorVerdict>,
     ) -> Self {
-        // The order in which evaluators ran is not a part of what they say.
+        // The order in which the evaluators ran must not change the report.
         evaluators.sort_by(|a, b| a.evaluator.cmp(&b.evaluator));
         let verdict = evaluators.iter().map(|e| e.tier).fold(Tier::Clear, Tier::escalate);
         // No one judged: nothing speaks for the input.
         let verdict = if evaluators.is_empty() { Tier::Critical } else { verdict };
         let executive = verdict <= threshold && verdict < Tier::Critical;
-        // What a milder evaluator saw does not name the refusal of another one.
+        // A finding of a milder evaluator must not name another evaluator's refusal.
         let refuses = |e: &EvaluatorVerdict| e.tier > threshold || e.tier == Tier::Critical;
         let named = evaluators.iter().any(|e| refuses(e) && !e.violations.is_empty());
         if !executive && !named {
@@ -156,7 +149,7 @@ impl FilterReport {
         self.threshold
     }
 
-    /// Whether the input may go on to what acts on it.
+    /// Whether the input may continue to what acts on it.
     #[must_use]
     pub const fn is_executive(&self) -> bool {
         self.executive
@@ -168,7 +161,6 @@ impl FilterReport {
         &self.profile
     }
 
-    /// Each evaluator's verdict, by name.
     #[must_use]
     pub fn evaluators(&self) -> &[EvaluatorVerdict] {
         &self.evaluators
@@ -200,7 +192,7 @@ impl FilterReport {
     /// The report's JSON: keys in order, no white space.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
-        // Plain strings and numbers always serialise.
+        // Plain strings and numbers can always be serialised.
         serde_json::to_vec(self).unwrap_or_default()
     }
 

@@ -7,7 +7,7 @@ use crate::report::{FilterReport, commitment};
 pub enum Route {
     /// On to what acts on it, with the pass that opens the door there.
     Executive(Pass),
-    /// Nowhere: the report is all that comes of it.
+    /// Nowhere: only the report remains.
     NonExecutive(FilterReport),
 }
 
@@ -19,7 +19,6 @@ pub struct Pass {
     input: [u8; 32],
 }
 
-/// A pass for other bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the pass is not for these bytes")]
 pub struct WrongPass;
@@ -37,16 +36,12 @@ impl Pass {
         self.report
     }
 
-    /// Spends the pass on the bytes that it is for.
-    ///
-    /// # Errors
-    /// [`WrongPass`]: it is for others.
+    /// Spends the pass on the bytes that it is for. Errors: [`WrongPass`]: it is for others.
     pub fn spend(self, bytes: &[u8]) -> Result<FilterReport, WrongPass> {
         if commitment(bytes) == self.input { Ok(self.report) } else { Err(WrongPass) }
     }
 }
 
-/// Makes routes from reports.
 pub(crate) struct Router;
 
 impl Router {

@@ -11,9 +11,7 @@ pub enum Tier {
     Clear,
     /// A structure that harmless inputs have, too; reported.
     Notice,
-    /// A structure that is rarely harmless.
     Guarded,
-    /// A structure that coerces.
     Blocked,
     /// Several coercing structures at once, or a structure that cannot be judged at all. Never execution-safe.
     Critical,

@@ -1,4 +1,4 @@
-//! What cannot be judged halts with an identifier, in bounded time.
+//! An input that cannot be judged halts with an identifier, in bounded time.
 #![cfg(test)]
 
 use portcullis_prefilter::{
@@ -95,7 +95,7 @@ fn with(judge: fn(Input, &RuleSet, Budget) -> EvaluatorFinding, isolation: Isola
 
 #[test]
 fn an_evaluator_that_panics_or_sleeps_is_a_fault_that_halts() {
-    // In turn a late one holds the caller up; on a thread no one waits for it.
+    // With `turn`, a late evaluator delays the caller; with `thread`, no one waits for it.
     for (judge, isolation) in [
         (panics as fn(Input, &RuleSet, Budget) -> EvaluatorFinding, Isolation::Turn),
         (panics, Isolation::Thread),

@@ -1,5 +1,5 @@
-//! What the filters of the shipped profiles take together, as a gateway holds them. A test of its own, for it looks at
-//! the memory of its whole process.
+//! The memory of the filters of the shipped profiles together, as a gateway holds them. It is a separate program,
+//! because it measures its whole process.
 #![cfg(all(test, target_os = "linux"))]
 
 use portcullis_prefilter::{FilterPolicy, Prefilter};

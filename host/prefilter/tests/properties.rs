@@ -18,7 +18,7 @@ fn filter() -> &'static Prefilter {
     FILTER.get_or_init(|| Prefilter::new(policy()).unwrap())
 }
 
-/// The program's filter under a policy that each of `of` gives, made once.
+/// The program's filter under each policy of `of`; the filters are made once.
 fn each<const N: usize>(
     made: &'static OnceLock<[Prefilter; N]>,
     of: fn(usize) -> Prefilter,
@@ -133,8 +133,8 @@ proptest! {
         prop_assert!(refusing.flat_map(|e| e.violations()).next().is_some(), "{:?}", report);
     }
 
-    /// Earlier inputs and their order make no difference: one filter has judged these texts in order, the other
-    /// backwards, each after all those of the cases before.
+    /// Earlier inputs and their order make no difference: one filter judges these texts in order, the other backwards,
+    /// each after the texts of all earlier cases.
     #[test]
     fn inputs_leave_nothing_behind(texts in prop::collection::vec(input(), 1..6)) {
         static TWO: OnceLock<[Prefilter; 2]> = OnceLock::new();
@@ -158,7 +158,6 @@ proptest! {
         prop_assert_eq!(other.evaluators(), usual.evaluators());
     }
 
-    /// Ranges lie within the input.
     #[test]
     fn ranges_lie_within_the_input(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         for v in filter().report(&bytes).violations() {

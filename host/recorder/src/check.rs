@@ -14,10 +14,8 @@ pub struct CheckReport {
     /// Why the files are not a bundle.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// The verifier's report.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verify: Option<Report>,
-    /// What the replay gave.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replay: Option<ReplayReport>,
 }
@@ -29,7 +27,6 @@ impl CheckReport {
         Self { status, exit_code, error: None, verify: Some(report), replay: Some(outcome) }
     }
 
-    /// Files that are not a bundle.
     #[must_use]
     pub fn broken(error: &BundleError) -> Self {
         let status = Status::Contradicted;
@@ -39,10 +36,8 @@ impl CheckReport {
 }
 
 /// Verifies the bundle in `files` and replays it. `records` receives the number of records that are verified, `streams`
-/// is called after each stream that is replayed.
-///
-/// # Errors
-/// [`Error`]: nothing could be read, or this program failed. Files that are not a bundle are [`Checked::broken`].
+/// is called after each stream that is replayed. Errors: [`Error`]: nothing could be read, or this program failed.
+/// Files that are not a bundle are [`Checked::broken`].
 pub fn check(
     files: &dyn Files,
     trust: &Trust,

@@ -9,41 +9,24 @@ use portcullis_evidence::note::NoteError;
 use portcullis_evidence::ticket::TicketError;
 use std::path::PathBuf;
 
-/// Why a session cannot be recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum RecorderError {
-    /// The card.
     #[error(transparent)]
     Card(#[from] SessionError),
-    /// The bundle.
     #[error(transparent)]
     Bundle(#[from] BundleError),
-    /// A log cannot be written.
     #[error("cannot write the log: {0}")]
     Log(#[from] std::io::Error),
-    /// A file that the session needs cannot be read.
     #[error("cannot read the {what} `{}`", path.display())]
-    Read {
-        /// What the file holds.
-        what: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// What the system reports.
-        source: std::io::Error,
-    },
-    /// The ticket is malformed.
+    Read { what: &'static str, path: PathBuf, source: std::io::Error },
     #[error("the ticket: {0}")]
     Ticket(#[from] TicketError),
-    /// No ticket can be made.
     #[error(transparent)]
     Issue(#[from] IssueError),
-    /// No certificate can be made.
     #[error(transparent)]
     Certificate(#[from] CaError),
-    /// The witness's key is malformed.
     #[error(transparent)]
     WitnessKey(#[from] NoteError),
-    /// A file that is not an approval.
     #[error("`{}` is not an approval", .0.display())]
     NoApproval(PathBuf),
     /// The ticket permits certain profiles only, and that of the session, of this digest, is not among them.
@@ -52,29 +35,16 @@ pub enum RecorderError {
          the issuer for a ticket that permits this one"
     )]
     Profile(Hex<32>),
-    /// What was given does not fit the session.
     #[error("{0}")]
     Unfit(&'static str),
-    /// The disk has no room for a session.
     #[error("the disk of `{}` has no room for a session: {bytes} bytes must be free for its end", folder.display())]
-    NoRoom {
-        /// Folder of the bundle.
-        folder: PathBuf,
-        /// What is kept back.
-        bytes: u64,
-        /// What the system says.
-        source: BundleError,
-    },
-    /// The disk was full.
+    NoRoom { folder: PathBuf, bytes: u64, source: BundleError },
     #[error("the disk of `{}` is full: the session ends here. Its bundle holds what was recorded by now", .0.display())]
     Full(PathBuf),
-    /// What was recorded cannot be completed.
     #[error(transparent)]
     Finish(#[from] FinishError),
-    /// An event that cannot follow the ones before it.
     #[error("{0}")]
     Event(String),
-    /// What a stream was given cannot be written as JSON.
     #[error("what a stream was given: {0}")]
     Json(#[from] serde_json::Error),
 }

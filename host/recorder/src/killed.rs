@@ -1,5 +1,5 @@
-//! A recorder in a process that is killed: the bundle is completed, nothing is contradicted, and what was released has
-//! its record.
+//! A recorder in a process that is killed: the bundle is completed, nothing is contradicted, and every released text
+//! has its record.
 //!
 //! The session is a software card's, so that many can be killed. `PORTCULLIS_LONG=1` kills 1,000, otherwise 100 are
 //! killed.
@@ -198,7 +198,7 @@ impl Run {
 /// One test at a time: a process that is being started holds the locks of this one's files until it is another program.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// What is killed. Does nothing where no one asked for it.
+/// The process that the tests kill. Does nothing unless a test asks for it.
 #[test]
 fn a_session_without_end() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };

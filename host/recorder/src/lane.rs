@@ -10,14 +10,12 @@ use std::collections::BTreeMap;
 /// Writes the lines about the records of one lane.
 pub(crate) struct LaneWriter {
     lane: u8,
-    /// Serial of the session's ticket.
     serial: u64,
-    /// Streams that began.
     begun: u64,
     streams: LineFile,
     spans: LineFile,
     inputs: LineFile,
-    /// What ended streams were given, until every stream that began before has ended; by the index of BEGIN.
+    /// Inputs of ended streams by the index of BEGIN, kept until every stream that began earlier has ended.
     given: BTreeMap<u64, Option<Input>>,
     /// In the order of release, until the end.
     receipts: LineFile,
@@ -64,7 +62,6 @@ impl LaneWriter {
         self.receipts.push(receipt)
     }
 
-    /// Bytes of the receipts.
     pub(crate) fn receipts(&self) -> u64 {
         self.receipts.len()
     }
@@ -74,7 +71,7 @@ impl LaneWriter {
         self.given.insert(begin, Some(input));
     }
 
-    /// Inputs stand in the order in which their streams began. One that cannot be written is left out: it is withheld
+    /// Inputs are in the order in which their streams began. One that cannot be written is left out: it is withheld
     /// then.
     pub(crate) fn write_inputs(&mut self) -> Result<(), RecorderError> {
         let mut written = Ok(());
@@ -91,7 +88,6 @@ impl LaneWriter {
         written
     }
 
-    /// What stands there survives this process.
     pub(crate) fn flush(&mut self) -> Result<(), BundleError> {
         [&mut self.streams, &mut self.inputs, &mut self.spans, &mut self.receipts]
             .into_iter()

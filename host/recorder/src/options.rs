@@ -1,4 +1,4 @@
-//! What a session is recorded with, and how its bundle begins.
+//! Settings for recording a session, and the beginning of its bundle.
 
 use crate::witness::Poster;
 use crate::{Recorder, RecorderError};
@@ -21,7 +21,6 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// How long a self-issued ticket lasts.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Longest wait for a witness.
@@ -34,7 +33,6 @@ pub struct Options {
     pub folder: PathBuf,
     /// The session's ticket; without it the session issues one to itself.
     pub ticket: Option<PathBuf>,
-    /// Approval of the policy.
     pub approval: Option<PathBuf>,
     /// The card's certificate, PEM; without it a simulated card is certified by the public root of simulations.
     pub device_cert: Option<PathBuf>,
@@ -51,11 +49,8 @@ pub struct Options {
 impl Options {
     /// Prepares the bundle of a session on `card` under this policy, with these anchor stores: the recorder, and the
     /// configuration of the session. Everything that is known before the session is on the disk then, and space for its
-    /// end is kept back.
-    ///
-    /// # Errors
-    /// The card cannot sign, a file cannot be read or does not fit, or the bundle cannot be written; then no folder is
-    /// left.
+    /// end is kept back. Errors: the card cannot sign, a file cannot be read or does not fit, or the bundle cannot be
+    /// written; then no folder is left.
     pub fn start(
         &self,
         card: &mut dyn Card,

@@ -13,13 +13,12 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use zerocopy::IntoBytes;
 
-/// What a session's card did, as far as proofs of its streams need it.
+/// The records and checkpoints of a session, as far as proofs of its streams need them.
 ///
 /// It takes records and checkpoints by [`ProofBook::sink`], and texts by [`ProofBook::event`]. It keeps 64 bytes for
 /// each record of the session, and the records and admitted texts of the streams that ended last.
 pub struct ProofBook {
     session: SessionFiles,
-    /// Ended streams that are kept.
     streams: usize,
     state: Mutex<State>,
     changed: Box<dyn Fn() + Send + Sync>,
@@ -28,7 +27,6 @@ pub struct ProofBook {
 /// Whether there is a proof of a stream.
 #[derive(Clone, Debug)]
 pub enum ProofState {
-    /// Here it is.
     Proven(Box<StreamProof>),
     /// The stream has not ended, or no checkpoint covers its end yet.
     Waiting,
@@ -60,10 +58,9 @@ struct Lane {
     open: BTreeMap<u16, u64>,
 }
 
-/// A checkpoint.
 struct Signed {
     message: Hex<{ cose::MESSAGE_BYTES }>,
-    /// Records of each lane that it covers, and where the lane's head stands among several.
+    /// Records of each lane that it covers, and where the lane's head is among several.
     lanes: Vec<(u64, Option<HeadProof>)>,
 }
 
@@ -71,7 +68,6 @@ struct Signed {
 struct Stream {
     records: StreamRecords,
     number: Option<u64>,
-    /// Index of END.
     end: Option<u64>,
 }
 
@@ -151,7 +147,7 @@ impl ProofBook {
         self.state().over
     }
 
-    /// The session is over: what is not proven now never will be.
+    /// The session is over: streams without a proof will never get one.
     pub fn close(&self) {
         self.state().over = true;
         (self.changed)();
@@ -188,7 +184,7 @@ impl ProofBook {
         while state.ended.len() > self.streams {
             let oldest = state.ended.pop_front().and_then(|place| state.streams.remove(&place));
             if let Some(number) = oldest.and_then(|stream| stream.number) {
-                // Whoever asks for it still learns that it is not kept.
+                // Callers still learn that the stream is no longer kept.
                 state.numbers.entry(number).and_modify(|place| *place = (u8::MAX, u64::MAX));
             }
         }

@@ -27,7 +27,6 @@ pub struct Recorder {
     writer: Arc<Writer>,
     logs: Arc<Mutex<Logs>>,
     lanes: Vec<LaneWriter>,
-    /// Context documents that are written.
     contexts: BTreeSet<[u8; 32]>,
     /// Names of the files that were there from the start, and of the anchor stores that streams brought.
     files: BTreeSet<String>,
@@ -35,7 +34,6 @@ pub struct Recorder {
     session: SessionFiles,
 }
 
-/// A stream that has not ended.
 #[derive(Default)]
 struct OpenStream {
     lane: usize,
@@ -43,7 +41,7 @@ struct OpenStream {
     /// Whether the whole text was there from the start, so that it is written already.
     recorded: bool,
     answers: Vec<Result<Proposal, EngineError>>,
-    /// What the reader of each sequence's span is given, once it is released.
+    /// The receipts for the readers of released spans, by sequence.
     entries: BTreeMap<u32, Receipt>,
     /// Sequences that were released before the event of their record: END's.
     early: Vec<u32>,
@@ -91,10 +89,7 @@ fn session_files(files: &[(String, Vec<u8>)]) -> SessionFiles {
 
 impl Recorder {
     /// A bundle in a new folder, with these files, for a card of `lanes` lanes; and what the session hands its records
-    /// to.
-    ///
-    /// # Errors
-    /// What could not be written; then no folder is left.
+    /// to. Errors: what could not be written; then no folder is left.
     pub(crate) fn create(
         folder: &Path,
         files: &[(String, Vec<u8>)],
@@ -119,16 +114,14 @@ impl Recorder {
         }
     }
 
-    /// What every proof about the session holds.
+    /// The files that every proof about the session contains.
     #[must_use]
     pub const fn session_files(&self) -> &SessionFiles {
         &self.session
     }
 
-    /// Takes an event, before anything else does: what is released has its record in the bundle.
-    ///
-    /// # Errors
-    /// What prevented it; nothing further may be released.
+    /// Takes an event before anything else does, so that every released text has its record in the bundle. Errors: any
+    /// failure to write; nothing further may be released.
     pub fn event(&mut self, event: &Event) -> Result<(), RecorderError> {
         self.keep(event)?;
         if self.writer.is_full() {
@@ -210,7 +203,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// What stands in the bundle so far survives this process.
+    /// What is in the bundle so far survives this process.
     fn flush(&mut self) -> Result<(), RecorderError> {
         self.logs.lock().unwrap_or_else(PoisonError::into_inner).flush()?;
         self.lanes.iter_mut().try_for_each(LaneWriter::flush)?;
@@ -220,10 +213,8 @@ impl Recorder {
     }
 
     /// The session is over: writes what is left, and the manifest. Gives the bundle's folder; `None` when the card
-    /// signed nothing, so that there is no evidence and no folder is left.
-    ///
-    /// # Errors
-    /// What could not be written. What was written is a bundle all the same, unless the manifest had no room.
+    /// signed nothing, so that there is no evidence and no folder is left. Errors: what could not be written. What was
+    /// written is a bundle all the same, unless the manifest had no room.
     pub fn finish(mut self) -> Result<Option<PathBuf>, RecorderError> {
         let rest = self.flush().and_then(|()| self.write_rest());
         let Self { writer, logs, .. } = self;
@@ -236,7 +227,7 @@ impl Recorder {
         }
         match rest {
             Ok(()) => writer.finish()?,
-            // Something has no room. What there is of it may be half a file.
+            // The disk is full. The file may be incomplete.
             Err(error) => {
                 writer.mend()?;
                 return Err(error);
@@ -245,7 +236,7 @@ impl Recorder {
         Ok(Some(folder))
     }
 
-    /// Streams that never ended: what they were given is all that is known of them.
+    /// Streams that never ended: only their input is known.
     fn write_rest(&mut self) -> Result<(), RecorderError> {
         for (_, stream) in std::mem::take(&mut self.open) {
             if let Some(lane) = self.lanes.get_mut(stream.lane).filter(|_| !stream.recorded) {

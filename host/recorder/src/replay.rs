@@ -29,10 +29,8 @@ use zerocopy::FromBytes;
 /// Why nothing was replayed; it says nothing about the evidence.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The bundle cannot be read.
     #[error(transparent)]
     Bundle(#[from] BundleError),
-    /// The replay itself failed.
     #[error(transparent)]
     Replay(#[from] ReplayError),
 }
@@ -40,9 +38,8 @@ pub enum Error {
 /// A draw of streams.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample<'a> {
-    /// How many.
     pub streams: u64,
-    /// What the sample is drawn with; whoever checks chooses it, after the bundle was handed over.
+    /// Seed of the sample; whoever checks chooses it after the bundle was handed over.
     pub seed: &'a str,
 }
 
@@ -67,34 +64,24 @@ struct OpenStream {
     /// What it was given, as JSON.
     input: Option<String>,
     salts: BTreeMap<u32, [u8; 16]>,
-    /// Whether a salt is missing.
     withheld: bool,
 }
 
 /// A stream whose records are what the replay gives.
 pub(crate) struct Replayed<'a> {
-    /// The anchor stores of its bundle.
     pub(crate) stores: &'a [Store],
     /// The streams that others continue, none of them made again.
     pub(crate) ends: &'a Ends,
-    /// What a successor calls it.
     pub(crate) name: Option<Hex<32>>,
-    /// Its context document.
     pub(crate) context: &'a [u8],
-    /// What it was given.
     pub(crate) input: Input,
-    /// How it went.
     pub(crate) course: Course,
 }
 
-/// Takes each stream that replays.
 pub(crate) type OnReplayed<'a> = &'a mut dyn FnMut(Replayed<'_>) -> Result<(), Error>;
 
 /// Replays a bundle, or a sample of its streams. `progress` is called after each stream. What is wrong with the bundle
-/// is a finding.
-///
-/// # Errors
-/// [`Error`]: there is no bundle, reading it failed, or this program did.
+/// is a finding. Errors: [`Error`]: there is no bundle, reading it failed, or this program did.
 pub fn replay(
     files: &Snapshot<'_>,
     drawn: Option<Sample<'_>>,
@@ -103,11 +90,8 @@ pub fn replay(
     replay_each(files, drawn, progress, &mut |_| Ok(()))
 }
 
-/// As [`replay()`], after the bundles of earlier sessions, the earliest first: its streams may continue theirs. Nothing
-/// is reported of those bundles, and what of them does not replay is not continued.
-///
-/// # Errors
-/// As [`replay()`].
+/// As [`replay()`], after the bundles of earlier sessions, the earliest first: its streams may continue theirs. Those
+/// bundles are not reported, and streams of theirs that do not replay cannot be continued. Errors: as [`replay()`].
 pub fn replay_after(
     earlier: &[Snapshot<'_>],
     files: &Snapshot<'_>,
@@ -218,7 +202,7 @@ fn attempt(
     Ok(())
 }
 
-/// What each context document of the bundle names as its predecessor, by the document's digest. What is not one is
+/// The predecessor that each context document of the bundle names, by the document's digest. A malformed document is
 /// found when its stream is replayed.
 fn predecessors(bundle: &Bundle<'_>) -> Result<BTreeMap<[u8; 32], Hex<32>>, BundleError> {
     let mut named = BTreeMap::new();
@@ -268,7 +252,7 @@ fn add_predecessors(
     Ok(())
 }
 
-/// What another version made, this one cannot make again: that says nothing about the bundle.
+/// This version cannot repeat what another version made; that says nothing about the bundle.
 fn other_version(bundle: &Bundle<'_>) -> Result<Option<String>, BundleError> {
     let image = bundle.read(bundle::IMAGE)?;
     if let Some(version) = other_layout(&image) {
@@ -276,7 +260,7 @@ fn other_version(bundle: &Bundle<'_>) -> Result<Option<String>, BundleError> {
         return Ok(Some(format!("{what}; replay with the release that wrote the bundle")));
     }
     let header = ImageHeader::read_from_prefix(&image).ok().map(|(header, _)| header);
-    // What is not an image of any version differs from what the package compiles to.
+    // Bytes that are not an image of any version differ from the compiled package.
     let Some(header) = header.filter(|header| header.magic.get() == IMAGE_MAGIC && header.version == LAYOUT_VERSION)
     else {
         return Ok(None);
@@ -350,7 +334,7 @@ struct LogReplay<'a> {
     outcome: &'a mut ReplayReport,
     progress: &'a mut dyn FnMut(),
     each: OnReplayed<'a>,
-    /// Streams that continue one which was not replayed: it may stand in another lane.
+    /// Streams that continue one which was not replayed: it may be in another lane.
     waiting: Vec<OpenStream>,
     may_wait: bool,
 }

@@ -1,4 +1,4 @@
-//! What the session hands over: records, checkpoints and the notes of a witness, written as they come.
+//! Writes the output of a session as it comes: records, checkpoints and the notes of a witness.
 
 use crate::witness::Poster;
 use portcullis_card::driver::{RecordSink, SignedCheckpoint, SinkError};
@@ -23,7 +23,6 @@ impl Logs {
         Ok(Self { records: records.collect::<Result<_, _>>()?, heads })
     }
 
-    /// What stands there survives this process.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.records.iter_mut().chain(&mut self.heads).try_for_each(GrowingFile::flush)
     }
@@ -33,7 +32,7 @@ impl Logs {
         self.records.iter().zip(sizes).all(|(log, size)| log.len() / Record::BYTES as u64 >= *size)
     }
 
-    /// What stands there survives a loss of power.
+    /// After this, the content survives a loss of power.
     fn sync(&mut self) -> io::Result<()> {
         self.records.iter_mut().chain(&mut self.heads).try_for_each(GrowingFile::sync)
     }
@@ -61,7 +60,7 @@ impl BundleSink {
         Self { writer, logs, witness, waiting: VecDeque::new() }
     }
 
-    /// Writes the checkpoints whose records are here. The records reach the disk first: no checkpoint stands there
+    /// Writes the checkpoints whose records are here. The records reach the disk first: no checkpoint is there
     /// without them.
     fn write_checkpoints(&mut self) -> Result<(), SinkError> {
         let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);

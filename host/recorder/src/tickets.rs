@@ -8,17 +8,15 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// What stands behind the name of a ticket that a session took.
+/// What is appended to the name of a ticket that a session took.
 const USED: &str = "used";
 /// How often the folder is looked into.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Takes the next ticket of a folder: the first by its name that is for tables of this digest. An issuer gives it once
 /// the session before is closed, so it is waited for, at most `within`. The file is renamed before the session begins,
-/// so that no other session takes it, whatever becomes of this one. Gives its new path.
-///
-/// # Errors
-/// None came in time; the folder cannot be read, or the file not be renamed.
+/// so that no other session takes it, whatever becomes of this one. Gives its new path. Errors: none came in time; the
+/// folder cannot be read, or the file not be renamed.
 pub fn next_ticket(folder: &Path, policy: [u8; 32], within: Duration) -> Result<PathBuf, RecorderError> {
     let until = Instant::now() + within;
     loop {

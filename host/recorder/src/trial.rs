@@ -1,8 +1,8 @@
-//! Trial of a policy: what it decides otherwise than the policy that was in force, over the streams of finished
+//! Trial of a policy: what it decides differently from the policy that was in force, over the streams of finished
 //! bundles.
 //!
-//! A stream is first replayed, so that what stood in force is what the records say. Then it is governed again under the
-//! other policy, with what it was given. Texts that were there before they were judged, whole or in chunks, are
+//! Each stream is first replayed, to make sure that the old policy gives exactly its records. Then it is governed again
+//! under the other policy, with the same input. Texts that were there before they were judged, whole or in chunks, are
 //! compared to their ends. An engine writes on from what was admitted: its answers are compared up to the first
 //! determination that is another one.
 
@@ -17,10 +17,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What a policy decides otherwise in one bundle.
+/// The differences of a policy's decisions for one bundle.
 #[derive(Debug, serde::Serialize)]
 pub struct TrialReport {
-    /// Streams that were compared.
     pub compared: u64,
     /// Those that went another way, in order.
     pub different: Vec<StreamTrial>,
@@ -43,7 +42,6 @@ pub struct StreamTrial {
     pub stopped_before: Option<String>,
     /// The same under the other policy.
     pub stops: Option<String>,
-    /// Bytes that were admitted.
     pub admitted_before: usize,
     /// The same under the other policy; of an engine's answers, not known.
     pub admitted: Option<usize>,
@@ -56,38 +54,29 @@ pub struct Change {
     pub start: usize,
     /// One past its last byte.
     pub end: usize,
-    /// The span.
     pub text: String,
-    /// What became of it.
     pub before: Fate,
-    /// What would have become of it.
+    /// The outcome under the other policy.
     pub after: Fate,
 }
 
-/// What became of a span.
+/// The outcome of a span.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(tag = "determination", rename_all = "snake_case")]
 pub enum Fate {
-    /// It was admitted.
     Admitted,
-    /// It was refused.
     Refused {
-        /// By this rule, or for this reason.
         rule: String,
     },
-    /// It was split.
     Decomposed {
-        /// By this rule.
         rule: String,
     },
     /// It was not judged: the stream had ended, or the engine had written something else.
     NotJudged,
 }
 
-/// Tries policies on the streams of a bundle: `image` and its policies, which may be one.
-///
-/// # Errors
-/// [`Error`]: there is no bundle, reading it failed, or this program did.
+/// Tries policies on the streams of a bundle: `image` and its policies, which may be one. Errors: [`Error`]: there is
+/// no bundle, reading it failed, or this program did.
 pub fn trial(
     files: &Snapshot<'_>,
     (image, policies): (&Image, &[Arc<Policy>]),
@@ -106,7 +95,7 @@ pub fn trial(
         match replayer.trial(stream.context, stream.input, stream.name) {
             Ok(course) => {
                 compared += 1;
-                // It replays, so that it has a context document.
+                // The stream replays, so it has a context document.
                 let document = ContextDocument::parse(stream.context);
                 let document = document.map_err(|error| ReplayError::Context(error.to_string()))?;
                 different.extend(compare(document, &stream.course, &course));
@@ -155,7 +144,7 @@ fn first_change(before: &Course, after: &Course) -> Vec<Change> {
     let change = first.and_then(|(before, after)| {
         let shown = before.or(after)?;
         let range = shown.determination.range();
-        // What follows another split, or another end, is not the same span.
+        // After a different split or end, the spans are no longer the same.
         let after = after.filter(|after| after.text == shown.text);
         Some(change(shown, range, before.map_or(Fate::NotJudged, fate), after.map_or(Fate::NotJudged, fate)))
     });
@@ -163,7 +152,7 @@ fn first_change(before: &Course, after: &Course) -> Vec<Change> {
 }
 
 /// Every span of a text that was admitted and would not be, or the other way round. The two may cut the text
-/// differently: what is compared is what becomes of its bytes.
+/// differently: what is compared is the outcome of its bytes.
 fn changes(before: &Course, after: &Course) -> Vec<Change> {
     let (was, is) = (Outcome::new(before), Outcome::new(after));
     let refused = |of: &Outcome, by: &Outcome, flip: bool| {
@@ -184,7 +173,7 @@ fn changes(before: &Course, after: &Course) -> Vec<Change> {
     changes
 }
 
-/// What became of the spans of a text.
+/// The outcome of the spans of a text.
 struct Outcome<'a> {
     /// The last judgement of each span: one that was deferred is judged again.
     last: BTreeMap<(usize, usize), &'a Judgement>,

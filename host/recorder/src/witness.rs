@@ -44,7 +44,6 @@ impl Poster {
         self.next.push_back((sizes, message));
     }
 
-    /// Posts the next checkpoint.
     pub(crate) fn post(&mut self) -> Result<Option<WitnessReply>, SinkError> {
         let Some((sizes, checkpoint)) = self.next.pop_front() else { return Ok(None) };
         let posted = sizes.iter().zip(&self.lanes).map(|(size, lane)| lane.post(*size));

@@ -1,5 +1,5 @@
 //! A campaign of random changes to bundles in memory: neither `verify` nor `check` affirms one, and nothing panics. A
-//! table tells what became of each kind of change, a histogram which check refused first.
+//! table tells the outcome of each kind of change, a histogram which check refused first.
 //!
 //! `PORTCULLIS_LONG=1` makes 1,000,000 changes, otherwise a few thousand are made; `PORTCULLIS_MUTATIONS` sets another
 //! number, and `PORTCULLIS_SEED` another seed. The changes are cut into shards, each with a seed of its own, so that
@@ -34,12 +34,9 @@ use zerocopy::{FromBytes, IntoBytes};
 
 /// Of so many bundles that `verify` contradicts, `check` runs on one.
 const SAMPLE: u64 = 16;
-/// Bundles of a shard.
 const SHARD: u64 = 1000;
-/// Lanes of the shards, in turn.
 const LANES: [u8; 3] = [1, 2, 4];
 
-/// A change to the bytes of one file.
 fn change(bytes: &mut Vec<u8>, random: &mut Random) {
     let length = bytes.len();
     let at = random.below(length);
@@ -182,7 +179,6 @@ fn change_log(parts: &mut Parts, random: &mut Random) -> &'static str {
     kind
 }
 
-/// Who forges, and with what papers.
 struct Forger {
     card: Rc<Card>,
     own_certificate: String,
@@ -232,7 +228,7 @@ impl Forger {
         match random.below(64) {
             // A key of the forger's own. Few, because two such signatures cost as much as twenty bundles do otherwise.
             0 => parts.signer = Rc::clone(&self.card),
-            // What the card did sign, over other records.
+            // Real signatures of the card, over other records.
             1..=20 => {
                 parts.log.checkpoints.clone_from(&honest.log.checkpoints);
                 if random.one_in(2) {
@@ -246,7 +242,6 @@ impl Forger {
     }
 }
 
-/// The receipts of a bundle.
 fn receipts(files: &MemoryFiles) -> Vec<String> {
     let names = (0..LANES_MAX).map(|lane| bundle::in_lane(bundle::RECEIPTS, lane));
     let texts = names.filter_map(|name| String::from_utf8(files.0.get(&name)?.clone()).ok());
@@ -254,7 +249,7 @@ fn receipts(files: &MemoryFiles) -> Vec<String> {
     lines.filter_map(|line| Some(format!("{:?}", serde_json::from_str::<bundle::Receipt>(&line).ok()?))).collect()
 }
 
-/// What the files of a bundle say, without what is for people only: JSON has many forms for one content.
+/// The meaning of a bundle's files, without the parts for people: JSON has many forms for one content.
 type Meaning = BTreeMap<String, Vec<u8>>;
 
 /// What a bundle says to a verifier, and to a replay too where `replayed`; `None` where a line cannot be read. Receipts
@@ -335,7 +330,7 @@ impl Verdicts {
     }
 }
 
-/// What became of the changes of one kind.
+/// The outcome of the changes of one kind.
 #[derive(Clone, Copy, Default)]
 struct Kind {
     made: u64,
@@ -343,7 +338,7 @@ struct Kind {
     check: Verdicts,
 }
 
-/// What became of the bundles of a shard.
+/// The outcome of the bundles of a shard.
 #[derive(Default)]
 struct Tally {
     made: u64,
@@ -405,7 +400,7 @@ struct Scene {
     honest: Parts,
     original: MemoryFiles,
     receipts: Vec<String>,
-    /// What it says to a verifier, and to a replay.
+    /// Its meaning to a verifier, and to a replay.
     same: [Option<Meaning>; 2],
     forger: Forger,
 }
@@ -446,7 +441,7 @@ impl Scene {
                 let name = change_files(&mut files, &mut random);
                 (files, name)
             };
-            // What says the same as before is not a change. A forger changes a log.
+            // A change without effect does not count. A forger changes a log.
             let is_log = |name: &str| name.starts_with("records/lane-");
             let logs = || self.original.0.iter().filter(|(name, _)| is_log(name)).all(|(n, log)| files.0[n] == *log);
             let changed = if forged {

@@ -3,7 +3,7 @@
 use maud::Render;
 use std::fmt::Write as _;
 
-/// Characters that control a terminal, or hide or reorder what stands around them.
+/// Characters that control a terminal, or hide or reorder what is around them.
 fn is_unseen(c: char) -> bool {
     c.is_control()
         || matches!(
@@ -18,8 +18,8 @@ pub fn printable(text: &str) -> String {
     text.chars().map(|c| if is_unseen(c) { '\u{fffd}' } else { c }).collect()
 }
 
-/// JSON with U+007F to U+009F as `\u00xx`. RFC 8259 lets them stand in a string as they are, but terminals take them
-/// for commands, as they do the characters below U+0020. They stand nowhere but in strings, so that the JSON says the
+/// JSON with U+007F to U+009F as `\u00xx`. RFC 8259 allows them in a string as they are, but terminals take them
+/// for commands, as they do the characters below U+0020. They are nowhere but in strings, so that the JSON says the
 /// same as before.
 #[must_use]
 pub fn json(json: String) -> String {
@@ -38,7 +38,7 @@ pub fn json(json: String) -> String {
     escaped
 }
 
-/// Text in HTML, with a visible mark such as `⟨U+202E⟩` for every character that is not seen; line ends and tabs stand
+/// Text in HTML, with a visible mark such as `⟨U+202E⟩` for every character that is not seen; line ends and tabs are
 /// as they are.
 #[derive(Clone, Copy, Debug)]
 pub struct Text<'a>(pub &'a str);

@@ -10,7 +10,7 @@ const STYLE: &str = include_str!("style.css");
 /// Opens what is folded before the page is printed, and hides streams. Without it the page can be read all the same.
 const SCRIPT: &str = include_str!("script.js");
 
-/// What made a page, and when.
+/// The program that made a page, and the time.
 #[derive(Clone, Debug, Default)]
 pub struct Origin {
     /// Name and version of the program.
@@ -20,7 +20,6 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// The time in words.
     pub(crate) fn time(&self) -> Option<String> {
         self.made.map(|second| format!("{}, by the clock of the machine that made this page", utc(second)))
     }

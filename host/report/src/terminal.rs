@@ -3,10 +3,9 @@
 use std::fmt::Display;
 use unicode_width::UnicodeWidthChar;
 
-/// How text is set for a stream. The default is for files and pipes: no colour, and lines as long as they are.
+/// The layout of text on an output. The default is for files and pipes: no colour, and lines are not wrapped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Terminal {
-    /// Whether colours are shown.
     pub colour: bool,
     /// Columns of a line; without them lines are not wrapped.
     pub columns: Option<usize>,
@@ -21,7 +20,6 @@ pub enum Tone {
     Warning,
     /// Rejected, contradicted, an error.
     Bad,
-    /// A heading.
     Strong,
     /// Beside the point.
     Quiet,

@@ -11,23 +11,14 @@ use std::path::{Path, PathBuf};
 
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
-/// Why a socket cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
-    /// Something other than a socket has the name.
     #[error("`{}` exists and is not a socket: choose another path", .0.display())]
     NotASocket(PathBuf),
-    /// A process listens there.
     #[error("another process listens on `{}` already: choose another path, or end it", .0.display())]
     InUse(PathBuf),
-    /// The system refuses.
     #[error("cannot listen on `{}`", path.display())]
-    System {
-        /// The socket.
-        path: PathBuf,
-        /// What the system reports.
-        source: io::Error,
-    },
+    System { path: PathBuf, source: io::Error },
 }
 
 /// Who may connect, apart from the rights of the socket's folder.
@@ -50,9 +41,6 @@ pub struct Listener {
 
 impl Listener {
     /// Listens at `path`, where at most `waiting` connections wait to be accepted.
-    ///
-    /// # Errors
-    /// [`BindError`].
     pub fn bind(path: &Path, access: Access, waiting: u16) -> Result<Self, BindError> {
         let failed = |source| BindError::System { path: path.to_owned(), source };
         match std::fs::symlink_metadata(path) {
@@ -82,16 +70,12 @@ impl Listener {
         Ok(Self { listener: socket.into(), path: path.to_owned(), id: (found.dev(), found.ino()) })
     }
 
-    /// The name.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// The next connection, which blocks; `None` when there is none.
-    ///
-    /// # Errors
-    /// The system's.
     pub fn accept(&self) -> io::Result<Option<UnixStream>> {
         match self.listener.accept() {
             Ok((stream, _)) => stream.set_nonblocking(false).map(|()| Some(stream)),

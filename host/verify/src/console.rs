@@ -76,7 +76,7 @@ fn terminal(stream: &(impl IsTerminal + AsFd)) -> Terminal {
     Terminal { colour, columns: size.map(|(width, _)| usize::from(width.0)).filter(|columns| *columns > 0) }
 }
 
-/// Standard output. Writing to it never fails; what cannot be written is dropped, and [`exit`] takes account of it.
+/// Standard output. Writing to it never fails; output that cannot be written is dropped, and [`exit`] considers that.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stdout;
 
@@ -122,18 +122,12 @@ pub fn say(text: impl Display) {
     let _ = writeln!(Stdout, "{text}");
 }
 
-/// A value as JSON in one line, safe for a terminal: see [`escape::json`].
-///
-/// # Errors
-/// A value that JSON cannot hold.
+/// A value as JSON in one line, safe for a terminal: see [`escape::json`]. Errors: a value that JSON cannot hold.
 pub fn json_line(value: &(impl Serialize + ?Sized)) -> serde_json::Result<String> {
     serde_json::to_string(value).map(escape::json)
 }
 
-/// A value as JSON in many lines, safe for a terminal: see [`escape::json`].
-///
-/// # Errors
-/// A value that JSON cannot hold.
+/// A value as JSON in many lines, safe for a terminal: see [`escape::json`]. Errors: a value that JSON cannot hold.
 pub fn json_pretty(value: &(impl Serialize + ?Sized)) -> serde_json::Result<String> {
     serde_json::to_string_pretty(value).map(escape::json)
 }
@@ -158,7 +152,7 @@ pub fn problem(name: &str, text: impl Display) {
 }
 
 /// An error with its causes, printable in a terminal: names in it can come from a hostile bundle. A cause whose words
-/// stand in the text already is left out.
+/// are in the text already is left out.
 #[must_use]
 pub fn describe(error: &anyhow::Error) -> String {
     let mut text = String::new();

@@ -64,7 +64,7 @@ fn look(program: &Command, command: &Command, path: &str, found: &mut Vec<String
     let help = command.get_after_long_help().or(command.get_after_help()).map(ToString::to_string).unwrap_or_default();
     let start = format!("  {} ", program.get_name());
     let lines: Vec<&str> = help.lines().filter(|line| line.starts_with(&start)).collect();
-    // What only leads to others needs none.
+    // A command that only has subcommands needs no example.
     let does_something = below.is_empty() || !command.is_subcommand_required_set();
     if does_something && !lines.iter().any(|line| line.trim_start().starts_with(path)) {
         found.push(format!("`{path}` has no example"));

@@ -149,7 +149,6 @@ fn show(receipt: &Receipt, result: &Outcome) {
     }
 }
 
-/// A small file.
 fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes));

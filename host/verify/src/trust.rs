@@ -20,15 +20,11 @@ pub struct TrustArgs {
 }
 
 impl TrustArgs {
-    /// The folder.
     pub(crate) fn folder(&self) -> &Path {
         &self.trust
     }
 
-    /// The trust folder and the options.
-    ///
-    /// # Errors
-    /// A folder that cannot be used.
+    /// The trust folder and the options. Errors: a folder that cannot be used.
     pub fn load(&self) -> anyhow::Result<(Trust, Options)> {
         let trust = Trust::load(&self.trust, self.allow_sim)?;
         Ok((trust, Options { allow_sim: self.allow_sim, at: self.at }))

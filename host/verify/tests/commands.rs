@@ -139,7 +139,7 @@ fn a_terminal_gets_colours_and_lines_that_fit() {
     assert!(!plain.contains('\u{1b}'), "{plain:?}");
     let wide = |line: &&str| line.chars().count() > 60 && line.trim().contains(' ');
     assert_eq!(plain.lines().find(wide), None, "a line of words is wider than the terminal");
-    // The words are those of a pipe, whose lines are not broken.
+    // The output is that for a pipe: lines are not wrapped.
     let piped = assert_code(&scene.run("verify", &[text(&forged)]), 3);
     assert!(!piped.contains('\u{1b}') && piped.lines().any(|line| line.len() > 80), "{piped}");
     assert!(plain.split_whitespace().eq(piped.split_whitespace()), "{plain}\n{piped}");
@@ -156,7 +156,7 @@ fn a_terminal_gets_colours_and_lines_that_fit() {
     assert!(code == 1 && shown.starts_with(&format!("{RED}error:\u{1b}[0m")), "{code} {shown:?}");
 }
 
-/// Whoever reads a report sees first what came out, then what each part claims, and what to do.
+/// A report shows the verdict first, then the claim of each part, and what to do.
 #[test]
 fn a_report_begins_with_its_verdict_and_says_what_to_do() {
     let scene = Scene::new();
@@ -164,7 +164,7 @@ fn a_report_begins_with_its_verdict_and_says_what_to_do() {
     let said = assert_code(&scene.run("verify", &[text(&simulated), "--allow-sim"]), 10);
     assert!(said.starts_with("verdict      warned\n             What was checked holds."), "{said}");
     assert_eq!(said.matches("claim: ").count(), 5, "{said}");
-    // Every mark of a simulated card stands in one line.
+    // Every mark of a simulated card is in one line.
     let line = said.lines().find(|line| line.contains("sim-design")).unwrap();
     assert!(["sim-flag", "sim-key", "sim-root"].iter().all(|code| line.contains(code)), "{line}");
     assert_eq!(said.matches("sim-").count(), 4, "{said}");
@@ -262,7 +262,7 @@ fn what_holds_no_bundle_is_named() {
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(said.contains(litter) && said.contains("remove it"), "{said}");
     }
-    // Folders of any name passed when they were empty.
+    // Empty folders with any name were once accepted.
     let folder = scene.bundle("folders", &files);
     fs::create_dir_all(folder.join("texts/of another")).unwrap();
     let output = scene.run("verify", &[text(&folder)]);
@@ -384,7 +384,7 @@ fn report_is_one_page() {
         "no approval is in the bundle",
         "the policy's defaults",
         "key ",
-        "Rejected and decomposed",
+        "Rejected, by what decided",
         "Alarms",
         "What is not proved",
     ] {
@@ -442,7 +442,7 @@ fn stock_tools_check_every_lane() {
     stock_tools(4, &[("records/lane-0.bin", 700), ("records/lane-3.bin", 700), ("records/heads.bin", 4 * 48 + 8)]);
 }
 
-/// Records and heads, and what every bundle has: a changed byte at these places is found.
+/// The stock tools find a changed byte at these places: records, heads, and the files that every bundle has.
 fn stock_tools(lanes: u8, logs: &[(&str, usize)]) {
     let scene = Scene::new();
     let honest = scene.bundle("honest", &scene.world.honest_in(lanes).files());
@@ -576,7 +576,7 @@ fn a_closed_pipe_does_not_change_the_exit_code() {
             let mut command = Command::new(env!("CARGO_BIN_EXE_portcullis-verify"));
             command.args(line.split(' ').map(|word| word.replace('\u{a0}', " "))).args(["--trust", "trust"]);
             let ended = command.current_dir(scene.path("")).stdout(stdout()).stderr(stderr()).status().unwrap();
-            // What is lost to a full disk is an operational error, where nothing else is wrong.
+            // If output is lost to a full disk and nothing else is wrong, that is an operational error.
             let expected = if code == 0 && name.starts_with("full") { 1 } else { code };
             assert_eq!(ended.code(), Some(expected), "{line}: {name}");
         }

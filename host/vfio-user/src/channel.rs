@@ -16,37 +16,23 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use crate::message::{FILES_MAX, Header, PAYLOAD_MAX};
 
-/// Why no further message can be exchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum ChannelError {
-    /// Between two messages: an orderly end.
     #[error("the peer closed the connection")]
     Closed,
-    /// The peer is gone in the middle of a message.
     #[error("the peer closed the connection in the middle of a message")]
     Cut,
-    /// The peer did not speak or listen in time.
     #[error("the peer did not {what} within {} ms", within.as_millis())]
-    Late {
-        /// `answer` or `take a message`.
-        what: &'static str,
-        /// The deadline.
-        within: Duration,
-    },
-    /// A message that breaks the protocol.
+    Late { what: &'static str, within: Duration },
     #[error("the peer broke the protocol: {0}")]
     Protocol(&'static str),
-    /// The socket failed.
     #[error("the socket failed: {0}")]
     Socket(#[from] std::io::Error),
 }
 
-/// A message with its files.
 #[derive(Debug)]
 pub struct Message {
-    /// Header.
     pub header: Header,
-    /// What follows it.
     pub payload: Vec<u8>,
     /// Files that came with it.
     pub files: Vec<OwnedFd>,
@@ -61,18 +47,13 @@ pub struct Channel {
 
 impl Channel {
     /// A channel that gives a peer `deadline` for each message.
-    ///
-    /// # Errors
-    /// The socket's.
     pub fn new(socket: UnixStream, deadline: Duration) -> Result<Self, ChannelError> {
         socket.set_nonblocking(true)?;
         Ok(Self { socket, deadline })
     }
 
-    /// Sends one message; `size` in the header is filled in.
-    ///
-    /// # Errors
-    /// [`ChannelError::Late`], [`ChannelError::Cut`], [`ChannelError::Socket`].
+    /// Sends one message; `size` in the header is filled in. Errors: [`ChannelError::Late`], [`ChannelError::Cut`],
+    /// [`ChannelError::Socket`].
     pub fn send(&mut self, header: Header, payload: &[&[u8]], files: &[BorrowedFd<'_>]) -> Result<(), ChannelError> {
         let size = Header::BYTES + payload.iter().map(|part| part.len()).sum::<usize>();
         let header = Header { size: u32::try_from(size).unwrap_or(u32::MAX).into(), ..header };
@@ -100,10 +81,7 @@ impl Channel {
         Ok(())
     }
 
-    /// Receives one message, all of it within the deadline.
-    ///
-    /// # Errors
-    /// [`ChannelError`]; the stream is out of step then.
+    /// Receives one message, all of it within the deadline. Errors: [`ChannelError`]; the stream is out of step then.
     pub fn receive(&mut self) -> Result<Message, ChannelError> {
         let until = Instant::now() + self.deadline;
         let mut files = Vec::new();

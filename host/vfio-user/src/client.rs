@@ -14,40 +14,18 @@ use crate::message::{
 };
 use crate::region::Region;
 
-/// A device that cannot be spoken to, or that refused.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// No one listens there.
     #[error("cannot connect to `{path}`: {source}; is `portcullis card serve` running there?")]
-    Connect {
-        /// The socket.
-        path: String,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// The device did not say which version it speaks.
+    Connect { path: String, source: std::io::Error },
     #[error("no version was agreed on: {0}; another driver may hold the card, or no card listens there")]
     Handshake(ChannelError),
-    /// The device refused a request.
     #[error("the device refused {}: {}", command.name(), std::io::Error::from_raw_os_error(*errno))]
-    Refused {
-        /// Request.
-        command: Command,
-        /// Error number.
-        errno: i32,
-    },
-    /// The connection is of no more use.
+    Refused { command: Command, errno: i32 },
     #[error("{}: {source}", command.name())]
-    Channel {
-        /// Request.
-        command: Command,
-        /// Why.
-        source: ChannelError,
-    },
-    /// An earlier request ended the connection.
+    Channel { command: Command, source: ChannelError },
     #[error("the connection to the device was lost before")]
     Lost,
-    /// A device that is not what is needed.
     #[error("the device is not a card: {0}")]
     Device(&'static str),
 }
@@ -61,9 +39,7 @@ pub struct DeviceClient {
 }
 
 impl DeviceClient {
-    /// Connects and agrees on the version. Every later request is given `deadline`, too.
-    ///
-    /// # Errors
+    /// Connects and agrees on the version. Every later request is given `deadline`, too. Errors:
     /// [`ClientError::Connect`], [`ClientError::Handshake`], [`ClientError::Device`].
     pub fn connect(path: &Path, deadline: Duration) -> Result<Self, ClientError> {
         let failed = |source| ClientError::Connect { path: path.display().to_string(), source };
@@ -71,10 +47,8 @@ impl DeviceClient {
         Self::from_stream(socket, deadline)
     }
 
-    /// [`DeviceClient::connect`] over a socket that is connected already.
-    ///
-    /// # Errors
-    /// [`ClientError::Handshake`], [`ClientError::Device`].
+    /// [`DeviceClient::connect`] over a socket that is connected already. Errors: [`ClientError::Handshake`],
+    /// [`ClientError::Device`].
     pub fn from_stream(socket: UnixStream, deadline: Duration) -> Result<Self, ClientError> {
         let channel = Channel::new(socket, deadline).map_err(ClientError::Handshake)?;
         let mut client = Self { channel: Some(channel), next_id: 0 };
@@ -104,9 +78,6 @@ impl DeviceClient {
     }
 
     /// What region `index` is.
-    ///
-    /// # Errors
-    /// [`ClientError`].
     pub fn region(&mut self, index: u32) -> Result<Region, ClientError> {
         let ask = RegionInfo { argsz: (RegionInfo::BYTES as u32).into(), index: index.into(), ..RegionInfo::default() };
         let found: RegionInfo = self.structure(Command::GetRegionInfo, &ask)?;
@@ -115,9 +86,6 @@ impl DeviceClient {
     }
 
     /// How many vectors interrupt index `index` has.
-    ///
-    /// # Errors
-    /// [`ClientError`].
     pub fn irqs(&mut self, index: u32) -> Result<u32, ClientError> {
         let ask = IrqInfo { argsz: (IrqInfo::BYTES as u32).into(), index: index.into(), ..IrqInfo::default() };
         let found: IrqInfo = self.structure(Command::GetIrqInfo, &ask)?;
@@ -126,9 +94,6 @@ impl DeviceClient {
     }
 
     /// Reads `into.len()` bytes of a region.
-    ///
-    /// # Errors
-    /// [`ClientError`].
     pub fn read(&mut self, region: u32, offset: u64, into: &mut [u8]) -> Result<(), ClientError> {
         let ask = Access { offset: offset.into(), region: region.into(), count: (into.len() as u32).into() };
         let reply = self.request(Command::RegionRead, &[ask.as_bytes()], &[])?;
@@ -143,9 +108,6 @@ impl DeviceClient {
     }
 
     /// Writes `from` to a region.
-    ///
-    /// # Errors
-    /// [`ClientError`].
     pub fn write(&mut self, region: u32, offset: u64, from: &[u8]) -> Result<(), ClientError> {
         let ask = Access { offset: offset.into(), region: region.into(), count: (from.len() as u32).into() };
         let reply = self.request(Command::RegionWrite, &[ask.as_bytes(), from], &[])?;
@@ -153,9 +115,6 @@ impl DeviceClient {
     }
 
     /// Lets the device read and write `size` bytes of `file` from its start on at `address`.
-    ///
-    /// # Errors
-    /// [`ClientError`].
     pub fn map(&mut self, address: u64, size: u64, file: BorrowedFd<'_>) -> Result<(), ClientError> {
         let ask = DmaMap {
             argsz: (DmaMap::BYTES as u32).into(),
@@ -169,9 +128,6 @@ impl DeviceClient {
     }
 
     /// Takes memory back. When this returns, the device reaches it no more.
-    ///
-    /// # Errors
-    /// [`ClientError`].
     pub fn unmap(&mut self, address: u64, size: u64) -> Result<(), ClientError> {
         let ask = DmaUnmap {
             argsz: (DmaUnmap::BYTES as u32).into(),
@@ -188,9 +144,6 @@ impl DeviceClient {
     }
 
     /// Has vector `vector` of interrupt index `index` signalled by `event`.
-    ///
-    /// # Errors
-    /// [`ClientError`].
     pub fn set_irq(&mut self, index: u32, vector: u32, event: BorrowedFd<'_>) -> Result<(), ClientError> {
         let ask = SetIrqs {
             argsz: (SetIrqs::BYTES as u32).into(),
@@ -204,9 +157,6 @@ impl DeviceClient {
     }
 
     /// Resets the device.
-    ///
-    /// # Errors
-    /// [`ClientError`].
     pub fn reset(&mut self) -> Result<(), ClientError> {
         let reply = self.request(Command::Reset, &[], &[])?;
         self.require(Command::Reset, reply.is_empty(), "a reply that is too long")

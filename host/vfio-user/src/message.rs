@@ -1,4 +1,4 @@
-//! What stands in a message. Everything is little-endian and without padding.
+//! What is in a message. Everything is little-endian and without padding.
 
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -12,29 +12,22 @@ pub const FILES_MAX: usize = 16;
 /// Major version of the protocol; the minor one is 0.
 pub const MAJOR: u16 = 0;
 
-/// A command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u16)]
 pub enum Command {
     /// Version and capabilities; the first message.
     Version = 1,
-    /// Memory that the device may reach.
     DmaMap = 2,
     /// Memory that it may no longer reach.
     DmaUnmap = 3,
     /// Kind of device, numbers of regions and interrupts.
     GetInfo = 4,
-    /// Size and rights of a region.
     GetRegionInfo = 5,
     /// Kind and number of an interrupt index.
     GetIrqInfo = 7,
-    /// Connects interrupts with event files.
     SetIrqs = 8,
-    /// Reads a region.
     RegionRead = 9,
-    /// Writes a region.
     RegionWrite = 10,
-    /// Resets the device.
     Reset = 13,
 }
 
@@ -90,9 +83,7 @@ pub mod header_flags {
 
 /// Bits of [`RegionInfo::flags`].
 pub mod region_flags {
-    /// Can be read.
     pub const READ: u32 = 1;
-    /// Can be written.
     pub const WRITE: u32 = 1 << 1;
 }
 
@@ -100,15 +91,12 @@ pub mod region_flags {
 pub mod device_flags {
     /// Takes `DEVICE_RESET`.
     pub const RESET: u32 = 1;
-    /// A PCI device.
     pub const PCI: u32 = 1 << 1;
 }
 
 /// Bits of [`DmaMap::flags`].
 pub mod dma_flags {
-    /// The device may read.
     pub const READ: u32 = 1;
-    /// The device may write.
     pub const WRITE: u32 = 1 << 1;
     /// In `DMA_UNMAP`: everything.
     pub const UNMAP_ALL: u32 = 1 << 1;
@@ -116,7 +104,6 @@ pub mod dma_flags {
 
 /// Bits of [`IrqInfo::flags`] and [`SetIrqs::flags`].
 pub mod irq_flags {
-    /// Information: signals event files.
     pub const EVENTFD: u32 = 1;
     /// Information: vectors are set all at once.
     pub const NORESIZE: u32 = 1 << 3;
@@ -124,7 +111,6 @@ pub mod irq_flags {
     pub const DATA_NONE: u32 = 1;
     /// One event file a vector.
     pub const DATA_EVENTFD: u32 = 1 << 2;
-    /// Connects or fires.
     pub const TRIGGER: u32 = 1 << 5;
 }
 
@@ -138,19 +124,15 @@ pub mod region {
     pub const BAR4: u32 = 4;
     /// Configuration space.
     pub const CONFIG: u32 = 7;
-    /// How many there are.
     pub const COUNT: u32 = 9;
 }
 
 /// Interrupt indexes of a PCI device.
 pub mod irq {
-    /// MSI-X.
     pub const MSIX: u32 = 2;
-    /// Errors.
     pub const ERR: u32 = 3;
     /// The device is wanted back.
     pub const REQ: u32 = 4;
-    /// How many there are.
     pub const COUNT: u32 = 5;
 }
 
@@ -163,7 +145,6 @@ macro_rules! layout {
             pub struct $name { $($(#[$field_doc])* pub $field: $type,)* }
 
             impl $name {
-                /// Bytes.
                 pub const BYTES: usize = size_of::<Self>();
             }
         )*
@@ -175,7 +156,6 @@ layout! {
     Header {
         /// Chosen by the sender of a command, repeated in its reply.
         id: U16,
-        /// [`Command`].
         command: U16,
         /// Bytes of the message, header included.
         size: U32,
@@ -186,92 +166,71 @@ layout! {
     }
     /// `VERSION`; JSON with a closing zero byte may follow.
     Version {
-        /// Major version.
         major: U16,
-        /// Minor version.
         minor: U16,
     }
     /// `DMA_MAP`; a file may come with it.
     DmaMap {
-        /// Bytes of this structure.
         argsz: U32,
         /// [`dma_flags`].
         flags: U32,
-        /// Offset in the file.
         offset: U64,
         /// First address in the device's eyes.
         address: U64,
-        /// Bytes.
         size: U64,
     }
     /// `DMA_UNMAP`, and its reply.
     DmaUnmap {
-        /// Bytes of this structure.
         argsz: U32,
         /// [`dma_flags`].
         flags: U32,
         /// First address.
         address: U64,
-        /// Bytes.
         size: U64,
     }
     /// `DEVICE_GET_INFO`, and its reply.
     DeviceInfo {
-        /// Bytes of this structure.
         argsz: U32,
         /// [`device_flags`].
         flags: U32,
-        /// Regions.
         regions: U32,
-        /// Interrupt indexes.
         irqs: U32,
     }
     /// `DEVICE_GET_REGION_INFO`, and its reply.
     RegionInfo {
-        /// Bytes of this structure.
         argsz: U32,
         /// [`region_flags`].
         flags: U32,
-        /// Region.
         index: U32,
         /// Offset of capabilities; none.
         capabilities: U32,
-        /// Bytes of the region.
         size: U64,
         /// Offset for mapping; none.
         offset: U64,
     }
     /// `DEVICE_GET_IRQ_INFO`, and its reply.
     IrqInfo {
-        /// Bytes of this structure.
         argsz: U32,
         /// [`irq_flags`].
         flags: U32,
-        /// Interrupt index.
         index: U32,
-        /// Vectors.
         count: U32,
     }
     /// `DEVICE_SET_IRQS`; event files come with it.
     SetIrqs {
-        /// Bytes of this structure.
         argsz: U32,
         /// [`irq_flags`].
         flags: U32,
-        /// Interrupt index.
         index: U32,
         /// First vector.
         start: U32,
-        /// Vectors.
         count: U32,
     }
     /// `REGION_READ` and `REGION_WRITE`, and their replies; the data follows where it goes.
     Access {
         /// First byte.
         offset: U64,
-        /// Region.
         region: U32,
-        /// Bytes.
         count: U32,
     }
 }

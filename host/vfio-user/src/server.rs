@@ -20,65 +20,37 @@ pub struct DmaRange {
     pub read: bool,
     /// The device may write it.
     pub write: bool,
-    /// Offset in the file.
     pub offset: u64,
     /// First address.
     pub address: u64,
-    /// Bytes.
     pub size: u64,
 }
 
 /// A PCI device. What it refuses, the driver gets as an error number; it stays served.
 pub trait Device {
-    /// The region with this index.
     fn region(&self, index: u32) -> Region;
-    /// Vectors of the interrupt index.
     fn irqs(&self, index: u32) -> u32;
-    /// Reads bytes that lie in the region.
-    ///
-    /// # Errors
-    /// Why not.
+    /// Reads bytes that are in the region.
     fn read(&mut self, region: u32, offset: u64, into: &mut [u8]) -> Result<(), Errno>;
-    /// Writes bytes that lie in the region.
-    ///
-    /// # Errors
-    /// Why not.
+    /// Writes bytes that are in the region.
     fn write(&mut self, region: u32, offset: u64, from: &[u8]) -> Result<(), Errno>;
     /// Lets the device reach memory. Without a file it cannot, which is not an error: an access there is.
-    ///
-    /// # Errors
-    /// Why not.
     fn map(&mut self, map: DmaRange, file: Option<OwnedFd>) -> Result<(), Errno>;
     /// Takes everything between two addresses away; both may be anything. When this returns, the device reaches it no
     /// more.
-    ///
-    /// # Errors
-    /// Why not.
     fn unmap(&mut self, from: u128, to: u128) -> Result<(), Errno>;
     /// Connects vectors, which exist, with event files; `None` disconnects.
-    ///
-    /// # Errors
-    /// Why not.
     fn connect_irqs(&mut self, index: u32, start: u32, files: Vec<Option<OwnedFd>>) -> Result<(), Errno>;
     /// Signals vectors, which exist.
-    ///
-    /// # Errors
-    /// Why not.
     fn fire_irqs(&mut self, index: u32, start: u32, count: u32) -> Result<(), Errno>;
     /// Resets the device; memory stays mapped.
-    ///
-    /// # Errors
-    /// Why not.
     fn reset(&mut self) -> Result<(), Errno>;
 }
 
-/// Why a driver is no longer served.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// It left.
     #[error("the driver left")]
     Left,
-    /// It broke the protocol, stalled, or its socket failed.
     #[error(transparent)]
     Channel(ChannelError),
 }
@@ -111,10 +83,7 @@ impl Connection {
     }
 
     /// Receives one request and answers it. The whole message must come within the channel's deadline, so this is
-    /// called when the socket has something to read.
-    ///
-    /// # Errors
-    /// [`ServeError`]: the connection is over.
+    /// called when the socket has something to read. Errors: [`ServeError`]: the connection is over.
     pub fn serve<D: Device>(&mut self, device: &mut D) -> Result<(), ServeError> {
         let message = self.channel.receive()?;
         let header = message.header;
@@ -154,7 +123,7 @@ impl AsFd for Connection {
     }
 }
 
-/// What of a driver's capabilities matters: nothing is asked of it, but its words must be JSON.
+/// The capabilities of a driver. None is required, but they must be JSON.
 #[derive(serde::Deserialize)]
 struct Offer {
     #[serde(default, rename = "capabilities")]
@@ -262,7 +231,7 @@ fn answer<D: Device>(command: Command, message: Message, device: &mut D) -> Resu
     }
 }
 
-/// Bytes of an access that lies in its region.
+/// Bytes of an access that is in its region.
 fn inside<D: Device>(device: &D, access: &Access) -> Result<usize, Errno> {
     let (index, count) = (access.region.get(), access.count.get());
     let size = if index < region::COUNT { device.region(index).size } else { 0 };

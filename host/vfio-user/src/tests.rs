@@ -66,7 +66,7 @@ impl Device for Memory {
     }
 }
 
-/// A device in a thread; what it saw comes back when the driver is gone.
+/// A device in a thread. The thread returns what the device saw once the driver is gone.
 fn serve() -> (UnixStream, std::thread::JoinHandle<(Memory, ServeError)>) {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let served = std::thread::spawn(move || {
@@ -220,7 +220,7 @@ fn nobody_is_answered_who_wants_no_reply() {
     assert_eq!(served.join().unwrap().0.resets, 2);
 }
 
-/// What a hostile driver sends, and what the answer to it is.
+/// Messages of a hostile driver, each with the expected answer.
 #[test]
 fn garbage_ends_the_connection_and_nothing_else() {
     let short = Header { command: 1.into(), size: 15.into(), ..Header::default() };
@@ -278,7 +278,7 @@ fn more_files_than_a_message_takes_end_the_connection() {
     let mut channel = Channel::new(socket.try_clone().unwrap(), DEADLINE).unwrap();
     channel.send(Header { command: 1.into(), ..Header::default() }, &[Version::default().as_bytes()], &[]).unwrap();
     channel.receive().unwrap();
-    // The files of two messages' worth, in the pieces of one.
+    // As many files as two messages may carry, sent with the pieces of one message.
     let header = Header { command: 13.into(), size: 16.into(), ..Header::default() };
     for half in header.as_bytes().chunks(8) {
         let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(16))];

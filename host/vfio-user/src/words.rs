@@ -5,7 +5,6 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes of a word.
 pub const WORD: usize = size_of::<u64>();
 
 /// Copies the bytes from `offset` on into `into`; false, with `into` partly written, when they leave the words.

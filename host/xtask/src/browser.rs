@@ -20,7 +20,6 @@ const BUDGET: &str = "--virtual-time-budget=10000";
 /// Has pages believe that the reader prefers dark ones.
 const DARK: &str = "--blink-settings=preferredColorScheme=0";
 
-/// The programs.
 pub(crate) struct Browser {
     chromium: OsString,
     pdftotext: OsString,
@@ -108,7 +107,7 @@ impl Browser {
 
     fn headless(&self) -> Command {
         let mut command = self.command(&self.chromium);
-        // Pages of our own only, which nothing outside this machine can be asked for.
+        // The pages are our own, and the browser cannot reach anything outside this machine.
         command.args(["--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files"]);
         command.arg("--host-resolver-rules=MAP * ~NOTFOUND");
         command

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Folders that are built into a package that stands elsewhere.
+/// Folders that are built into a package that is elsewhere.
 const ELSEWHERE: [(&str, &str); 2] = [("rtl", "portcullis-verilated"), ("policies", "portcullis-policy")];
 /// Files that every package is built by.
 const COMMON: [&str; 4] = ["Cargo.toml", "Cargo.lock", "clippy.toml", ".cargo"];
@@ -104,7 +104,7 @@ fn affected(packages: &BTreeMap<String, Package>, changed: &[PathBuf]) -> BTreeS
     }
 }
 
-/// The package in whose folder a file stands: the innermost one.
+/// The package in whose folder a file is: the innermost one.
 fn owner(packages: &BTreeMap<String, Package>, file: &Path) -> Option<String> {
     let inside = packages.iter().filter(|(_, package)| file.starts_with(&package.folder));
     let innermost = inside.max_by_key(|(_, package)| package.folder.components().count()).map(|(name, _)| name.clone());

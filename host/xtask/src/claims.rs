@@ -1,4 +1,4 @@
-//! docs/claims.toml: every requirement has code and a test that exist, or stands among the open ones.
+//! docs/claims.toml: every requirement has code and a test that exist, or is among the open ones.
 
 use anyhow::{Context, Result, bail, ensure};
 use portcullis_tools::cargo_test::JOINED;
@@ -16,7 +16,6 @@ const WHERE: &str = "docs/reference/where-is-what.md";
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Claims {
-    /// Requirements that are not claimed yet.
     open: BTreeMap<String, String>,
     claim: BTreeMap<String, Claim>,
 }
@@ -24,7 +23,6 @@ struct Claims {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Claim {
-    /// The requirement.
     text: String,
     /// `path` or `path#symbol`.
     code: Vec<String>,
@@ -89,7 +87,7 @@ fn holds(path: &str, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Every test of the workspace as `file::name`, or as `crate::name` where it stands in the crate itself.
+/// Every test of the workspace as `file::name`, or as `crate::name` where it is in the crate itself.
 fn known_tests() -> Result<BTreeSet<String>> {
     let messages = capture(cargo().args(["test", "--locked", "--workspace", "--no-run", "--message-format", "json"]))?;
     let mut found = BTreeSet::new();

@@ -6,7 +6,7 @@ use portcullis_tools::tally::Tally;
 use std::collections::BTreeSet;
 use std::fs;
 
-/// Every module stands in a proof, and the document names exactly those that it stands in.
+/// Every module is in a proof, and the document names exactly those that it is in.
 pub(crate) fn check(tally: &mut Tally) -> Result<()> {
     let doc = fs::read_to_string(DOC).context(DOC)?;
     for (module, proofs) in modules_of(&FOLDERS)? {

@@ -4,7 +4,6 @@ use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Columns of a line.
 const WIDTH: usize = 100;
 /// Folders of files that other tools write.
 const GENERATED: &str = "gen";
@@ -43,7 +42,6 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// What is wrong with a line.
 fn faults(line: &str, design: bool) -> impl Iterator<Item = &'static str> + use<> {
     let code = line.split("//").next().unwrap_or_default();
     let words = code.trim_start();
@@ -53,7 +51,7 @@ fn faults(line: &str, design: bool) -> impl Iterator<Item = &'static str> + use<
     let misnamed = block.is_some_and(|(_, name)| !name.starts_with("g_"));
     let port = words.strip_prefix("input ").is_some_and(|rest| design && !rest.starts_with(' '));
     let bare = design && code.contains("assert (") && !code.contains("`define");
-    // The message is the macro's last argument, which may stand on a later line: what ends here must end with it.
+    // The message is the macro's last argument, which may be on a later line: what ends here must end with it.
     let mute =
         design && code.contains("`ASSERT(") && code.trim_end().ends_with(");") && !code.trim_end().ends_with("\");");
     [
@@ -93,7 +91,7 @@ fn name_column(line: &str) -> Option<usize> {
     let words = code.strip_prefix("    ")?;
     ["input ", "output "].iter().any(|direction| words.starts_with(direction)).then_some(())?;
     let mut name = code.trim_end().trim_end_matches(',').trim_end();
-    // Behind the name of an array stands its size.
+    // The size of an array follows its name.
     while let Some(open) = name.strip_suffix(']').and_then(|rest| rest.rfind('[')) {
         name = name.get(..open).unwrap_or_default().trim_end();
     }

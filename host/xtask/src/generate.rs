@@ -21,7 +21,6 @@ const RELEASES: &str = "docs/reference/formats/releases.txt";
 /// What the system must do, and the page made of it.
 const CLAIMS: &str = "docs/claims.toml";
 const REQUIREMENTS: &str = "docs/explanation/requirements.md";
-/// Ports and parameters of the card.
 const TOP: &str = "docs/reference/top.md";
 /// Folders that hold nothing but generated files; a file that no source gives any more is removed from them.
 const WHOLLY_GENERATED: [&str; 4] = ["rtl/layout/gen", "rtl/pkg/gen", "rtl/csr/gen", "host/regs/src"];
@@ -115,7 +114,7 @@ fn make(scratch: &Path) -> Result<()> {
     let page = scratch.join("docs/reference/registers.md");
     fs::write(&page, registers::page(&fs::read_to_string(&page)?))?;
 
-    // Generated sources count as they are made now.
+    // Generated sources count in their new form.
     let design = Sources::new(".").with_overlay(scratch).design_id()?;
     write(DESIGN_PACKAGE, design_package(&design))?;
     for (target, shell) in manifest::TARGETS {
@@ -154,7 +153,7 @@ fn crate_root(accessors: &Path) -> Result<()> {
     Ok(fs::remove_file(module)?)
 }
 
-/// The list of releases with the line of this one made anew, as its last.
+/// The list of releases with the line of this one made again, as its last.
 fn releases(map_digest: &[u8]) -> Result<String> {
     let version = env!("CARGO_PKG_VERSION");
     let number = |path: &str, name: &str| -> Result<String> {

@@ -8,7 +8,7 @@ use portcullis_tools::tool::{self, cargo, say};
 use std::fs;
 use std::path::Path;
 
-/// Makes what names this release anew: its line in the list of releases, the test vectors, its golden bundle.
+/// Makes what names this release again: its line in the list of releases, the test vectors, its golden bundle.
 pub(crate) fn run() -> Result<()> {
     generate::run(false)?;
     say("making the test vectors");

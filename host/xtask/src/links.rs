@@ -1,5 +1,5 @@
 //! Links: every relative link of a page leads to a file and a heading of the repository, every page under `docs/`
-//! stands once in the table of contents, and every path `docs/…` that a file mentions exists.
+//! is once in the table of contents, and every path `docs/…` that a file mentions exists.
 
 use anyhow::{Context, Result, ensure};
 use portcullis_tools::pages::{Use, blocks};
@@ -19,7 +19,7 @@ const ELSEWHERE: [&str; 5] = [
     "tests/golden/0",
     "tests/cases/",
 ];
-/// Files over which a digest is: their comments keep the paths that they had. And this one, for its tests.
+/// Files that a digest covers: their comments keep old paths. And this file, because of its tests.
 const FIXED: [&str; 4] =
     ["host/prefilter/rules/", "host/xtask/src/links.rs", "rtl/layout/card.rdl", "rtl/layout/layout.toml"];
 /// Ends of the names of pages and of what pages hold.
@@ -32,7 +32,7 @@ pub(crate) fn run() -> Result<()> {
     let mut pages = BTreeMap::new();
     let mut faults = Vec::new();
     for path in files.iter().filter(|path| !ELSEWHERE.iter().any(|folder| path.starts_with(folder))) {
-        // What is not text mentions no page.
+        // A file that is not text mentions no page.
         let Ok(text) = fs::read_to_string(path) else { continue };
         if !FIXED.iter().any(|fixed| path.starts_with(fixed)) {
             let lost = mentions(&text).into_iter().filter(|mention| !files.contains(mention.as_str()));
@@ -125,7 +125,7 @@ fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Targets of the links of a page, with their lines. What stands in code is not a link; a link may go over two lines.
+/// Targets of the links of a page, with their lines. What is in code is not a link; a link may go over two lines.
 fn links(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (at, line) in prose(text) {

@@ -75,7 +75,6 @@ pub(crate) fn software(tally: &mut Tally) {
     tally.check("no-default-features", tool::run(cargo().args(bare).args(without)));
 }
 
-/// Form and links of pages.
 pub(crate) fn pages(tally: &mut Tally) {
     say("form of pages and comments");
     tally.check("form of pages and comments", prose::run());
@@ -85,7 +84,7 @@ pub(crate) fn pages(tally: &mut Tally) {
 }
 
 /// Lints the card, with one lane and with eight, the signer's bench top and both shells with assertions on; waivers
-/// stand in rtl/lint.vlt.
+/// are in rtl/lint.vlt.
 fn rtl() -> Result<()> {
     let card = vec!["rtl/portcullis.f"];
     let mut tops = vec![

@@ -23,6 +23,7 @@ mod prose;
 mod registers;
 mod requirements;
 mod shells;
+mod table;
 mod top;
 
 use anyhow::Result;
@@ -49,7 +50,7 @@ enum Task {
     Clients,
     /// What this machine lacks, with the package that has it, and what set-up and a first build take.
     Doctor,
-    /// Make the hashes of the pinned Python packages anew, from the package index.
+    /// Make the hashes of the pinned Python packages again, from the package index.
     Pins,
     /// Make the generated files from their sources.
     Gen {
@@ -115,14 +116,14 @@ enum Task {
     Vm(Words),
     /// Judge a few real sentences on the simulated card.
     Demo,
-    /// Make the golden bundle of this release, its line in the list of releases and the test vectors anew: before a
+    /// Make the golden bundle of this release, its line in the list of releases and the test vectors again: before a
     /// release, once every format is as it shall be.
     Golden,
     /// What CI runs.
     Ci,
 }
 
-/// What a task that is a program of its own reads itself; its `--help` lists them.
+/// Arguments for a task that is a separate program; its `--help` lists them.
 #[derive(clap::Args)]
 #[command(disable_help_flag = true)]
 struct Words {

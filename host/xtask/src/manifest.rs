@@ -54,7 +54,7 @@ pub(crate) fn text(target: &str, files: &[&str], design: &[u8], map_digest: &[u8
     let mut sources = Vec::new();
     for file in files {
         sources.push((*file).to_owned());
-        // A list stands for what it lists.
+        // A list counts as the files that it names.
         if file.ends_with(".f") {
             sources.extend(checkout.listed(file)?);
         }

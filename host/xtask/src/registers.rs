@@ -1,6 +1,7 @@
 //! docs/reference/registers.md: what PeakRDL writes, with each array once and one row per field, so that a person can
 //! read it.
 
+use crate::table::Below;
 use std::fmt::Write as _;
 
 /// A part of PeakRDL's page: a register, a register file, a memory, a field or the whole map.
@@ -14,18 +15,16 @@ struct Part {
     /// Entries and stride, where it is an array of register files.
     array: Option<(u64, u64)>,
     description: String,
-    /// Bits, identifier, access, reset.
     fields: Vec<[String; 4]>,
 }
 
-/// The page.
 pub(crate) fn page(peakrdl: &str) -> String {
     let parts = parts(peakrdl);
     let mut out = String::from(
         "<!-- Generated from rtl/layout/card.rdl by `cargo xtask gen`. Do not edit. -->\n# Registers\n\n\
          A register has 32 bits and is read and written whole. `r` can be read, `w` can be written.\n",
     );
-    let mut memories = String::new();
+    let (mut memories, mut below) = (String::new(), Below::default());
     let mut seen = Vec::new();
     let mut at = 0;
     while let Some(part) = parts.get(at) {
@@ -37,7 +36,7 @@ pub(crate) fn page(peakrdl: &str) -> String {
                 let more = parts.iter().skip(at).take_while(same).count();
                 at += more;
                 let notes: Vec<_> = parts.iter().skip(at).take_while(|next| next.kind == "field").collect();
-                register(&mut out, part, more, &notes);
+                register(&mut out, &mut below, part, more, &notes);
             }
             "field" => {}
             "memory" => {
@@ -52,6 +51,7 @@ pub(crate) fn page(peakrdl: &str) -> String {
             }
             _ => {
                 seen.push(part.name.clone());
+                below.end(&mut out);
                 let array = part.array.map_or_else(String::new, |(count, stride)| {
                     format!(" `{}[0..{}]`: {:#07x} + {stride:#x} × index", part.name, count - 1, part.address)
                 });
@@ -66,11 +66,12 @@ pub(crate) fn page(peakrdl: &str) -> String {
             }
         }
     }
+    below.end(&mut out);
     out + "\n## Memories\n\n| offset | memory | bytes | meaning |\n| --- | --- | --- | --- |\n" + &memories
 }
 
-/// The rows of a register that stands `more` times behind itself.
-fn register(out: &mut String, part: &Part, more: usize, notes: &[&Part]) {
+/// The rows of a register that is repeated `more` times.
+fn register(out: &mut String, below: &mut Below, part: &Part, more: usize, notes: &[&Part]) {
     let array = if more == 0 { String::new() } else { format!("[0..{more}]") };
     let step = if more == 0 { "" } else { " + 4 × index" };
     for (number, [bits, name, access, reset]) in part.fields.iter().enumerate() {
@@ -82,6 +83,8 @@ fn register(out: &mut String, part: &Part, more: usize, notes: &[&Part]) {
         if let Some(note) = notes.iter().find(|note| note.name == *name) {
             meaning = format!("{meaning} {}", note.description).trim().to_owned();
         }
+        let whole = if number == 0 { part.name.clone() } else { format!("{}.{name}", part.name) };
+        let meaning = below.cell(&whole, &meaning);
         let _ = writeln!(out, "| {offset} | {register} | {bits} | {access} | {reset} | {meaning} |");
     }
 }

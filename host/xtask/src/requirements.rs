@@ -37,7 +37,6 @@ struct Claim {
     tests: Vec<String>,
 }
 
-/// The page for these claims.
 pub(crate) fn page(claims: &str) -> Result<String> {
     let claims: Claims = toml::from_str(claims)?;
     let mut page = String::from(
@@ -88,7 +87,7 @@ fn shown_by(tests: &[String]) -> String {
 }
 
 /// Appends an item of a list in lines of bounded width.
-fn wrap(page: &mut String, item: &str) {
+pub(crate) fn wrap(page: &mut String, item: &str) {
     let mut columns = 0;
     for word in item.split(' ') {
         let width = word.chars().count();

@@ -1,15 +1,13 @@
 //! docs/reference/top.md: parameters and ports of the card's top module, read from its source.
 //!
-//! The source keeps a form that is easy to read: one parameter or port per line, its comment behind it or on the lines
+//! The source keeps a form that is easy to read: one parameter or port per line, its comment after it or on the lines
 //! above it, and a comment line of its own over a group of ports.
 
 use anyhow::{Context, Result, ensure};
 use std::fmt::Write as _;
 
-/// The card.
 pub(crate) const SOURCE: &str = "rtl/top/portcullis_top.sv";
 
-/// A parameter or a port.
 #[derive(Debug, PartialEq, Eq)]
 struct Item {
     /// A port's direction, or a parameter's type.
@@ -20,7 +18,6 @@ struct Item {
     remark: String,
 }
 
-/// The page for this source.
 pub(crate) fn page(source: &str) -> Result<String> {
     let (purpose, rest) = source.split_once("\nmodule ").context("no module")?;
     let (_, rest) = rest.split_once("#(\n").context("no parameters")?;

@@ -1,22 +1,19 @@
 //! The bridge to `cpp/`.
 
-/// What C++ tells about the model.
+/// State of the model, from C++.
 #[cxx::bridge(namespace = "portcullis")]
 pub(crate) mod bridge {
     /// Outputs of the top, settled after the last clock.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     struct Outputs {
-        /// The hash core works.
         core_busy: bool,
         /// device_key works.
         derive_busy: bool,
-        /// device_key's seeds stand.
+        /// device_key's seeds are ready.
         derive_valid: bool,
-        /// slh_dsa takes a command.
         ready: bool,
-        /// PK.root stands.
+        /// PK.root is ready.
         root_valid: bool,
-        /// A word of the signature stands.
         word_valid: bool,
     }
 

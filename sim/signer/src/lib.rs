@@ -28,21 +28,12 @@ pub const INITIAL_HASH: [u8; 32] = [
 /// What can go wrong in a bench.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
-    /// No model was built with these rounds per clock.
     #[error("there is no model with {0} rounds a clock")]
     NoModel(u32),
-    /// An input of another length than the model takes.
     #[error("the model takes {expected} bytes, not {given}")]
-    Length {
-        /// What the model takes.
-        expected: usize,
-        /// What was given.
-        given: usize,
-    },
-    /// No result came within the bound, or one of another length.
+    Length { expected: usize, given: usize },
     #[error("no whole result of `{0}` within 100,000,000 clocks")]
     NoResult(&'static str),
-    /// An assertion of the RTL failed.
     #[error("an assertion of the RTL failed: {0}")]
     Assertion(String),
 }
@@ -50,9 +41,7 @@ pub enum BenchError {
 /// A result and the clocks from the command to it, both included.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timed<T> {
-    /// What was computed.
     pub value: T,
-    /// Clocks.
     pub clocks: u64,
 }
 
@@ -81,11 +70,11 @@ pub enum Stall {
     Alternating = 1,
     /// Half of the clocks, at random.
     Random = 2,
-    /// Only in clocks in which a word stands, and not in the first of them.
+    /// Only in clocks in which a word is offered, and not in the first of them.
     AfterValid = 3,
     /// For a few words, then not for up to 4,095 clocks.
     Long = 4,
-    /// Ready always; the hash core is kept from the signer in half of the clocks.
+    /// Always ready; the signer cannot use the hash core in half of the clocks.
     Shared = 5,
 }
 
@@ -99,58 +88,43 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// The model with `rounds` rounds of SHA-256 per clock, after its reset.
-    ///
-    /// # Errors
-    /// There is no such model.
+    /// The model with `rounds` rounds of SHA-256 per clock, after its reset. Errors: there is no such model.
     pub fn new(rounds: u32) -> Result<Self, BenchError> {
         let model = MODELS.into_iter().find(|m| m.rounds == rounds).ok_or(BenchError::NoModel(rounds))?;
         Ok(Self { model, top: bridge::new_signer_bench(rounds) })
     }
 
-    /// Its parameters.
     #[must_use]
     pub fn model(&self) -> Model {
         self.model
     }
 
-    /// Resets everything for one clock.
-    ///
-    /// # Errors
-    /// A failed assertion.
+    /// Resets everything for one clock. Errors: a failed assertion.
     pub fn reset(&mut self) -> Result<(), BenchError> {
         self.top().reset();
         self.checked(())
     }
 
-    /// Goes on for `clocks` without a command; the words of a signature are taken and dropped.
-    ///
-    /// # Errors
-    /// A failed assertion.
+    /// Continues for `clocks` without a command; the words of a signature are taken and dropped. Errors: a failed
+    /// assertion.
     pub fn run(&mut self, clocks: u64) -> Result<(), BenchError> {
         self.top().run(clocks);
         self.checked(())
     }
 
-    /// Gives a command for one clock, with the inputs of the last whole call.
-    ///
-    /// # Errors
-    /// A failed assertion.
+    /// Gives a command for one clock, with the inputs of the last whole call. Errors: a failed assertion.
     pub fn command(&mut self, command: Command) -> Result<(), BenchError> {
         self.top().command(command as u8);
         self.checked(())
     }
 
-    /// The outputs, settled.
     #[must_use]
     pub fn outputs(&self) -> Outputs {
         self.top.outputs()
     }
 
-    /// Compresses blocks into a state, each block started in the clock in which the one before is done.
-    ///
-    /// # Errors
-    /// No whole number of blocks, or none; no result; a failed assertion.
+    /// Compresses blocks into a state, each block started in the clock in which the one before is done. Errors: no
+    /// whole number of blocks, or none; no result; a failed assertion.
     pub fn compress(&mut self, state: [u8; 32], blocks: &[u8]) -> Result<Timed<[u8; 32]>, BenchError> {
         if blocks.is_empty() || !blocks.len().is_multiple_of(BLOCK_BYTES) {
             return Err(BenchError::Length { expected: BLOCK_BYTES, given: blocks.len() });
@@ -160,10 +134,7 @@ impl Bench {
         self.timed("hash", value, clocks)
     }
 
-    /// SHA-256 of a message, padded here (FIPS 180-4, 5.1.1).
-    ///
-    /// # Errors
-    /// No result; a failed assertion.
+    /// SHA-256 of a message, padded here (FIPS 180-4, 5.1.1). Errors: no result; a failed assertion.
     pub fn sha256(&mut self, message: &[u8]) -> Result<Timed<[u8; 32]>, BenchError> {
         let mut padded = message.to_vec();
         padded.push(0x80);
@@ -175,10 +146,7 @@ impl Bench {
     }
 
     /// `device_key`: the seeds of a device secret and a design id. `random_seed` is that of the stalls, of which only
-    /// [`Stall::Shared`] matters here.
-    ///
-    /// # Errors
-    /// No result; a failed assertion.
+    /// [`Stall::Shared`] matters here. Errors: no result; a failed assertion.
     pub fn derive(
         &mut self,
         secret: &[u8; 32],
@@ -191,10 +159,7 @@ impl Bench {
         self.timed("derive", value, clocks)
     }
 
-    /// `slh_dsa`: PK.root of these seeds, or of those that `device_key` holds.
-    ///
-    /// # Errors
-    /// No result; a failed assertion.
+    /// `slh_dsa`: PK.root of these seeds, or of those that `device_key` holds. Errors: no result; a failed assertion.
     pub fn keygen(&mut self, seeds: Option<&Seeds>) -> Result<Timed<[u8; 16]>, BenchError> {
         let mut value = [0; 16];
         let clocks = self.top().keygen(seeds.map_or(&[], |seeds| seeds.as_slice()), &mut value);

@@ -9,7 +9,7 @@ pub struct Model {
     pub message_bytes: usize,
 }
 
-/// The models. 215 bytes is what the card signs; the other lengths stand where the padding of the message hashes
+/// The models. 215 bytes is what the card signs; the other lengths are where the padding of the message hashes
 /// turns: with 101 bytes PRF_msg's last block is full to the last byte, with 38 it needs another block.
 pub const MODELS: [Model; 4] = [
     Model { rounds: 1, message_bytes: 215 },

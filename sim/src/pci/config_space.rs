@@ -1,6 +1,5 @@
 //! The 4,096 bytes by which a PCI function is found and governed (PCI Express Base Specification, chapter 7).
 
-/// Bytes of the space.
 pub(super) const SIZE: usize = 4096;
 /// Bytes of BAR0: the register window.
 pub(super) const BAR0_SIZE: u32 = 1 << 20;
@@ -25,7 +24,7 @@ const DEVICE_CONTROL: usize = PCIE + 0x08;
 /// Bit 15 of device control, in its second byte.
 const START_FLR: u8 = 1 << 7;
 const MSIX: usize = 0xb0;
-/// Offset of the pending bits in BAR2; the table stands at 0.
+/// Offset of the pending bits in BAR2; the table is at 0.
 pub(super) const PENDING: u32 = 0x800;
 
 /// Bytes with the bits of them that a driver may change.
@@ -36,7 +35,7 @@ pub(super) struct ConfigSpace {
 }
 
 impl ConfigSpace {
-    /// As it stands after reset: no memory, no bus master. BAR4 is there with `bench` only.
+    /// As it is after reset: no memory, no bus master. BAR4 is there with `bench` only.
     pub(super) fn new(bench: bool) -> Self {
         let mut space = Self { bytes: vec![0; SIZE], writable: vec![0; SIZE] };
         space.set(0x00, &VENDOR.to_le_bytes());
@@ -48,7 +47,7 @@ impl ConfigSpace {
         space.set(0x0b, &[CLASS]);
         // Cache line size is free for use.
         space.allow(0x0c, &[0xff]);
-        // BARs are 32 bits wide; their size is what cannot be set.
+        // BARs are 32 bits wide; the bits that cannot be set show their size.
         space.allow(0x10, &(!(BAR0_SIZE - 1)).to_le_bytes());
         space.allow(0x18, &(!(BAR2_SIZE - 1)).to_le_bytes());
         if bench {
@@ -89,7 +88,6 @@ impl ConfigSpace {
         self.bytes.get(COMMAND).copied().unwrap_or_default()
     }
 
-    /// Whether BARs answer.
     pub(super) fn memory(&self) -> bool {
         self.command() & COMMAND_MEMORY != 0
     }

@@ -1,4 +1,4 @@
-//! Which memory of the driver stands at which address.
+//! Which memory of the driver is at which address.
 
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
@@ -12,7 +12,6 @@ use crate::sim::{READ, WRITE};
 const PAGE: u64 = 4096;
 /// DmaTable at a time. A virtual machine makes one of every page.
 const MAPS_MAX: usize = 1 << 20;
-/// Files at a time.
 const FILES_MAX: usize = 256;
 
 #[derive(Debug)]
@@ -22,17 +21,16 @@ struct Range {
     part: Option<(FilePart, u8, FileId)>,
 }
 
-/// Device and inode number.
 type FileId = (u64, u64);
 
-/// A file and how many ranges lie in it.
+/// A file and how many ranges are in it.
 #[derive(Debug)]
 struct MappedFile {
     memory: FileMemory,
     ranges: usize,
 }
 
-/// The maps of one driver. Each file is mapped once, however many ranges lie in it.
+/// The maps of one driver. Each file is mapped once, however many ranges are in it.
 #[derive(Debug, Default)]
 pub(super) struct DmaTable {
     ranges: BTreeMap<u64, Range>,
@@ -69,7 +67,7 @@ impl DmaTable {
     fn part(&mut self, file: &OwnedFd, map: DmaRange) -> Result<(FilePart, u8, FileId), Errno> {
         let stat = rustix::fs::fstat(file)?;
         let id = (stat.st_dev, stat.st_ino);
-        // A file that has grown since is mapped anew; the old mapping lives as long as its ranges.
+        // A file that has grown since is mapped again; the old mapping lives as long as its ranges.
         let known = self.files.get(&id).and_then(|mapped| mapped.memory.part(map.offset, map.size));
         let part = match known {
             Some(part) => part,

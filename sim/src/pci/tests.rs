@@ -1,4 +1,4 @@
-//! The function without a socket: what a driver may ask, and what it must not get.
+//! The function without a socket: allowed requests of a driver, and refused ones.
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -107,7 +107,7 @@ fn memory_is_taken_only_where_it_is_safe() {
     refuse(DmaRange { offset: 8192, ..at(BASE, 4096) }, again(&file), Errno::INVAL);
     refuse(DmaRange { offset: u64::MAX - 4095, ..at(BASE, 8192) }, again(&file), Errno::INVAL);
     refuse(at(u64::MAX - 4095, 8192), again(&file), Errno::INVAL);
-    // Who can shrink the file could stop the server.
+    // The owner of a file that can shrink could stop the server.
     refuse(at(BASE, 4096), Some(unsealed(4096)), Errno::PERM);
     let plain = tempfile();
     refuse(at(BASE, 4096), Some(plain), Errno::INVAL);

@@ -11,7 +11,7 @@ use lz4_sys as _;
 
 pub use params::WATCHDOG_LOG2;
 
-/// SHA-256 rounds a clock that the cards were built with: 16, or what the build's environment says in
+/// SHA-256 rounds per clock that the cards were built with: 16, or what the build's environment says in
 /// `PORTCULLIS_ROUNDS`.
 pub const ROUNDS: u64 = number(env!("PORTCULLIS_ROUNDS")) as u64;
 /// Lanes of the second card, beside the one with a single lane: 4, or what the build's environment says in

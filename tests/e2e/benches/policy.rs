@@ -13,7 +13,6 @@
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::float_arithmetic,
-    missing_docs,
     reason = "a benchmark stops at its first surprise"
 )]
 

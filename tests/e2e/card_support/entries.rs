@@ -8,7 +8,7 @@ use zerocopy::{FromBytes, IntoBytes};
 use super::Random;
 use super::tables::{QUANTITIES, SCALARS};
 
-/// The entry in the context of this number: what stays as it is for the whole of a stream.
+/// The entry in the context of this number, which may not change within a stream.
 pub fn in_context(entry: Descriptor, header: &ImageHeader, number: u64) -> Descriptor {
     let mut random = Random::new(number);
     let mut value = |mask: U32| random.below(mask.get().count_ones() as usize) as u8;
@@ -69,8 +69,8 @@ pub fn placed(entry: Descriptor, slot: u16, sequence: u32) -> Descriptor {
     Descriptor { slot: U16::new(slot), sequence: U32::new(sequence), ..entry }.sealed()
 }
 
-/// The entry with something wrong, most often a single field and the CRC right for it. It may still be acceptable: what
-/// it is, the card's rules say.
+/// The entry with something wrong, most often a single field and the CRC right for it. It may still be acceptable: the
+/// card's rules decide.
 pub fn break_entry(random: &mut Random, entry: &Descriptor) -> Descriptor {
     let mut bytes: [u8; Descriptor::BYTES] = entry.as_bytes().try_into().unwrap();
     match random.below(8) {

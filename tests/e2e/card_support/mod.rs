@@ -4,7 +4,6 @@
     unused_macros,
     unused_imports,
     unreachable_pub,
-    missing_docs,
     reason = "each test binary uses its own part of this module"
 )]
 
@@ -75,7 +74,6 @@ macro_rules! on_all {
 }
 pub(crate) use on_all;
 
-/// [`on_all`] and [`on_lanes`].
 macro_rules! on_all_and_lanes {
     ($($name:ident),* $(,)?) => {
         $crate::card_support::on_all!($($name),*);
@@ -120,7 +118,6 @@ pub struct Trail {
     pub checkpoints: Vec<SignedCheckpoint>,
 }
 
-/// A sink that keeps everything.
 #[derive(Debug, Default, Clone)]
 pub struct Keeper(pub Arc<Mutex<Trail>>);
 

@@ -11,7 +11,6 @@ use super::Random;
 pub const SCALARS: [u16; 12] = [0, 1, 2, 1199, 1200, 1201, 4999, 5000, 5001, 9999, 10_000, u16::MAX];
 pub const QUANTITIES: [i32; 11] = [i32::MIN, i32::MIN + 1, -2, -1, 0, 1, 99, 100, 101, i32::MAX - 1, i32::MAX];
 
-/// Tables and what they decide.
 pub struct World {
     pub header: ImageHeader,
     pub policy: Vec<Row>,
@@ -141,7 +140,6 @@ impl World {
         open_row(1)
     }
 
-    /// Tables that permit everything.
     pub fn permitting() -> Self {
         let mut world = Self::random(&mut Random::new(0x9e), 1, 1);
         world.policy[0] = Self::permit();

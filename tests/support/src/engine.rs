@@ -3,7 +3,7 @@
 //!
 //! Steps are lines, each a JSON list of alternatives: `["text", {"text", "logprobs": [-0.1]}]`. The first prompt gets
 //! the first step, a prompt that was seen before gets its step again, and the seed chooses the alternative.
-//! Log-probabilities are those of the text's words, the last of what is left of it.
+//! Log-probabilities are those of the text's words; the last one covers the rest of the text.
 
 use serde_json::{Value, json};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -13,20 +13,17 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// What goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// No answer for an hour.
     Slow,
     /// The connection is closed without an answer.
     Drop,
-    /// The body ends in its middle.
     Cut,
     /// The body is not JSON.
     Garbage,
     /// The body is JSON of another form.
     Shape,
-    /// The text is not UTF-8.
     Utf8,
     /// The body never ends.
     Endless,
@@ -51,7 +48,6 @@ struct Steps {
     prompts: Mutex<Vec<(String, u64)>>,
     /// What goes wrong, and how many requests are answered well before.
     fault: Option<(Fault, usize)>,
-    /// The body of every request.
     requests: Mutex<Vec<String>>,
 }
 
@@ -61,7 +57,6 @@ impl Server {
         Self::at("127.0.0.1:0", steps, fault).unwrap()
     }
 
-    /// Serves the steps at an address.
     pub fn at(address: &str, steps: &str, fault: Option<(Fault, usize)>) -> io::Result<Self> {
         let lines = steps.lines().filter(|line| !line.trim().is_empty());
         let list = lines.map(serde_json::from_str).collect::<Result<_, _>>()?;

@@ -1,6 +1,5 @@
-//! What tests of several crates share. What is generated is the same for every test that asks for the same seed.
+//! What tests of several crates share. The same seed always generates the same data.
 #![allow(
-    missing_docs,
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
@@ -23,7 +22,6 @@ pub mod world;
 
 use std::path::{Path, PathBuf};
 
-/// The root of the source tree.
 #[must_use]
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("a crate of the workspace").to_path_buf()

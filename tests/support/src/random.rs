@@ -24,7 +24,6 @@ impl Random {
         if limit == 0 { 0 } else { (self.bits() % limit as u64) as usize }
     }
 
-    /// A number from `low` to `high`.
     pub fn between(&mut self, low: i64, high: i64) -> i64 {
         let span = high.abs_diff(low).saturating_add(1);
         low.wrapping_add((self.bits() % span) as i64)
@@ -78,7 +77,7 @@ impl Random {
         (0..count).map(|_| self.byte()).collect()
     }
 
-    /// The seed of what is still to come: `Random::new` of it goes on from here.
+    /// The seed of what is still to come: `Random::new` of it continues from here.
     #[must_use]
     pub const fn seed(&self) -> u64 {
         self.0

@@ -57,7 +57,7 @@ fn items(member: &str) -> Vec<Item> {
     ]
 }
 
-/// Where the records of a lane stand after one was put between them.
+/// The places of a lane's records after one was inserted.
 struct Places(Vec<Vec<u64>>);
 
 impl Places {
@@ -66,7 +66,7 @@ impl Places {
     }
 }
 
-/// What came of a governed session: each lane's records, and its events.
+/// The outcome of a governed session: each lane's records, and its events.
 struct Governed {
     lanes: Vec<Vec<Record>>,
     events: Vec<Event>,
@@ -247,7 +247,6 @@ struct StreamEvents {
     released: Vec<u32>,
 }
 
-/// The lines about the records.
 fn lines(parts: &mut Parts, events: &[Event], places: &Places) {
     let mut streams: BTreeMap<u64, StreamEvents> = BTreeMap::new();
     let mut begun = vec![0u64; usize::from(parts.count)];

@@ -1,4 +1,4 @@
-//! Expected texts in files beside the tests. `UPDATE_SNAPSHOTS=1` writes them anew; a reviewer reads the difference.
+//! Expected texts in files beside the tests. `UPDATE_SNAPSHOTS=1` writes them again; a reviewer reads the difference.
 
 use std::fs;
 

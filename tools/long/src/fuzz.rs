@@ -14,7 +14,7 @@ const VERSION: &str = "0.13.1";
 const WORK: &str = "fuzz/target";
 /// Bytes of one input at most: a bundle's largest message, and room to grow.
 const MAX_LENGTH: &str = "-max_len=65536";
-/// Bytes of an input that is kept, and of all that a target keeps: the corpus is read in every CI run.
+/// Largest kept input, and largest corpus of a target, in bytes: every CI run reads the corpus.
 const KEPT_INPUT: u64 = 2 << 10;
 const KEPT_TARGET: u64 = 16 << 10;
 
@@ -31,7 +31,7 @@ pub(crate) fn run(filter: Option<&str>, seconds: u32, keep: bool) -> Result<()> 
         let kept = unpack(target)?;
         fs::create_dir_all(&folders[0])?;
         let time = format!("-max_total_time={seconds}");
-        // What is found goes to the first folder.
+        // New inputs go to the first folder.
         let run = fuzz(&["run", target])?;
         tool::run({ run }.args(&folders).arg(&kept).args([
             "--",
@@ -94,7 +94,7 @@ fn corpus(target: &str) -> PathBuf {
     Path::new("fuzz/corpus").join(target).with_extension("hex")
 }
 
-/// Puts a target's kept inputs into a folder, a file each, as libFuzzer wants them.
+/// Puts a target's kept inputs into a folder, one file per input, as libFuzzer needs them.
 fn unpack(target: &str) -> Result<PathBuf> {
     let folder = Path::new(WORK).join("kept").join(target);
     if folder.exists() {

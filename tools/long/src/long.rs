@@ -15,17 +15,14 @@ const DOC: &str = "docs/explanation/long-runs.md";
 /// Environment variable that asks tests for their long random runs.
 const LONG: &str = "PORTCULLIS_LONG";
 
-/// How a run is started.
 enum Task {
     /// `cargo test` of the workspace with these arguments and [`LONG`].
     Tests(&'static [&'static str]),
-    /// Every seeded fault of tests/mutants.toml.
     SeededFaults,
     /// The card in a machine without an IOMMU.
     WithoutIommu,
     /// Every proof of the RTL, the long ones too.
     Proofs,
-    /// The packages of a release.
     Package,
     /// Known faults of dependencies.
     Advisories,
@@ -162,7 +159,7 @@ fn advisories(tally: &mut Tally) {
 /// The commit that is checked out; a tree with changes is marked.
 fn commit() -> Result<String> {
     let hash = capture(Command::new("git").args(["rev-parse", "--short=9", "HEAD"]))?;
-    // The rows of earlier runs are no change of what is run.
+    // The rows of earlier runs do not count as changes.
     let others = format!(":!{DOC}");
     let status = ["status", "--porcelain", "--untracked-files=no", "--", ".", &others];
     let clean = capture(Command::new("git").args(status))?.is_empty();

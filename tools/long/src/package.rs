@@ -11,7 +11,7 @@ use std::process::Command;
 
 const FOLDER: &str = "target/package";
 /// The version of cargo-cyclonedx that is installed where there is none.
-const CYCLONEDX: &str = "0.5.7";
+const CYCLONEDX: &str = "0.5.9";
 /// Where the static verifier is built, so that its flags do not rebuild everything else.
 const STATIC: &str = "target/static";
 /// The processor of the packages, as Debian and as the compiler call it.
@@ -100,7 +100,7 @@ fn debian(programs: &Path, stage: &Path, package: &Path, version: &str) -> Resul
     write(&stage.join("usr/lib/systemd/system/portcullis.service"), &unit)?;
     let copyright = "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n\nFiles: *\n\
                      Copyright: the authors of Portcullis\nLicense: Apache-2.0\n \
-                     On Debian systems the text stands in /usr/share/common-licenses/Apache-2.0.\n";
+                     On Debian systems the text is in /usr/share/common-licenses/Apache-2.0.\n";
     write(&made.join("doc/portcullis/copyright"), copyright)?;
     let size = capture(Command::new("du").args(["-sk", "--apparent-size"]).arg(stage))?;
     let size = size.split_whitespace().next().context("du gives a size")?.to_owned();
@@ -151,7 +151,6 @@ fn tried(package: &Path, root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What each program is made of.
 fn parts(out: &Path, version: &str) -> Result<Vec<PathBuf>> {
     let tools = tool::root()?.join(FOLDER).join("tools");
     if !tools.join("bin/cargo-cyclonedx").is_file() {

@@ -4,7 +4,6 @@ use anyhow::Result;
 use portcullis_tools::setup;
 use portcullis_tools::tool::{self, cargo, say};
 
-/// Lanes of the larger simulated card.
 const LANES: &str = "8";
 /// Runs of `portcullis card bench`, each beyond its defaults.
 const CARD: [&[&str]; 4] =

@@ -22,13 +22,11 @@ pub(crate) struct Sentence {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Every fact is S.
+    /// Every fact is labelled S (supported).
     Supported,
     /// Some fact is NS, none is S.
     Unsupported,
-    /// Some are S, some are NS.
     Mixed,
-    /// Anything else.
     Other,
 }
 
@@ -105,7 +103,6 @@ pub(crate) fn store<'a>(name: &str, biographies: impl Iterator<Item = &'a Biogra
     Ok(output)
 }
 
-/// What the stream of one person is for.
 pub(crate) fn intent(person: &str) -> String {
     format!("Tell me a bio of {person}.")
 }

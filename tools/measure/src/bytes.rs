@@ -77,8 +77,8 @@ fn written_forms(folder: &Path, rows: &[Value], list: bool) -> Result<()> {
     Ok(())
 }
 
-/// How many harmless texts lose a byte, for each group; texts that hold a citation, or of which the policy says so,
-/// apart.
+/// How many harmless texts lose a byte, for each group. Texts with a citation, and texts that the policy is meant to
+/// refuse, are counted apart.
 fn touched(folder: &Path, what: &str, key: &str, rows: &[Value], list: bool) -> Result<()> {
     say(&format!("judging {} {what}", rows.len()));
     let judged = judge(folder, rows, Release::Span, |row| Ok(whole(row)))?;
@@ -179,7 +179,7 @@ fn leaves_of_value(texts: &[&str], value: &Range<usize>, leaves: &[Leaf]) -> usi
     inside.skip(MAY_LEAVE).filter(|(at, _)| admitted.iter().any(|a| a.contains(at))).count()
 }
 
-/// Tags, commands of LaTeX and targets of links: letters in them are none of a value's.
+/// Tags, commands of LaTeX and targets of links: their letters do not belong to a value.
 fn markup(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     for (at, c) in text.char_indices() {

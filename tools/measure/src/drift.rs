@@ -1,4 +1,4 @@
-//! Spliced drift: sentences of biography B stand after those of A. The store holds the supported facts of both, so that
+//! Spliced drift: sentences of biography B are after those of A. The store holds the supported facts of both, so that
 //! it is not the closed world alone that stops B.
 //!
 //! - *delay*: sentences of B up to and with the first at which the stream ends, or of which something is refused.
@@ -17,7 +17,7 @@ pub(crate) fn run(folder: &Path) -> Result<()> {
     })
 }
 
-/// The tables of each model. `judge` says what becomes of `{"id", "text", "intent"}` lines, with a store of these
+/// The tables of each model. `judge` says the outcome of `{"id", "text", "intent"}` lines, with a store of these
 /// biographies.
 pub(crate) fn tables(
     models: &[(String, Vec<Biography>)],
@@ -44,7 +44,7 @@ pub(crate) fn tables(
             for sentence in supported(b) {
                 starts.push(starts.last().copied().unwrap_or(splice) + sentence.len() + 1);
             }
-            // The sentence of B, from 1, that a byte stands in; 0 before the splice.
+            // The sentence of B, from 1, that a byte is in; 0 before the splice.
             let sentence = |byte: usize| starts.iter().take_while(|s| **s <= byte).count();
             if let Some(of) = judged.get(&format!("spliced {at:03}")) {
                 let halt = of.stopped.as_ref().filter(|(why, _)| why == "drift_halt").map(|(_, at)| sentence(*at));

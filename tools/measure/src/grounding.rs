@@ -57,7 +57,6 @@ pub(crate) struct Case<'a> {
     pub(crate) sentence: &'a Sentence,
 }
 
-/// The sentences that are measured.
 pub(crate) fn cases(biographies: &[Biography]) -> Vec<Case<'_>> {
     let mut cases = Vec::new();
     for Biography { person, sentences } in biographies {
@@ -67,7 +66,7 @@ pub(crate) fn cases(biographies: &[Biography]) -> Vec<Case<'_>> {
     cases
 }
 
-/// How many sentences are judged right, of how many: supported, unsupported and mixed ones. And what became of the
+/// How many sentences are judged right, of how many: supported, unsupported and mixed ones. And the outcome of the
 /// others.
 pub(crate) type Rates = ([(usize, usize); 3], [Vec<String>; 3]);
 

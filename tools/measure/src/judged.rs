@@ -1,5 +1,5 @@
-//! What becomes of labelled texts: what the program itself prints of them on the simulated card, or what a policy makes
-//! of them in this process on the model of the card.
+//! The outcome of labelled texts: as the program prints it on the simulated card, or as a policy gives it in this
+//! process on the model card.
 
 use anyhow::{Context, Result};
 use portcullis_card::{CardChoice, Session, SessionConfig, SessionError};
@@ -17,14 +17,12 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-/// What became of one text.
 #[derive(Default)]
 pub(crate) struct Judged {
     /// Byte range, determination and rule of each mutation that was not split, in order.
     pub(crate) leaves: Vec<Leaf>,
     /// What left, inert bytes included; known only of what this process judged.
     pub(crate) left: String,
-    /// Whether anything was split.
     pub(crate) split: bool,
     /// Why it ended early, with the place of the last determination.
     pub(crate) stopped: Option<(String, usize)>,
@@ -47,7 +45,7 @@ impl Judged {
     }
 }
 
-/// Governs `{"id", "text", "intent"}` lines on the simulated card; what became of each, by its id.
+/// Governs `{"id", "text", "intent"}` lines on the simulated card; the outcome of each, by its id.
 pub(crate) fn govern(policy: &str, anchors: Option<&Path>, lines: &[Value]) -> Result<BTreeMap<String, Judged>> {
     let folder = Path::new("target/measure");
     std::fs::create_dir_all(folder)?;
@@ -99,7 +97,7 @@ impl Policy {
         &self.0.package
     }
 
-    /// What becomes of each item, in their order. `store` is an anchor store as JSON Lines.
+    /// The outcome of each item, in their order. `store` is an anchor store as JSON Lines.
     pub(crate) fn judge(&self, store: Option<&str>, items: Vec<Item>, release: Release) -> Result<Vec<Judged>> {
         let settings =
             Settings { on_refuse: Some(OnRefuse::Skip), release, ..Settings::new(SaltKey::from_bytes([7; 32])) };
@@ -126,7 +124,7 @@ impl Policy {
         Ok(judged)
     }
 
-    /// What becomes of these texts, each with its intent, released span by span.
+    /// The outcome of these texts, each with its intent, released span by span.
     pub(crate) fn texts<'a>(
         &self,
         store: Option<&str>,

@@ -53,7 +53,6 @@ enum Measure {
     /// Recall and precision of the policy `pii` on `{"id", "text", "label", "spans": [{"type", "start", "end"}]}`
     /// lines.
     Pii {
-        /// The labelled file.
         data: PathBuf,
         /// The policy.
         #[arg(long, default_value = "policies/pii")]

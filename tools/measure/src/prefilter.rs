@@ -16,7 +16,6 @@ const HARMLESS: &str = "host/prefilter/tests/data";
 const HARMFUL: [&str; 5] = ["inthewild", "cyberseceval", "bipia_instructions", "harmbench", "finance_advice"];
 /// So many joined texts for each set.
 const JOINED: &str = "500";
-/// The project's own cases.
 const CASES: &str = "tests/cases/bytes/prefilter.jsonl";
 
 pub(crate) fn run(data: &Path) -> Result<()> {
@@ -34,7 +33,7 @@ pub(crate) fn run(data: &Path) -> Result<()> {
     cases(Path::new(CASES))
 }
 
-/// What became of the rows of a group with one expectation.
+/// The outcome of the rows of a group with one expectation.
 #[derive(Default)]
 struct Group {
     right: usize,

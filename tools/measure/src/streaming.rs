@@ -75,7 +75,7 @@ pub(crate) fn run(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What is read of a text: its pieces, whether each is judged, and what it cites.
+/// The reading of a text: its pieces, whether each is judged, and its citations.
 type Read = (Range<usize>, bool, Option<Vec<String>>);
 
 fn read(text: &Text) -> impl Iterator<Item = Read> {

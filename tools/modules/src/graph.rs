@@ -151,8 +151,8 @@ fn continued(import: &Import, left: &[String]) -> Segments {
     import.path.iter().chain(left.iter().skip(1)).cloned().collect()
 }
 
-/// The shortest circle of each knot: of each set of files of which every one leads to every other. A circle's first
-/// file stands at its end once more.
+/// The shortest circle of each knot, a set of files in which each leads to all others. The first file of a circle is
+/// also its last.
 pub(crate) fn circles(uses: &Uses) -> Vec<(BTreeSet<usize>, Vec<usize>)> {
     let mut found: Vec<(BTreeSet<usize>, Vec<usize>)> = Vec::new();
     for start in uses.keys() {

@@ -1,11 +1,11 @@
 //! `cargo xtask modules`: no circles of modules. In no crate of the workspace may two files use each other, be it
 //! through others.
 //!
-//! A module is a file; a `mod name { … }` belongs to the file that it stands in. A file uses another where it names
-//! something that the other defines: by an import that it uses itself, or by a path. What a module only exports counts
-//! for the file that defines it, so a `mod.rs` that gathers its children is in no circle with them. A module of a
-//! folder may use its own children and be used by them, for to compose them is its task; the crate's root may not, and
-//! with `--strict` no module may. Code for tests does not count, nor a module's name alone.
+//! A module is a file; a `mod name { … }` belongs to the file that it is in. A file uses another where it names
+//! something that the other defines: by an import that it uses itself, or by a path. An item that a module only exports
+//! counts for the file that defines it, so a `mod.rs` that gathers its children is not in a circle with them. A module
+//! of a folder may use its own children and be used by them, for to compose them is its task; the crate's root may not,
+//! and with `--strict` no module may. Code for tests does not count, nor a module's name alone.
 
 #![allow(clippy::indexing_slicing, reason = "only serde_json values are indexed, and a missing key of theirs is null")]
 

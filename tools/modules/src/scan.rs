@@ -30,11 +30,9 @@ pub(crate) struct Module {
     pub(crate) paths: Vec<(Segments, usize)>,
 }
 
-/// A source file.
 #[derive(Debug)]
 pub(crate) struct File {
     pub(crate) path: PathBuf,
-    /// Every identifier outside of imports.
     pub(crate) mentioned: BTreeSet<String>,
 }
 
@@ -55,7 +53,7 @@ impl Source {
         Ok(source)
     }
 
-    /// Reads a file as the module `at`; its child modules stand in `folder`.
+    /// Reads a file as the module `at`; its child modules are in `folder`.
     fn file(&mut self, path: &Path, folder: &Path, at: Segments) -> Result<()> {
         let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
         let tokens: TokenStream =
@@ -105,7 +103,7 @@ impl Source {
         Ok(())
     }
 
-    /// A child module, in a file of its own or in this one. Returns the place behind it.
+    /// A child module, in a file of its own or in this one. Returns the place after it.
     fn module(
         &mut self,
         tokens: &[TokenTree],
@@ -135,7 +133,7 @@ impl Source {
         Ok(place + 3)
     }
 
-    /// The name of the item whose keyword stands here.
+    /// The name of the item whose keyword is here.
     fn define(&mut self, tokens: &[TokenTree], place: usize, at: &Segments) {
         // `macro_rules ! name`, `static mut NAME`, `const fn name`.
         let name = tokens.iter().skip(place + 1).find_map(|token| match token {
@@ -148,7 +146,7 @@ impl Source {
         }
     }
 
-    /// The path that begins here, or the lone identifier. Returns the place behind it.
+    /// The path that begins here, or the lone identifier. Returns the place after it.
     fn path(&mut self, tokens: &[TokenTree], place: usize, at: &Segments) -> usize {
         let (path, after, line) = segments(tokens, place);
         let Some(module) = self.modules.get_mut(at) else { return after };
@@ -162,7 +160,7 @@ impl Source {
         after
     }
 
-    /// The `use` that stands here. Returns the place behind it.
+    /// The `use` that is here. Returns the place after it.
     fn import(&mut self, tokens: &[TokenTree], place: usize, at: &Segments) -> usize {
         let end = (place..tokens.len()).find(|at| punct(tokens, *at, ';')).unwrap_or(tokens.len());
         let public = match place.checked_sub(1).and_then(|before| tokens.get(before)) {
@@ -180,7 +178,7 @@ impl Source {
     }
 }
 
-/// Keywords behind which an item's name stands.
+/// Keywords after which an item's name is.
 const DEFINING: [&str; 9] = ["struct", "enum", "fn", "trait", "type", "const", "static", "union", "macro_rules"];
 
 fn punct(tokens: &[TokenTree], place: usize, wanted: char) -> bool {
@@ -192,7 +190,7 @@ fn is_bound(tokens: &[TokenTree], place: usize) -> bool {
     punct(tokens, place + 1, '<')
 }
 
-/// The attribute that stands here, and the place behind it.
+/// The attribute that is here, and the place after it.
 fn attribute(tokens: &[TokenTree], place: usize) -> Option<(&Group, usize)> {
     if !punct(tokens, place, '#') {
         return None;
@@ -218,7 +216,7 @@ fn path_attribute(attribute: &Group) -> Option<String> {
     Some(value.trim().trim_matches('"').to_owned())
 }
 
-/// The place behind the item, field or statement that begins here.
+/// The place after the item, field or statement that begins here.
 fn item_end(tokens: &[TokenTree], mut place: usize) -> usize {
     while let Some((_, after)) = attribute(tokens, place) {
         place = after;
@@ -227,7 +225,7 @@ fn item_end(tokens: &[TokenTree], mut place: usize) -> usize {
         TokenTree::Ident(ident) => ITEMS.iter().any(|word| ident == word),
         _ => false,
     });
-    // The whole of these ends with a semicolon, whatever braces stand in it.
+    // The whole of these ends with a semicolon, whatever braces are in it.
     let statement = tokens
         .iter()
         .skip(place)
@@ -267,7 +265,7 @@ const ITEMS: [&str; 15] = [
     "macro_rules",
 ];
 
-/// The path that begins with the identifier here, the place behind it, and its line.
+/// The path that begins with the identifier here, the place after it, and its line.
 fn segments(tokens: &[TokenTree], mut place: usize) -> (Segments, usize, usize) {
     let mut path = Vec::new();
     let mut line = 0;

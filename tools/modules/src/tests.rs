@@ -76,7 +76,7 @@ fn a_parent_that_only_exports_is_in_no_circle_and_one_that_defines_is() {
     let files = [lib, three, two, parent];
     assert_eq!(circle(&files), ["folder/mod.rs", "folder/one.rs", "folder/mod.rs"]);
     assert_eq!(circle_by(&files, false), [""; 0]);
-    // The root of a crate is not a folder's module: what its children need of it stands in a file of its own.
+    // The root of a crate is not a folder's module: items that its children need are in a file of their own.
     let root =
         [("lib.rs", "mod a; pub struct Own; fn f() { a::a() }"), ("a.rs", "pub fn a() -> crate::Own { todo!() }")];
     assert_eq!(circle_by(&root, false), ["lib.rs", "a.rs", "lib.rs"]);

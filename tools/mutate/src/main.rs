@@ -20,7 +20,7 @@ enum Task {
         #[arg(long)]
         long: bool,
         /// Instead, this many RTL mutants by Yosys, each to be killed by a proof of its module or by a test on the
-        /// simulated card. Goes on where it was interrupted.
+        /// simulated card. Continues where it was interrupted.
         #[arg(long, value_name = "N", conflicts_with = "long")]
         rtl: Option<usize>,
         /// Which RTL mutants are drawn.

@@ -14,15 +14,12 @@ struct Mutants {
     mutant: Vec<Mutant>,
 }
 
-/// One seeded fault.
 #[derive(Deserialize)]
 struct Mutant {
     name: String,
-    /// File to change.
     file: PathBuf,
-    /// Text that stands in it exactly once.
+    /// Text that is in it exactly once.
     find: String,
-    /// What replaces it.
     replace: String,
     /// Arguments of `cargo test` that must fail.
     test: Vec<String>,
@@ -75,7 +72,7 @@ fn killed(copy: &Path, mutant: &Mutant) -> Result<()> {
     let file = copy.join(&mutant.file);
     let original = fs::read_to_string(&file).with_context(|| mutant.file.display().to_string())?;
     let count = original.matches(&mutant.find).count();
-    ensure!(count == 1, "`{}` stands {count} times in {}", mutant.find, mutant.file.display());
+    ensure!(count == 1, "`{}` occurs {count} times in {}", mutant.find, mutant.file.display());
     fs::write(&file, original.replace(&mutant.find, &mutant.replace))?;
     let result = judge(copy, mutant);
     fs::write(&file, original)?;
@@ -102,4 +99,21 @@ fn judge(copy: &Path, mutant: &Mutant) -> Result<()> {
     let text = String::from_utf8_lossy(&output.stdout);
     ensure!(text.contains("test result: FAILED"), "the test did not run:\n{text}");
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A fault whose text has moved on would be found only when the long runs seed it.
+    #[test]
+    fn every_fault_can_be_seeded() {
+        let root = tool::root().unwrap();
+        let mutants: Mutants = toml::from_str(&fs::read_to_string(root.join("tests/mutants.toml")).unwrap()).unwrap();
+        for mutant in &mutants.mutant {
+            let text = fs::read_to_string(root.join(&mutant.file)).unwrap();
+            assert_eq!(text.matches(&mutant.find).count(), 1, "{}", mutant.name);
+            assert_ne!(mutant.find, mutant.replace, "{}", mutant.name);
+        }
+    }
 }

@@ -12,10 +12,7 @@ use std::process::{Command, Stdio};
 /// draw new ones.
 const SEED: (&str, &str) = ("PROPTEST_RNG_SEED", "2026");
 
-/// Every test of the workspace.
-///
-/// # Errors
-/// The tools are not there, or cargo does not start; tests that fail are counted.
+/// Every test of the workspace. Errors: the tools are not there, or cargo does not start; tests that fail are counted.
 pub fn run(tally: &mut Tally) -> Result<()> {
     setup::tools()?;
     say("tests");
@@ -59,26 +56,21 @@ pub fn counted(tally: &mut Tally, mut command: Command) -> Result<()> {
 /// The programs that hold many files of tests, each as a module. The others hold one file.
 pub const JOINED: [&str; 2] = ["all", "card"];
 
-/// A program of tests.
 #[derive(Clone)]
 pub struct Program {
     /// As cargo names it: a file below `tests`, or a crate; or a module of [`JOINED`].
     pub name: String,
-    /// What its arguments choose of it; nothing where all of it is meant.
+    /// The filter for its tests; absent for all tests.
     pub filter: Option<String>,
-    /// Its package.
     pub package: String,
-    /// The program.
     pub path: PathBuf,
     /// Its package's folder, where it is run.
     pub folder: PathBuf,
 }
 
 /// Builds the tests of these names, as `cargo test` does, by a command that is cargo's. A name is that of a program, or
-/// of a module `card_…` of the program `card`. Two packages may have a program of one name.
-///
-/// # Errors
-/// Something does not build, or there is no program of a name.
+/// of a module `card_…` of the program `card`. Two packages may have a program of one name. Errors: something does not
+/// build, or there is no program of a name.
 pub fn programs(cargo: Command, names: &[&str]) -> Result<Vec<Program>> {
     let built = built(cargo, names.iter().flat_map(|name| ["--test", target(name)]))?;
     let mut found = Vec::new();
@@ -100,10 +92,7 @@ fn target(name: &str) -> &str {
     if name.starts_with("card_") { "card" } else { name }
 }
 
-/// Builds the unit tests of the workspace's libraries and programs.
-///
-/// # Errors
-/// Something does not build.
+/// Builds the unit tests of the workspace's libraries and programs. Errors: something does not build.
 pub fn unit_tests(cargo: Command) -> Result<Vec<Program>> {
     built(cargo, ["--lib", "--bins"])
 }
@@ -147,10 +136,7 @@ fn package(id: &str) -> String {
     }
 }
 
-/// Runs a program of tests and counts what it reports.
-///
-/// # Errors
-/// It cannot be started.
+/// Runs a program of tests and counts what it reports. Errors: it cannot be started.
 pub fn run_program(tally: &mut Tally, program: &Program) -> Result<()> {
     let mut command = Command::new(&program.path);
     command.arg("--quiet").args(&program.filter).current_dir(&program.folder);

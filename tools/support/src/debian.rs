@@ -9,10 +9,8 @@ use std::process::Command;
 
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
-/// Debian's archive as this system's apt reaches it, and the release that the system is.
-///
-/// # Errors
-/// Not a Debian, or one without its archive.
+/// Debian's archive as this system's apt reaches it, and the release that the system is. Errors: not a Debian, or one
+/// without its archive.
 pub fn archive() -> Result<(String, String)> {
     ensure!(
         ["apt-get", "dpkg-deb"].iter().all(|tool| Command::new(tool).arg("--version").output().is_ok()),
@@ -42,10 +40,8 @@ pub struct View {
 }
 
 impl View {
-    /// Makes the view in `folder`, anew, and fetches the lists of these suites.
-    ///
-    /// # Errors
-    /// The folder cannot be written, or the archive cannot be reached.
+    /// Makes the view in `folder` again and fetches the lists of these suites. Errors: the folder cannot be written,
+    /// or the archive cannot be reached.
     pub fn new(folder: &Path, archive: &str, suites: &[&str]) -> Result<Self> {
         if folder.exists() {
             fs::remove_dir_all(folder)?;
@@ -64,10 +60,7 @@ impl View {
         Ok(view)
     }
 
-    /// Runs apt-get; packages go to the view's cache.
-    ///
-    /// # Errors
-    /// apt-get fails; the error holds what it printed.
+    /// Runs apt-get; packages go to the view's cache. Errors: apt-get fails; the error holds what it printed.
     pub fn get(&self, args: &[&str]) -> Result<String> {
         let mut command = Command::new("apt-get");
         for (option, place) in [
@@ -85,10 +78,7 @@ impl View {
     }
 
     /// Unpacks every fetched package whose file name does not begin with one of `without` into `root`, and removes the
-    /// view.
-    ///
-    /// # Errors
-    /// A package cannot be unpacked.
+    /// view. Errors: a package cannot be unpacked.
     pub fn unpack(self, root: &Path, without: &[&str]) -> Result<()> {
         fs::create_dir_all(root)?;
         for entry in fs::read_dir(self.cache())? {

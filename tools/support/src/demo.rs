@@ -11,10 +11,7 @@ use std::process::{Command, Stdio};
 pub const RUN: [&str; 7] =
     ["run", "--policy", "policies/pii", "--card", "sim", "--input", "tests/demo/sentences.jsonl"];
 
-/// Runs the demo and prints what it prints.
-///
-/// # Errors
-/// It cannot be built, or fails.
+/// Runs the demo and prints what it prints. Errors: it cannot be built, or fails.
 pub fn run() -> Result<()> {
     print!("{}", output()?);
     Ok(())

@@ -7,7 +7,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A Python environment with pinned packages.
 pub(crate) struct Environment<'a> {
     folder: &'a Path,
     packages: Vec<&'a str>,
@@ -62,12 +61,10 @@ impl<'a> Environment<'a> {
         )
     }
 
-    /// Notes that everything is in it.
     pub(crate) fn finish(&self, further: &str) -> Result<()> {
         Ok(fs::write(&self.stamp, self.digest(further))?)
     }
 
-    /// Its interpreter.
     pub(crate) fn python(&self) -> PathBuf {
         self.folder.join("bin/python")
     }
@@ -109,8 +106,8 @@ impl<'a> Environment<'a> {
 mod tests {
     use super::*;
 
-    /// What `python3 -m venv` leaves where ensurepip is missing, and what an upgrade of Python leaves: both are made
-    /// anew.
+    /// A folder from `python3 -m venv` without ensurepip, and one from before an upgrade of Python: both are made
+    /// again.
     #[test]
     fn an_environment_without_pip_or_with_a_dead_interpreter_is_made_anew() {
         let dir = tempfile::tempdir().unwrap();
@@ -145,7 +142,6 @@ mod tests {
         }
     }
 
-    /// Every pinned package has a hash.
     #[test]
     fn every_pinned_package_has_its_hashes() {
         for file in [crate::setup::REQUIREMENTS, crate::setup::CLIENTS, crate::setup::PEERS] {

@@ -20,19 +20,16 @@ pub struct Block {
 /// What is done with a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Use {
-    /// A shell runs it.
     Run,
     /// A shell would run it, but for this reason.
     NoRun(String),
     /// Output of the commands before it.
     Output,
-    /// Anything else.
     Other,
 }
 
 impl Block {
-    /// # Errors
-    /// A block of commands that is marked in an unknown way, or without a reason.
+    /// Errors: a block of commands that is marked in an unknown way, or without a reason.
     pub fn usage(&self) -> Result<Use> {
         let (language, mark) = self.info.split_once(' ').unwrap_or((&self.info, ""));
         Ok(match (language, mark.trim()) {

@@ -3,11 +3,8 @@
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Does a task with every member of a list, on every core; what each gave, in the list's order. None is begun after one
-/// that fails.
-///
-/// # Errors
-/// The first error of a task.
+/// Does a task with every member of a list, on every core, and returns the results in the list's order. After a failure
+/// no further task begins. Errors: the first error of a task.
 pub fn on_every_core<T: Send, R: Send, E: Send>(
     list: Vec<T>,
     task: impl Fn(T) -> Result<R, E> + Sync,

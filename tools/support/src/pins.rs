@@ -1,4 +1,4 @@
-//! The hashes of the pinned Python packages: made anew from what the package index offers for each system that set-up
+//! The hashes of the pinned Python packages: made again from what the package index offers for each system that set-up
 //! runs on.
 
 use crate::environment::packages;
@@ -10,7 +10,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// The lists, from the workspace's root.
 const LISTS: [&str; 3] = ["tools/support/requirements.txt", "tools/support/clients.txt", "tools/support/peers.txt"];
 /// Versions of Python that set-up runs on.
 const PYTHONS: [&str; 4] = ["3.11", "3.12", "3.13", "3.14"];
@@ -19,10 +18,8 @@ const PROCESSORS: [(&str, &[&str]); 2] = [("x86_64", &[]), ("aarch64", &["verila
 /// Versions of the C library whose wheels may be taken.
 const PLATFORMS: [&str; 8] = ["2_34", "2_31", "2_28", "2_27", "2_26", "2_24", "2_17", "2014"];
 
-/// Writes the hashes of every wheel that set-up may take into the lists. The versions stay as they are.
-///
-/// # Errors
-/// The index cannot be reached, or has no wheel of a pinned version.
+/// Writes the hashes of every wheel that set-up may take into the lists. The versions stay as they are. Errors: the
+/// index cannot be reached, or has no wheel of a pinned version.
 pub fn run() -> Result<()> {
     setup::tools()?;
     for list in LISTS {
@@ -45,7 +42,6 @@ pub fn run() -> Result<()> {
     Ok(())
 }
 
-/// The lines of a list.
 fn lines(pinned: &[&str], hashes: &BTreeMap<String, BTreeSet<String>>) -> Result<String> {
     let mut text = String::new();
     for package in pinned {

@@ -15,10 +15,10 @@ const RUST: &str = env!("CARGO_PKG_RUST_VERSION");
 /// Oldest Python that the pinned tools run on.
 const PYTHON: &str = "3.11";
 
-/// How the names of needs begin that only making a Python environment has.
+/// The prefix of needs that only the making of a Python environment has.
 const MODULE: &str = "Python's module";
 
-/// What gives the output of a program, or nothing where it does not run.
+/// Runs a program and returns its output, or nothing if it does not run.
 type Probe<'a> = &'a dyn Fn(&str, &[&str]) -> Option<String>;
 
 /// Something that must be there: a command that shows it, the oldest version that does, and where it comes from.
@@ -90,10 +90,8 @@ const OPTIONAL: [(&str, &[&str], &str, &str); 4] = [
     ("systemd-analyze", &["systemd-analyze", "--version"], "the test of the service's unit", "systemd"),
 ];
 
-/// Says what is there, what is missing and how to get it, and what set-up and a first build take.
-///
-/// # Errors
-/// Something that set-up needs is missing.
+/// Prints which programs exist, which are missing and how to get them, and what set-up and a first build need. Errors:
+/// something that set-up needs is missing.
 pub fn doctor() -> Result<()> {
     let mut lacks = false;
     for need in &NEEDS {
@@ -133,7 +131,7 @@ pub fn doctor() -> Result<()> {
     Ok(())
 }
 
-/// The version that is there, as far as one was asked for; else a line with the Debian package that meets the need.
+/// The installed version, if a version is required; otherwise a line with the Debian package that provides it.
 fn met(need: &Need, probe: Probe<'_>) -> Result<String, String> {
     let remedy = need.remedy;
     let output = need.command.split_first().and_then(|(program, args)| probe(program, args));
@@ -171,7 +169,7 @@ fn needed_mib() -> u64 {
     tools + build
 }
 
-/// Mebibytes that are free where the checkout stands, as `df` says.
+/// Mebibytes that are free where the checkout is, as `df` says.
 fn free_mib() -> Option<u64> {
     let output = capture(Command::new("df").args(["-Pm", "."])).ok()?;
     output.lines().nth(1)?.split_whitespace().nth(3)?.parse().ok()
@@ -216,7 +214,7 @@ mod tests {
         assert_eq!(space(3_900, Some(100_000)), None);
         assert_eq!(space(0, Some(0)), None);
         assert!(space(3_900, Some(3_899)).is_some_and(|line| line.contains("3899 MiB are free")));
-        // What cannot be asked is not a reason to refuse.
+        // An unknown amount of space is not a reason to refuse.
         assert_eq!(space(3_900, None), None);
         assert!(free_mib().is_some_and(|free| free > 0));
     }

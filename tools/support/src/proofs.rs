@@ -1,4 +1,4 @@
-//! The proofs of rtl/formal/proofs.toml, and which modules stand in which of them, from what the proofs elaborated.
+//! The proofs of rtl/formal/proofs.toml, and which modules are in which of them, from what the proofs elaborated.
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
@@ -6,14 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Folders of rtl whose every module must stand in a proof.
+/// Folders of rtl whose every module must be in a proof.
 pub const FOLDERS: [&str; 6] = ["gate", "lane", "log", "hash", "attest", "ring"];
 /// The document that names the proofs of each module.
 pub const DOC: &str = "docs/explanation/verification.md";
 const TABLE: &str = "rtl/formal/proofs.toml";
 const CARD: &str = "rtl/portcullis.f";
 const STANDIN: &str = "sha256_standin";
-/// Included by the design's modules.
 const ASSERT: &str = "rtl/lib/assert.svh";
 
 #[derive(Deserialize)]
@@ -54,7 +53,6 @@ struct TaskRow {
     read: String,
 }
 
-/// How a task goes about it.
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq, Debug)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
@@ -62,11 +60,9 @@ pub enum Mode {
     Prove,
     /// Every run of so many clocks.
     Bmc,
-    /// Shows that something can happen.
     Cover,
 }
 
-/// A proof with its files found.
 #[derive(Clone, Debug)]
 pub struct Proof {
     /// Its top is `NAME_props`.
@@ -85,12 +81,10 @@ pub struct Proof {
     pub long: bool,
 }
 
-/// One run of a proof.
 #[derive(Clone, Debug)]
 pub struct Task {
     /// Unique in its proof.
     pub name: String,
-    /// What it does.
     pub mode: Mode,
     /// Clocks, or steps of the induction.
     pub depth: u32,
@@ -98,10 +92,7 @@ pub struct Task {
     pub read: String,
 }
 
-/// The proofs, in order of their names.
-///
-/// # Errors
-/// The table cannot be read, or names a file that there is not.
+/// The proofs, in order of their names. Errors: the table cannot be read, or names a file that there is not.
 pub fn all() -> Result<Vec<Proof>> {
     let table: Table = toml::from_str(&fs::read_to_string(TABLE).context(TABLE)?).context(TABLE)?;
     let mut sources = BTreeMap::new();
@@ -116,7 +107,7 @@ pub fn all() -> Result<Vec<Proof>> {
     Ok(proofs)
 }
 
-/// Where each SystemVerilog file stands, by its name without suffix. Designs are read in one flat folder, so names are
+/// Where each SystemVerilog file is, by its name without suffix. Designs are read in one flat folder, so names are
 /// unique.
 fn index(folder: &Path, sources: &mut BTreeMap<String, PathBuf>) -> Result<()> {
     for entry in fs::read_dir(folder)? {
@@ -189,10 +180,7 @@ impl Task {
 }
 
 impl Proof {
-    /// The proof of this name.
-    ///
-    /// # Errors
-    /// As [`all`], or there is none.
+    /// The proof of this name. Errors: as [`all`], or there is none.
     pub fn named(name: &str) -> Result<Self> {
         all()?.into_iter().find(|proof| proof.name == name).with_context(|| format!("{TABLE} states no `{name}`"))
     }

@@ -52,20 +52,15 @@ pub fn tools() -> Result<()> {
 }
 
 /// Makes, completes or repairs the environment of the gateway's clients: a model server with a small model, and
-/// official clients. Returns its folder. Several processes may ask at the same time.
-///
-/// # Errors
-/// The folder cannot be written, or the packages cannot be installed.
+/// official clients. Returns its folder. Several processes may ask at the same time. Errors: the folder cannot be
+/// written, or the packages cannot be installed.
 pub fn clients() -> Result<PathBuf> {
     let what = "llama.cpp, SmolLM2-135M, openai, anthropic; about 300 MB, a minute";
     beside_the_build("clients", CLIENTS, what, "", |_| Ok(()))
 }
 
-/// The same for other clients that may stand before the gateway: LiteLLM, LangChain, LlamaIndex, and OpenAI's client
-/// for Node.js in the folder `node`.
-///
-/// # Errors
-/// The folder cannot be written, or the packages cannot be installed.
+/// The same for other clients that may be before the gateway: LiteLLM, LangChain, LlamaIndex, and OpenAI's client
+/// for Node.js in the folder `node`. Errors: the folder cannot be written, or the packages cannot be installed.
 pub fn peers() -> Result<PathBuf> {
     let what = "LiteLLM, LangChain, LlamaIndex; about 900 MB, minutes";
     beside_the_build("peers", PEERS, what, NODE_CLIENT, |folder| {

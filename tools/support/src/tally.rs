@@ -23,7 +23,6 @@ impl Tally {
         }
     }
 
-    /// Counts tests that passed.
     pub fn pass(&mut self, count: usize) {
         self.passed += count;
     }
@@ -49,8 +48,8 @@ impl Tally {
         self.skips.extend(other.skips);
     }
 
-    /// Adds what a closing line of another program's tally says. Nothing where the line is not one; else whether it is
-    /// the last.
+    /// Adds the counts of a closing line of another program's tally. `None` if the line is not one; otherwise whether
+    /// it is the last.
     pub fn read(&mut self, line: &str) -> Option<bool> {
         if let Some(failure) = line.strip_prefix("failed: ") {
             self.failures.push(failure.to_owned());
@@ -68,7 +67,6 @@ impl Tally {
         Some(true)
     }
 
-    /// The counts in words.
     pub fn counts(&self) -> String {
         format!("{} passed, {} failed, {} skipped", self.passed, self.failed, self.skips.len())
     }

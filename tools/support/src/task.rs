@@ -1,5 +1,5 @@
 //! Tasks that are programs of their own: `xtask-NAME`, built with the features that the whole workspace asks for, so
-//! that what they stand on is not built a second time.
+//! that their dependencies are not built a second time.
 
 use crate::tally::Tally;
 use crate::tool::{cargo, root, run, shown, target_dir};
@@ -8,20 +8,15 @@ use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-/// The program of a task, built.
-///
-/// # Errors
-/// It cannot be built.
+/// The program of a task, built. Errors: it cannot be built.
 pub fn program(name: &str) -> Result<Command> {
     let name = format!("xtask-{name}");
     run(cargo().args(["build", "--quiet", "--locked", "--workspace", "--bin", &name]))?;
     Ok(Command::new(root()?.join(target_dir()).join("debug").join(name)))
 }
 
-/// Runs a task's program and adds what its closing lines count.
-///
-/// # Errors
-/// It cannot be built or started, or ends without its counts.
+/// Runs a task's program and adds what its closing lines count. Errors: it cannot be built or started, or ends without
+/// its counts.
 pub fn counted(tally: &mut Tally, name: &str, arguments: &[impl AsRef<OsStr>]) -> Result<()> {
     let mut command = program(name)?;
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped());

@@ -1,11 +1,10 @@
-//! Running tools: where they stand, how their failure is reported.
+//! Running tools: where they are, how their failure is reported.
 
 use anyhow::{Context, Result, bail};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The project-local Python environment.
 pub const VENV: &str = ".venv";
 
 /// The workspace's root: two folders above this crate.
@@ -36,7 +35,6 @@ pub fn path_with(first: &Path) -> Result<std::ffi::OsString> {
     Ok(std::env::join_paths(std::iter::once(first.to_path_buf()).chain(std::env::split_paths(&old)))?)
 }
 
-/// Where cargo puts what it builds.
 pub fn target_dir() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), Into::into)
 }
@@ -76,7 +74,6 @@ pub fn capture(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The command line, for messages.
 pub fn shown(command: &Command) -> String {
     let mut text = Path::new(command.get_program()).file_name().unwrap_or_default().to_string_lossy().into_owned();
     for arg in command.get_args() {

@@ -9,10 +9,10 @@ use std::fmt::Write as _;
 use std::fs;
 use std::time::Instant;
 
-/// What is synthesised on its own, each flattened: module, parameters, what it is. The parts of the whole come behind
-/// it, theirs behind them.
+/// What is synthesised on its own, each flattened: module, parameters, what it is. The parts of the whole come after
+/// it, theirs after them.
 const PARTS: [(&str, &str, &str); 14] = [
-    ("portcullis_top", "", "The card: one lane, 256 policy rows, 64 entropy rows, one round of SHA-256 a clock"),
+    ("portcullis_top", "", "The card: one lane, 256 policy rows, 64 entropy rows, one round of SHA-256 per clock"),
     ("card_csr", "", "— registers and table windows"),
     ("lifecycle", "", "— lifecycle: states, lock, faults, session records"),
     ("lane", "", "— lane: rings, entry check, banks, log"),
@@ -25,10 +25,10 @@ const PARTS: [(&str, &str, &str); 14] = [
     ("table_digest", "", "— — table digest"),
     ("checkpoint", "", "— — checkpoint assembly"),
     ("slh_dsa", "", "— — SLH-DSA-SHA2-128f signer, without hash core"),
-    ("sha256", "-G Rounds=1", "SHA-256 core, one round a clock (two in a card)"),
+    ("sha256", "-G Rounds=1", "SHA-256 core, one round per clock (two in a card)"),
 ];
 /// The same at the simulated card's rounds, for the core alone: what a faster one would cost.
-const FAST: (&str, &str, &str) = ("sha256", "-G Rounds=16", "SHA-256 core, 16 rounds a clock (simulation)");
+const FAST: (&str, &str, &str) = ("sha256", "-G Rounds=16", "SHA-256 core, 16 rounds per clock (simulation)");
 /// Logic cells and 36-kbit block RAMs of the part on AWS F2 and of a U55C, for scale (AMD product tables: VU47P,
 /// XCU55C).
 const LUTS_VU47P: u64 = 1_303_680;

@@ -22,12 +22,11 @@ const WORK: &str = "target/xtask/timing";
 const FLOOR: u64 = 1_250;
 /// What the hash core, the log and the registers must reach.
 const LOW_FLOOR: u64 = 1_100;
-/// Of what is reported only.
 const NONE: u64 = 0;
 /// What nextpnr is asked for; more than the floor, so that it does not stop there.
 const ASKED_MHZ: &str = "200";
 
-/// How long router2 may take for a module. No floor is asked of one that needs it.
+/// How long router2 may take for a module. Modules that need it have no required frequency.
 const PATIENCE: Duration = Duration::from_secs(20 * 60);
 /// Why some modules have another router, for the page.
 const CROWDED: &str = "after eight minutes router1 had\n52,000 of the 116,000 wires of `attest` left and finished 25 a second. \
@@ -53,7 +52,6 @@ enum Router {
 }
 
 impl Router {
-    /// What nextpnr is given for it.
     const fn options(self) -> &'static [&'static str] {
         match self {
             Self::Router1 => &[],
@@ -78,7 +76,7 @@ const PARTS: [Part; 16] = [
     part("resolve", "", "gate: order of the stages over both answers", FLOOR),
     part("bank", "-G Rows=256", "gate: table of 256 rows and the match of a row", FLOOR),
     part("ring", "", "ring: fetch, records, completions, doorbells, watchdogs", FLOOR),
-    part("sha256", "", "hash: the core, one round a clock", LOW_FLOOR),
+    part("sha256", "", "hash: the core, one round per clock", LOW_FLOOR),
     part("log_tree", "", "log: the tree of a lane, with its core", LOW_FLOOR),
     part("card_csr", "", "csr: port, registers, table windows", LOW_FLOOR),
     part("lifecycle", "", "csr: states, lock, faults, session records", NONE),
@@ -90,7 +88,6 @@ const PARTS: [Part; 16] = [
     crowded(part("lane", "", "lane: a whole lane with 256 and 64 rows", NONE)),
 ];
 
-/// What a module reached.
 struct Reached {
     /// Tenths of a megahertz; nothing where not every wire was found.
     fmax: Option<u64>,
@@ -100,7 +97,7 @@ struct Reached {
     path: String,
 }
 
-/// Routes `modules`, or all where none is named, and makes their rows of the page anew; the other rows stay.
+/// Routes `modules`, or all where none is named, and makes their rows of the page again; the other rows stay.
 pub(crate) fn run(modules: &[String]) -> Result<()> {
     let known = |name: &String| PARTS.iter().any(|p| p.module == name);
     if let Some(unknown) = modules.iter().find(|m| !known(m)) {
@@ -133,7 +130,6 @@ fn row(part: &Part, reached: &Reached) -> String {
     format!("{}{} | {speed}{below} | {luts} | {flops} | {path} |", cell(part.module), part.what)
 }
 
-/// How a module's row begins.
 fn cell(module: &str) -> String {
     format!("| `{module}` | ")
 }
@@ -147,7 +143,7 @@ fn with_row(page: &str, module: &str, row: &str) -> String {
     rows.flat_map(|row| [row, "\n"]).collect()
 }
 
-/// What stands before the rows; of the routers, where a row is by router2.
+/// The text before the rows. It explains the routers if router2 made a row.
 fn header(rows: &str) -> String {
     let router2: Vec<_> = PARTS
         .iter()
@@ -197,15 +193,15 @@ fn nextpnr() -> Result<()> {
 /// Synthesises, places and routes one module between registers.
 fn route(part: &Part) -> Result<Reached> {
     let module = part.module;
-    // The parts stand below the top, which need not be read for them.
+    // The parts are below the top, which need not be read for them.
     let files: Vec<_> = yosys::sources()?.into_iter().filter(|file| !file.starts_with("rtl/top/")).collect();
     let read = format!("read_slang -j 1 {} --top {module} {}", part.parameters, files.join(" "));
 
     say(&format!("{module}: ports"));
     let ports = format!("{WORK}/{module}-ports.json");
     yosys::run(&format!("{read}; write_json {ports}"))?;
-    // What was routed from the same elaborated module by the same tools is not routed again: the whole takes an hour on
-    // two cores.
+    // A result for the same elaborated module and the same tools is reused: routing everything takes an hour on two
+    // cores.
     let report = format!("{WORK}/{module}-report.json");
     let stamp = format!("{WORK}/{module}-routed");
     let options = part.router.options();
@@ -276,7 +272,7 @@ fn unrouted(log: &str) -> Result<Reached> {
         None => "while cells were placed".to_owned(),
     };
     let path = format!(
-        "ended after {} minutes {reached}; uses {luts_share} of the LUTs and {flops_share} of the flip-flops of the part",
+        "ended after {} minutes {reached}; {luts_share} of the part's LUTs, {flops_share} of its flip-flops",
         PATIENCE.as_secs() / 60
     );
     Ok(Reached { fmax: None, luts, flops, path })
@@ -357,7 +353,6 @@ fn short(cell: &str) -> &str {
     name.strip_prefix("u_part.").unwrap_or(name)
 }
 
-/// A decimal of nextpnr's, in tenths.
 fn tenths(value: &Value) -> Result<u64> {
     scaled(value, 1).context("a frequency of nextpnr's is not a number")
 }

@@ -6,10 +6,8 @@ use std::fs;
 
 /// Yosys with a deeper stack than the wheel's own command gives it.
 const DEEP_YOSYS: &str = "tools/timing/src/deep_yosys.py";
-/// The list of the card's sources.
 const LIST: &str = "rtl/portcullis.f";
 
-/// Runs a script of Yosys.
 pub(crate) fn run(script: &str) -> Result<()> {
     capture(python_tool("python")?.args([DEEP_YOSYS, "-q", "-p", script]))?;
     Ok(())

@@ -14,7 +14,6 @@ pub(crate) struct Initramfs {
 }
 
 impl Initramfs {
-    /// A file that everybody may run.
     pub(crate) fn add(&mut self, name: &str, content: &[u8]) {
         let name = name.trim_start_matches('/');
         let mut folder = String::new();
@@ -46,7 +45,6 @@ impl Initramfs {
         Ok(())
     }
 
-    /// A folder with everything in it.
     pub(crate) fn folder(&mut self, name: &str, path: &Path) -> Result<()> {
         let mut entries: Vec<_> = fs::read_dir(path)?.collect::<Result<_, _>>()?;
         entries.sort_by_key(fs::DirEntry::file_name);
@@ -61,7 +59,6 @@ impl Initramfs {
         Ok(())
     }
 
-    /// The archive.
     pub(crate) fn finish(mut self) -> Vec<u8> {
         self.entry("TRAILER!!!", 0, &[]);
         self.bytes

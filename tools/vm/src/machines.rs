@@ -161,16 +161,14 @@ impl Drop for Server {
     }
 }
 
-/// What a machine is made of.
 struct Guest<'a> {
     qemu: &'a Packages,
     kernel: &'a Packages,
-    /// Whether an IOMMU stands between its devices and its memory.
+    /// Whether an IOMMU is between its devices and its memory.
     iommu: bool,
 }
 
 impl Guest<'_> {
-    /// What every machine starts from.
     fn image(&self) -> Result<Initramfs> {
         let mut image = Initramfs::default();
         image.add("init", &fs::read("tests/vm/init")?);
@@ -188,7 +186,6 @@ impl Guest<'_> {
     }
 }
 
-/// A program of this build.
 fn binary(name: &str) -> Result<PathBuf> {
     Ok(demo::binary()?.with_file_name(name))
 }
@@ -258,7 +255,7 @@ impl Machine {
 
 impl Drop for Machine {
     fn drop(&mut self) {
-        // It has ended already, or no one waits for it any more.
+        // It has ended already, or its result is no longer needed.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

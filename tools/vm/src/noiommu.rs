@@ -1,5 +1,5 @@
-//! `vfio.ko` with no-IOMMU mode. Debian builds its kernels without it, so this one is built anew, from the kernel's own
-//! source.
+//! `vfio.ko` with no-IOMMU mode. Debian builds its kernels without it, so this one is built again, from the kernel's
+//! own source.
 
 use crate::packages::Packages;
 use anyhow::{Context, Result};

@@ -14,7 +14,6 @@ const WANTED: &[&str] = &["trixie", "trixie-backports"];
 /// What a folder is to hold.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Content {
-    /// QEMU and a kernel.
     Machine,
     /// A kernel with its source and what modules of it are built with.
     Source,
@@ -63,7 +62,7 @@ impl Packages {
         self.root.join("complete").exists()
     }
 
-    /// Where the files are, as they would stand under `/`.
+    /// Where the files are, as they would be under `/`.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
@@ -119,14 +118,12 @@ impl Packages {
         Ok(devices.contains(&format!("name \"{device}\"")))
     }
 
-    /// The kernel's image.
     pub(crate) fn kernel(&self) -> Result<PathBuf> {
         let entries = fs::read_dir(self.root.join("boot"))?.flatten();
         let found = entries.map(|e| e.path()).find(|p| p.to_string_lossy().contains("/vmlinuz-"));
         found.context("the packages hold no kernel")
     }
 
-    /// BusyBox, linked statically.
     pub(crate) fn busybox(&self) -> Result<PathBuf> {
         let found = ["usr/bin/busybox", "bin/busybox"].map(|p| self.root.join(p)).into_iter().find(|p| p.exists());
         found.context("the packages hold no busybox")

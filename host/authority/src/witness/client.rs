@@ -15,32 +15,26 @@ use super::http::{DeadlineStream, HttpError, read_message};
 /// Characters of an answer that an error shows: another server may answer with a page.
 const REASON_CHARS: usize = 200;
 
-/// Why there is no note.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// No one is there.
     #[error("no connection to the witness at {0}: {1}")]
     Connect(SocketAddr, io::Error),
-    /// The exchange.
     #[error("the witness at {0}: {1}")]
     Http(SocketAddr, HttpError),
-    /// The witness refuses.
     #[error("the witness answers {status}: {reason}{}", hint(*status))]
     Refused {
         /// HTTP status (table in module `server`).
         status: u16,
-        /// What it says, without control characters.
+        /// The witness's message, without control characters.
         reason: String,
     },
-    /// The note is not the witness's.
     #[error("the witness's note: {0}")]
     Note(#[from] NoteError),
-    /// The note is of something else.
     #[error("the witness's note is not of the checkpoint that was posted")]
     Other,
 }
 
-/// What a status may mean besides what its text says.
+/// A possible cause of a status, in addition to its text.
 const fn hint(status: u16) -> &'static str {
     match status {
         404 => " (is the server at this address a witness, and does it know the ticket's issuer?)",
@@ -53,7 +47,7 @@ const fn hint(status: u16) -> &'static str {
 pub struct WitnessReply {
     /// The note, as a bundle keeps it.
     pub note: String,
-    /// What it says: the nonce of the next heartbeat is in it.
+    /// The content of the note; it includes the nonce of the next heartbeat.
     pub cosigned: WitnessedCheckpoint,
 }
 
@@ -73,10 +67,8 @@ impl Client {
         Self { address, witness, time }
     }
 
-    /// Posts a checkpoint. To post it again is harmless.
-    ///
-    /// # Errors
-    /// No answer in time, a refusal, or an answer that is not this witness's note of this checkpoint.
+    /// Posts a checkpoint. To post it again is harmless. Errors: no answer in time, a refusal, or an answer that is not
+    /// this witness's note of this checkpoint.
     pub fn post(&self, post: &Post) -> Result<WitnessReply, ClientError> {
         let http = |error| ClientError::Http(self.address, error);
         let stream = TcpStream::connect_timeout(&self.address, self.time)

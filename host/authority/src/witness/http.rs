@@ -9,22 +9,16 @@ const MAX_HEAD: usize = 8 * 1024;
 /// Most header fields.
 const MAX_FIELDS: usize = 64;
 
-/// Why there is no message.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
-    /// The connection.
     #[error("the connection: {0}")]
     Io(#[from] io::Error),
-    /// The whole message did not come, or go, in its time.
     #[error("the time for the message is over")]
     Deadline,
-    /// The other side closed the connection too early.
     #[error("the connection was closed within the message")]
     Closed,
-    /// Not HTTP/1.1, or a part of it that is not spoken here.
     #[error("the message {0}")]
     Malformed(&'static str),
-    /// Head or body is too long.
     #[error("the message is too long")]
     Oversize,
 }
@@ -71,7 +65,6 @@ impl DeadlineStream {
         }
     }
 
-    /// Writes all of `bytes`.
     pub(super) fn write(&mut self, mut bytes: &[u8]) -> Result<(), HttpError> {
         while !bytes.is_empty() {
             self.stream.set_write_timeout(self.left()?)?;
@@ -90,10 +83,8 @@ fn is_wait(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
 }
 
-/// A request or a response.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Message {
-    /// Request line or status line.
     pub(super) first: String,
     pub(super) body: Vec<u8>,
 }
@@ -127,10 +118,7 @@ pub(super) fn read_message(from: &mut DeadlineStream, max_body: usize) -> Result
     Ok(Message { first, body })
 }
 
-/// First line of a message's head, and the length of its body in bytes.
-///
-/// # Errors
-/// [`HttpError`]: `Malformed`, `Oversize`.
+/// First line of a message's head, and the length of its body in bytes. Errors: [`HttpError`]: `Malformed`, `Oversize`.
 pub fn read_head(head: &[u8]) -> Result<(String, usize), HttpError> {
     if head.len() > MAX_HEAD {
         return Err(HttpError::Oversize);

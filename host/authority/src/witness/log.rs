@@ -6,7 +6,6 @@ use rusqlite::{OptionalExtension, Transaction, params};
 use super::InternalError;
 use crate::store::StoreError;
 
-/// The log of one card key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Log {
     pub(super) size: u64,

@@ -21,7 +21,7 @@ use super::Refusal;
 
 /// Most hashes of a proof (C2SP `tlog-witness`).
 const MAX_PROOF: usize = 63;
-/// Most bytes of a lane's line beside its root: the name, two numbers, and what stands between them.
+/// Most bytes of a lane's line beside its root: the name, two numbers, and what is between them.
 const MAX_NUMBERS: usize = 48;
 /// Largest body in bytes: the largest ticket, and the largest proof of every lane in base64, the fixed lines, and the
 /// checkpoint.
@@ -37,7 +37,7 @@ pub struct Post {
     pub ticket: Vec<u8>,
     /// The card's public key.
     pub public_key: [u8; 32],
-    /// What stands under the checkpoint, by lane.
+    /// What is under the checkpoint, by lane.
     pub lanes: Vec<LanePost>,
     /// COSE message of the checkpoint.
     pub checkpoint: Vec<u8>,
@@ -48,22 +48,19 @@ pub struct Post {
 pub struct LanePost {
     /// Records under the last accepted checkpoint of the session; 0 before the first.
     pub old: u64,
-    /// Records.
     pub size: u64,
     /// Root of the tree over them.
     pub root: Hash,
-    /// That the log goes on from its first `old` records (RFC 9162, 2.1.4); empty when `old` is 0.
+    /// That the log continues from its first `old` records (RFC 9162, 2.1.4); empty when `old` is 0.
     pub proof: Vec<Hash>,
 }
 
 impl Post {
-    /// Heads of the lanes.
     #[must_use]
     pub fn heads(&self) -> Vec<LaneHead> {
         (0..).zip(&self.lanes).map(|(number, lane)| checkpoint::head(number, lane.size, lane.root)).collect()
     }
 
-    /// The body.
     #[must_use]
     pub fn to_body(&self) -> Vec<u8> {
         let mut text = format!("ticket {}\n", Base64::encode_string(&self.ticket));
@@ -75,10 +72,7 @@ impl Post {
         [text.as_bytes(), b"\n", &self.checkpoint].concat()
     }
 
-    /// Reads a body.
-    ///
-    /// # Errors
-    /// [`Refusal::Malformed`] for anything that [`Post::to_body`] would not write.
+    /// Reads a body. Errors: [`Refusal::Malformed`] for anything that [`Post::to_body`] would not write.
     pub fn from_body(body: &[u8]) -> Result<Self, Refusal> {
         let split = body.len().checked_sub(cose::MESSAGE_BYTES).ok_or(Refusal::Malformed("is too short"))?;
         let (text, checkpoint) = body.split_at_checked(split).ok_or(Refusal::Malformed("is too short"))?;
@@ -149,7 +143,7 @@ mod tests {
         let body = post(2).to_body();
         let text = body.len() - cose::MESSAGE_BYTES;
         assert_eq!(Post::from_body(&body).unwrap(), post(2));
-        // What is read of changed text is another post, and is written as that text.
+        // A changed text that parses is another post, and is written as the same text again.
         let check = |changed: &[u8]| {
             if let Ok(read) = Post::from_body(changed) {
                 assert_ne!(read, post(2));

@@ -7,7 +7,7 @@
 //! | 403 | a signature, the key or the ticket's validity |
 //! | 404 | another path; a ticket of no known issuer |
 //! | 409 | a contradiction; with another old size, type `text/x.tlog.size`, the size of the last checkpoint alone |
-//! | 422 | no proof that the log goes on |
+//! | 422 | no proof that the log continues |
 //! | 500, 503 | the witness's own trouble; too many connections |
 //!
 //! It listens on loopback addresses only: whoever serves it to a network puts a server with TLS in front.
@@ -54,10 +54,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Serves `witness` on `port` of 127.0.0.1; 0 takes a free one.
-    ///
-    /// # Errors
-    /// The port cannot be had.
+    /// Serves `witness` on `port` of 127.0.0.1; 0 takes a free one. Errors: the port cannot be had.
     pub fn start(witness: Arc<Witness>, port: u16, limits: Limits) -> io::Result<Self> {
         let asked = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let listener = TcpListener::bind(asked)

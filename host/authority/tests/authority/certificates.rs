@@ -100,7 +100,7 @@ fn simulated_and_real_never_mix() {
     let unmarked = Device { design_id: [0x11; 16], ..simulated() };
     assert!(matches!(sim.certify(&unmarked), Err(CaError::Design("real"))));
 
-    // Neither root stands in the other's place.
+    // Neither root is in the other's place.
     let mut store = TrustStore::default();
     assert_eq!(store.add_root(sim_pem.as_bytes()), Err(CertificateError::ClassRoot));
     assert_eq!(store.add_sim_root(real_pem.as_bytes()), Err(CertificateError::ClassRoot));
@@ -236,7 +236,7 @@ fn revoked_keys_and_designs() {
     assert_eq!(verify(&made, &store), Err(CertificateError::RevokedDesign));
 }
 
-/// Every single-bit change of the three files' DER, and every cut, is refused, or does not change what is said.
+/// Every single-bit change of the three files' DER, and every cut, is refused or does not change the content.
 #[test]
 fn every_changed_bit_is_refused() {
     let made = made();

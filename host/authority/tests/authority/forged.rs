@@ -27,7 +27,6 @@ struct Forged {
     extensions: Vec<Extension>,
 }
 
-/// What is done to it.
 type Change<'a> = &'a dyn Fn(&mut Forged);
 
 impl Forged {
@@ -137,7 +136,8 @@ fn certificates_that_no_honest_authority_makes() {
     // Names must chain, not only keys.
     let renamed = leaf(&|f| f.issuer = Name::from_str("CN=Gate issuing 2,O=Example").unwrap());
     assert_eq!(renamed, Err(CertificateError::Signature(Which::Device)));
-    // What is not critical and not known is ignored (RFC 5280, 4.2); basic constraints may be left out of a leaf.
+    // Unknown extensions that are not critical are ignored (RFC 5280, 4.2); basic constraints may be left out of a
+    // leaf.
     assert!(leaf(&|f| f.extension("2.5.29.14").extn_id = "1.2.3.4".parse().unwrap()).is_ok());
     assert!(leaf(&|f| f.remove(BASIC)).is_ok());
     assert!(!leaf(&|f| f.remove(WATCHED)).unwrap().supervised);
@@ -198,7 +198,6 @@ fn element(tag: u8, content: &[u8]) -> Vec<u8> {
     }
 }
 
-/// The elements in `der`.
 fn elements(mut der: &[u8]) -> Vec<Element> {
     let mut found = Vec::new();
     while !der.is_empty() {

@@ -256,7 +256,7 @@ fn a_process_killed_in_mid_transaction_leaves_no_trace() {
         let database = Connection::open(path).unwrap();
         let row = "INSERT INTO ticket (key, serial, digest, cose, state) VALUES (zeroblob(32), 1, zeroblob(32), x'00', 'issued')";
         database.execute_batch(&format!("BEGIN IMMEDIATE; {row}")).unwrap();
-        // Past the page cache: what is uncommitted stands in the file when the process dies.
+        // Past the page cache: what is uncommitted is in the file when the process dies.
         database.execute_batch("PRAGMA cache_spill = 1; PRAGMA cache_size = 1").unwrap();
         println!("\ninserted");
         std::thread::sleep(Duration::from_secs(60));
@@ -276,7 +276,8 @@ fn a_process_killed_in_mid_transaction_leaves_no_trace() {
     assert_eq!(ticket.content.serial, 1);
 }
 
-/// Kills a process that holds sessions, at twenty different moments. What it said to have done is in the store.
+/// Kills a process that holds sessions, at twenty different moments. Everything that it reported as done is in the
+/// store.
 #[test]
 fn a_killed_process_loses_nothing_that_it_returned() {
     let card = Card::new(1);
@@ -284,7 +285,7 @@ fn a_killed_process_loses_nothing_that_it_returned() {
         let mut issuer = issuer(Path::new(&path));
         println!();
         loop {
-            // Goes on where the killed one left off.
+            // Continues where the killed one left off.
             let last = issuer.list().unwrap().pop();
             let (serial, done) = match last {
                 Some(last) if last.state == State::Issued => {

@@ -64,7 +64,6 @@ pub(super) fn post(card: &Card, ticket: &[u8], session: &Session, old: u64) -> P
     }
 }
 
-/// The post with something else about its lane.
 pub(super) fn with(post: &Post, edit: impl Fn(&mut LanePost)) -> Post {
     let mut post = post.clone();
     edit(&mut post.lanes[0]);
@@ -196,11 +195,11 @@ fn a_second_history_is_refused_and_kept_as_proof() {
     assert_eq!(forks.iter().map(|fork| (fork.ticket, fork.serial)).collect::<Vec<_>>(), [(1, 0), (1, 1)]);
     assert_eq!((&forks[1].accepted, &forks[1].refused), (&accepted.checkpoint, &bad.checkpoint));
     for fork in forks {
-        // The proof stands by itself: the card signed both.
+        // The proof needs nothing else: the card signed both.
         assert!(SignedCheckpoint::parse(&fork.accepted).unwrap().verify(&bench.card.public_key));
         assert!(SignedCheckpoint::parse(&fork.refused).unwrap().verify(&bench.card.public_key));
     }
-    // The honest history goes on.
+    // The honest history continues.
     let next = bench.next(1, 1, Life::Closing);
     assert_eq!(bench.go(next).index, 2);
 }
@@ -251,7 +250,7 @@ fn what_does_not_follow_is_refused() {
         let wrong = with(&honest, |lane| lane.proof.clone_from(&proof));
         assert!(matches!(bench.witness.add(&wrong, NOW), Err(Refusal::Inconsistent)));
     }
-    // Another log that does go on from the last checkpoint, but is not the one that the card signed.
+    // Another log that does continue from the last checkpoint, but is not the one that the card signed.
     let mut unsigned = bench.session.clone();
     unsigned.advance(5, 9, Life::Run);
     let wrong = with(&honest, |lane| {
@@ -262,7 +261,7 @@ fn what_does_not_follow_is_refused() {
     let wrong = with(&honest, |lane| lane.root = rewritten.root());
     assert!(matches!(bench.witness.add(&wrong, NOW), Err(Refusal::Inconsistent)));
 
-    // Nothing of this counted.
+    // None of these posts changed anything.
     assert_eq!(read(&bench.witness.add(&honest, NOW).unwrap()).index, 2);
 }
 
@@ -306,7 +305,7 @@ impl Lanes {
         self.wire.state = state as u8;
     }
 
-    /// What is posted after the lanes had the `old` numbers of records.
+    /// The post after a checkpoint under which the lanes had the `old` numbers of records.
     fn post(&self, card: &Card, ticket: &[u8], old: &[u64]) -> Post {
         let lane = |(leaves, old): (&Vec<Hash>, &u64)| {
             let size = leaves.len() as u64;
@@ -343,7 +342,7 @@ fn every_lane_goes_on() {
         let mut next = session.clone();
         next.advance(&[2, 0, 1, 7, 0, 0, 1, 3], Life::Run);
         let honest = next.post(&card, &ticket, &old);
-        // One lane rewritten, under the card's own signature; every other one goes on.
+        // One lane rewritten, under the card's own signature; every other one continues.
         for lane in 0..usize::from(lanes) {
             let mut rewritten = next.clone();
             rewritten.leaves[lane][0] = [9; 32];
@@ -547,7 +546,7 @@ fn of_two_histories_posted_at_once_one_is_accepted() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
 
-    /// Posts in any order, from any point of any history: what is accepted is one history, and all of it.
+    /// Posts in any order, from any point of any history: the witness accepts one history, completely.
     #[test]
     fn there_is_one_history(ops in prop::collection::vec((any::<prop::sample::Index>(), 0_u64..3, 0_u8..3, 0..6), 1..14)) {
         let bench = Bench::new();

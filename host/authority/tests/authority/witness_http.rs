@@ -290,8 +290,8 @@ fn the_client_believes_only_its_witness() {
     assert!(matches!(client.post(&post(&card, &ticket, &Session::open(&ticket, 1), 0)), Err(ClientError::Connect(..))));
 }
 
-/// Kills a serving process after each answer, for ten sessions' worth of checkpoints. What it answered is what it knows
-/// afterwards.
+/// Kills a serving process after each answer, for ten sessions' worth of checkpoints. After a restart it still knows
+/// everything that it answered.
 #[test]
 fn a_killed_server_forgets_nothing_that_it_answered() {
     if let Some(path) = std::env::var_os(CHILD) {

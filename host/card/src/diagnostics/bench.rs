@@ -16,7 +16,6 @@ use crate::driver::{CheckpointConfig, LossCause, Outcome, Session, SessionConfig
 /// What to measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BenchConfig {
-    /// Verdicts to take.
     pub verdicts: u64,
     /// Streams of each lane; each has one GATE in flight.
     pub streams: u16,
@@ -34,15 +33,11 @@ impl Default for BenchConfig {
 /// What was measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BenchReport {
-    /// Verdicts taken.
     pub verdicts: u64,
     /// How many of them each lane gave.
     pub lanes: Vec<u64>,
-    /// Admits among them.
     pub admits: u64,
-    /// Rejects among them.
     pub rejects: u64,
-    /// Decomposes among them.
     pub decomposes: u64,
     /// Wall time from reset to the open session, key and first checkpoint included.
     pub opened: Duration,
@@ -77,7 +72,7 @@ impl BenchReport {
         self.clocks.map(rate)
     }
 
-    /// How much of its bus's time the card used for reading and for writing, in basis points: data beats over clocks.
+    /// The shares of bus time that the card used for reading and for writing, in basis points: data beats per clock.
     #[must_use]
     pub fn bus_basis_points(&self) -> Option<(u64, u64)> {
         let share = |beats: u64, clocks: u64| beats * self.verdicts * 10_000 / clocks.max(1);
@@ -109,25 +104,18 @@ impl BenchReport {
 const LONGEST: u64 = 3_600_000_000_000;
 
 /// An image that fills the default tables, 256 and 64 rows.
-///
-/// # Errors
-/// None; a defect of the program would be one.
 pub fn full_image() -> Result<Image, ImageError> {
     known::full_image(256, 64)
 }
 
-/// Saturates `card` with GATEs that `image` does not refuse.
-///
-/// # Errors
-/// [`SessionError`]; also when the card refuses an entry, as then nothing was measured.
+/// Saturates `card` with GATEs that `image` does not refuse. Errors: [`SessionError`]; also when the card refuses an
+/// entry, as then nothing was measured.
 pub fn run<C: Card>(card: C, image: &Image, config: BenchConfig) -> Result<BenchReport, SessionError> {
     run_with(card, image, &known::gates(image, 509), config)
 }
 
-/// [`run`] with the caller's GATEs, taken in turn; slot, sequence, the stream's context and CRC are filled in.
-///
-/// # Errors
-/// As [`run`].
+/// [`run`] with the caller's GATEs, taken in turn; slot, sequence, the stream's context and CRC are filled in. Errors:
+/// as [`run`].
 pub fn run_with<C: Card>(
     card: C,
     image: &Image,

@@ -1,4 +1,4 @@
-//! What a machine lacks before the driver can reach a card, and the command that mends it.
+//! Finds what a machine lacks for the driver to reach a card, and names the remedies.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,11 +17,9 @@ const HUGE_PAGES: u64 = 32;
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DoctorFinding {
-    /// What was looked at.
     pub what: &'static str,
-    /// What was found.
     pub found: String,
-    /// Nothing where all is well; else what mends it, a command where there is one.
+    /// What to do about a problem, as a command if possible; absent if there is none.
     pub remedy: Option<String>,
 }
 
@@ -42,7 +40,7 @@ impl Default for Doctor {
 }
 
 impl Doctor {
-    /// A machine whose files stand below `root`.
+    /// A machine whose files are below `root`.
     #[must_use]
     pub fn at(root: &Path, locked: Option<u64>) -> Self {
         Self { root: root.into(), locked }
@@ -169,7 +167,7 @@ fn neighbours(sysfs: &Sysfs, function: &Function) -> DoctorFinding {
         .filter_map(|bdf| sysfs.function(bdf).ok())
         .filter(|other| !fine(&other.driver))
         .collect();
-    // What the machine uses is never offered to another driver.
+    // A device that the machine uses is never offered to another driver.
     let used = busy.iter().any(|other| !other.has_card_ids() && !other.bdf.is_beside(function.bdf));
     let commands: Vec<String> = busy.iter().map(|other| bind_command(sysfs, other)).collect();
     let remedy = if used {

@@ -8,11 +8,8 @@ use portcullis_core::wire::{
 use portcullis_policy::image::{Image, ImageError};
 use zerocopy::little_endian::{I32, U16, U32, U128};
 
-/// Class that the known image rejects.
 pub(crate) const CLASS_REJECT: u128 = 1 << 0;
-/// Class that it decomposes.
 pub(crate) const CLASS_DECOMPOSE: u128 = 1 << 1;
-/// Class that it does not mention.
 pub(crate) const CLASS_FREE: u128 = 1 << 2;
 /// Depth at which it rejects what it would decompose.
 pub(crate) const MAX_DEPTH: u8 = 2;
@@ -41,7 +38,6 @@ fn row(header: &ImageHeader, kind: RowKind, rule: u16) -> Row {
     }
 }
 
-/// The declarations of the known image.
 fn header() -> ImageHeader {
     ImageHeader {
         magic: U32::new(IMAGE_MAGIC),
@@ -58,7 +54,6 @@ fn header() -> ImageHeader {
     }
 }
 
-/// The known image.
 pub(crate) fn image() -> Result<Image, ImageError> {
     let header = header();
     let with = |class: u128, kind, rule| Row { classes_all: U128::new(class), ..row(&header, kind, rule) };
@@ -81,7 +76,7 @@ pub(crate) fn full_image(policy: u16, entropy: u16) -> Result<Image, ImageError>
         let forbid = |number: u16| {
             let mut forbid =
                 Row { classes_all: U128::new(CLASS_REJECT), ..row(&header, RowKind::ForbidReject, number) };
-            // Each asks for another novelty, so that no two rows are the same.
+            // Each row tests another novelty, so all rows differ.
             if let Some(low) = forbid.scalars.first_mut() {
                 *low = U16::new(number);
             }

@@ -1,4 +1,4 @@
-//! Known answers: does this card come up, judge, refuse, and close as it must?
+//! Self-test with known answers: the card comes up, judges, refuses and closes.
 
 use portcullis_core::mutation::Place;
 use portcullis_core::wire::{Descriptor, Determination, Fault, Opcode, Stage, StageOutcome};
@@ -13,13 +13,10 @@ use crate::driver::{CardInfo, Outcome, Session, SessionConfig, SessionError};
 /// One step of the self-test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelftestStep {
-    /// What was tried.
     pub name: &'static str,
-    /// In which lane.
     pub lane: u8,
     /// What the card must answer.
     pub expected: Outcome,
-    /// What it answered.
     pub found: Outcome,
 }
 
@@ -53,13 +50,11 @@ impl SelftestReport {
 /// A self-test that could not be carried to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum SelftestError {
-    /// The session failed.
     #[error(transparent)]
     Session(#[from] SessionError),
     /// This program's known image is none; a defect of the program.
     #[error("the image of the self-test is malformed")]
     Image(#[from] ImageError),
-    /// The card closed without a CLOSE record.
     #[error("the card closed without a CLOSE record")]
     NoClose,
 }
@@ -116,10 +111,8 @@ fn gates() -> Vec<(&'static str, Descriptor, Outcome)> {
 }
 
 /// Brings `card` up with a small image of its own, submits descriptors with known answers, among them a corrupted one,
-/// and closes the session. Whatever the card was doing before is lost.
-///
-/// # Errors
-/// When a session cannot be had or ended; wrong answers are in the report.
+/// and closes the session. Whatever the card was doing before is lost. Errors: when a session cannot be had or ended;
+/// wrong answers are in the report.
 pub fn run<C: Card>(card: C) -> Result<SelftestReport, SelftestError> {
     let image = known::image()?;
     let mut session = Session::open(card, &image, SessionConfig::default())?;
@@ -179,7 +172,7 @@ mod tests {
             let report = run(ModelCard::with_lanes(lanes).unwrap()).unwrap();
             let failed: Vec<_> = report.checks.iter().filter(|check| !check.passed()).collect();
             assert!(failed.is_empty(), "{failed:#?}");
-            // Every lane is asked the same, and has OPEN and CLOSE beside the checks.
+            // Every lane gets the same checks; its records are those of the checks, and OPEN and CLOSE.
             assert_eq!(report.records, report.checks.len() as u64 + 2 * u64::from(lanes));
             let asked = |lane| report.checks.iter().filter(|check| check.lane == lane).count();
             assert!((0..lanes).all(|lane| asked(lane) == report.checks.len() / usize::from(lanes)));

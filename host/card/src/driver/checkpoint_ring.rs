@@ -30,7 +30,6 @@ impl Default for CheckpointConfig {
 /// A checkpoint, its signature and the heads of the logs that it covers, as the card wrote them.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SignedCheckpoint {
-    /// What is signed.
     pub checkpoint: Checkpoint,
     /// SLH-DSA-SHA2-128f over the COSE `Sig_structure` of the checkpoint's bytes (RFC 9052, 4.4).
     pub signature: Box<[u8]>,
@@ -45,12 +44,10 @@ impl std::fmt::Debug for SignedCheckpoint {
     }
 }
 
-/// The checkpoint ring.
 #[derive(Debug)]
 pub(super) struct CheckpointRing {
     pub(super) ring: DmaBuffer,
     pub(super) config: CheckpointConfig,
-    /// Checkpoints consumed.
     pub(super) consumed: u64,
     /// The last one; all zero before the first.
     pub(super) last: Checkpoint,
@@ -85,7 +82,7 @@ impl CheckpointRing {
         logged - self.last.size.get() >= self.config.interval as u64
     }
 
-    /// The next one. Behind checkpoint and signature stands each lane's head in a beat of its own.
+    /// The next one. After checkpoint and signature is each lane's head in a beat of its own.
     pub(super) fn read<C: Card>(&self, card: &C, lanes: u8) -> Result<SignedCheckpoint, SessionError> {
         let slot = self.consumed & ((1 << self.config.ring_log2) - 1);
         let at = slot as usize * CHECKPOINT_STRIDE;

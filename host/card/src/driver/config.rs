@@ -3,7 +3,8 @@
 use super::checkpoint_ring::CheckpointConfig;
 use super::sink::RecordSink;
 
-/// What a card may do without hearing from the outside: past either limit every entry is refused with the credit fault.
+/// Limits of a card's work without contact to an outside party: past either limit every entry is refused with the
+/// credit fault.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HeartbeatLimits {
     /// Accepted entries; 0 means no limit.

@@ -15,7 +15,6 @@ pub struct CardInfo {
     pub map_version: (u16, u16),
     /// SHA-256 that names layout and register map, hexadecimal.
     pub map_digest: String,
-    /// Lanes.
     pub lanes: u8,
     /// Rows that a bank compares in one clock.
     pub rows_per_clock: u8,
@@ -29,13 +28,11 @@ pub struct CardInfo {
     pub policy_rows: u16,
     /// Rows of the entropy bank.
     pub entropy_rows: u16,
-    /// Stream slots.
     pub max_streams: u32,
     /// Largest log2 of submission and completion ring entries.
     pub ring_log2: u8,
     /// Largest log2 of log ring entries.
     pub log_log2: u8,
-    /// Reads in flight.
     pub reads: u8,
     /// Bits of `wire::key_flags`.
     pub key_flags: u8,
@@ -51,9 +48,7 @@ pub struct CardInfo {
 
 impl CardInfo {
     /// Asks `card`. Fails for anything that is not a card of this register map, before another register is touched.
-    ///
-    /// # Errors
-    /// [`SessionError::NoCard`], [`SessionError::MapVersion`], [`SessionError::MapDigest`],
+    /// Errors: [`SessionError::NoCard`], [`SessionError::MapVersion`], [`SessionError::MapDigest`],
     /// [`SessionError::Undecodable`], and the transport's.
     pub fn read<C: Card + ?Sized>(card: &mut C) -> Result<Self, SessionError> {
         registers::with(card, |r| {
@@ -103,14 +98,11 @@ impl CardInfo {
 
 /// The card's SLH-DSA-SHA2-128f public key, PK.seed then PK.root (FIPS 205, figure 16); zero until the card has made
 /// it, and where it has none.
-///
-/// # Errors
-/// The transport's.
 pub fn public_key<C: Card + ?Sized>(card: &mut C) -> Result<[u8; 32], CardError> {
     registers::with(card, |r| bytes::<8, 32>(r.public_key().iter().map(|word| Ok(word.try_read()?.v()))))
 }
 
-/// What `WORDS` registers hold, first byte lowest.
+/// The bytes of `WORDS` registers, first byte lowest.
 fn bytes<const WORDS: usize, const BYTES: usize>(
     registers: impl Iterator<Item = Result<u32, CardError>>,
 ) -> Result<[u8; BYTES], CardError> {
@@ -153,7 +145,6 @@ pub(crate) fn tick<C: Card + ?Sized>(card: &mut C) -> Result<u64, CardError> {
     })
 }
 
-/// The sticky fault.
 pub(crate) fn sticky_fault<C: Card + ?Sized>(card: &mut C) -> Result<Fault, SessionError> {
     let code = registers::with(card, |r| r.fault().try_read())?.code();
     Ok(Fault::try_from(code)?)

@@ -19,7 +19,6 @@ pub(super) struct LaneDriver {
     pub(super) heartbeat: HeartbeatState,
     pub(super) opening: Option<Record>,
     pub(super) alarm: Option<Record>,
-    /// The CLOSE record.
     pub(super) closing: Option<Record>,
 }
 
@@ -39,7 +38,7 @@ pub(super) struct Pending {
 pub(super) struct HeartbeatState {
     /// Nonce of the last one.
     pub(super) nonce: u64,
-    /// The one that was presented is not recorded yet.
+    /// Whether the presented heartbeat is not recorded yet.
     pub(super) awaited: bool,
     /// Entries submitted since the last one's record; what was in flight then counts once more.
     pub(super) entries: u64,
@@ -61,7 +60,6 @@ impl LaneDriver {
         })
     }
 
-    /// Entries that can be submitted now.
     pub(super) fn room(&self) -> usize {
         self.rings.size().saturating_sub(self.pending.len())
     }

@@ -13,7 +13,7 @@ use crate::limits::LANES;
 use crate::registers::{self, ENTROPY_WINDOW, HEADER_WINDOW, POLICY_WINDOW, words_of};
 use crate::tables::Tables;
 
-/// A word of a table: where it stands, its number in its window, its value.
+/// A word of a table: where it is, its number in its window, its value.
 struct Word {
     window: &'static str,
     number: usize,
@@ -62,7 +62,7 @@ fn check_size(info: &CardInfo, tables: &Tables<'_>) -> Result<(), SessionError> 
     Ok(())
 }
 
-/// Writes every word, then reads every word back: what the card judges by is what was meant, or there is no session.
+/// Writes every word, then reads every word back. If a word differs, no session opens.
 fn load<C: Card + ?Sized>(card: &mut C, tables: &Tables<'_>) -> Result<(), SessionError> {
     for word in table_words(tables) {
         card.write32(word.address, word.value)?;
@@ -77,10 +77,7 @@ fn load<C: Card + ?Sized>(card: &mut C, tables: &Tables<'_>) -> Result<(), Sessi
 }
 
 /// Brings the card to LOAD and writes the tables, with every word read back, and the digest that they must have; opens
-/// nothing.
-///
-/// # Errors
-/// As [`Session::open`] up to this point.
+/// nothing. Errors: as [`Session::open`] up to this point.
 pub fn load_only<C: Card + ?Sized>(card: &mut C, tables: &Tables<'_>) -> Result<CardInfo, SessionError> {
     let info = CardInfo::read(card)?;
     if !LANES.contains(&info.lanes) {

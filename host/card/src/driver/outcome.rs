@@ -1,4 +1,4 @@
-//! What became of an entry, and of a session.
+//! The outcome of an entry, and of a session.
 
 use portcullis_core::wire::{Descriptor, Determination, Fault, Record};
 use portcullis_policy::evaluate::Verdict;
@@ -6,7 +6,6 @@ use portcullis_policy::evaluate::Verdict;
 /// What the card answered to an entry, after every check of the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// A GATE entry was judged.
     Judged(Verdict),
     /// A BEGIN, END or NOTE entry was taken.
     Accepted,
@@ -21,7 +20,6 @@ impl Outcome {
         matches!(self, Self::Judged(Verdict { determination: Determination::Admit, .. }))
     }
 
-    /// The verdict, when there is one.
     #[must_use]
     pub const fn verdict(&self) -> Option<&Verdict> {
         match self {
@@ -30,7 +28,6 @@ impl Outcome {
         }
     }
 
-    /// The fault, when there is one.
     #[must_use]
     pub const fn fault(&self) -> Option<Fault> {
         match self {
@@ -45,9 +42,7 @@ impl Outcome {
 pub struct Completed {
     /// Which submission: entries submitted before it in this session.
     pub ticket: u64,
-    /// The entry as submitted.
     pub entry: Descriptor,
-    /// What became of it.
     pub outcome: Outcome,
     /// Its record. `None` when the card failed before it wrote one.
     pub record: Option<Record>,
@@ -64,7 +59,7 @@ pub struct CloseReport {
     pub records: u64,
     /// The sticky fault that ended the session, or none. One that came while CLOSE was under way counts.
     pub cause: Fault,
-    /// Answers that no one had asked for yet.
+    /// Answers that had come but were not yet collected.
     pub rest: Vec<Completed>,
     /// The card needs its hardware reset before it serves again. It keeps the rings' memory, which its bus may still
     /// write.

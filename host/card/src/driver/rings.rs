@@ -11,17 +11,16 @@ use crate::registers;
 /// Entries that one doorbell tells of while the card is under load.
 const BATCH: u64 = 32;
 
-/// What stands where the next completion will be.
+/// The state of the place of the next completion.
 ///
-/// No bus promises that the 64 bytes of a write come into memory at once, nor in which order. The phase says that the
-/// write has begun, the CRC that all of it is there.
+/// No bus promises that the 64 bytes of a write come into memory at once, nor in which order. The phase shows that the
+/// write has begun; the CRC shows that it is complete.
 #[derive(Debug)]
 pub(super) enum NextCompletion {
     /// That of the lap before, or none.
     None,
     /// A part. The rest comes by itself, or the completion is damaged.
     Partial,
-    /// All of it.
     Whole(Completion),
 }
 
@@ -35,13 +34,9 @@ pub(super) struct Rings {
     pub(super) log: DmaBuffer,
     ring_log2: u8,
     log_log2: u8,
-    /// Entries submitted.
     pub(super) submitted: u64,
-    /// Completions consumed.
     pub(super) completed: u64,
-    /// Records consumed.
     pub(super) logged: u64,
-    /// What the doorbells say.
     rung_submitted: u64,
     rung_completed: u64,
     rung_logged: u64,
@@ -73,7 +68,6 @@ impl Rings {
         card.release(self.log)
     }
 
-    /// Entries of the submission ring.
     pub(super) const fn size(&self) -> usize {
         1 << self.ring_log2
     }
@@ -155,12 +149,11 @@ impl Rings {
         Ok(())
     }
 
-    /// Phase of the next completion.
     const fn phase(&self) -> u8 {
         1 ^ (self.completed >> self.ring_log2 & 1) as u8
     }
 
-    /// The place of the next completion, as it stands now.
+    /// The place of the next completion, as it is now.
     pub(super) fn next_completion<C: Card>(&self, card: &C) -> Result<NextCompletion, CardError> {
         let offset = self.ring_offset(self.completed, Completion::BYTES);
         let mut completion = Completion::ZERO;
@@ -180,7 +173,7 @@ impl Rings {
         Watch { buffer: &self.completions, offset, value: self.phase() }
     }
 
-    /// The next record; only what the card has announced is one.
+    /// The next record, if the card has announced it.
     pub(super) fn next_record<C: Card>(&self, card: &C) -> Result<Record, CardError> {
         let slot = self.logged & ((1 << self.log_log2) - 1);
         let mut record = Record::ZERO;
@@ -188,19 +181,17 @@ impl Rings {
         Ok(record)
     }
 
-    /// Records of the log ring.
     pub(super) const fn log_size(&self) -> u64 {
         1 << self.log_log2
     }
 
-    /// Records that the card has written and that were not consumed, by its register.
+    /// Records that were written but not consumed, according to the card's register.
     pub(super) fn unread_records<C: Card>(&self, card: &mut C) -> Result<u32, CardError> {
         let tail = registers::with_lane(card, self.lane, |lane| lane.log_tail().try_read())?;
         Ok(tail.v().wrapping_sub((self.logged & 0xffff_ffff) as u32))
     }
 }
 
-/// Low and high half.
 const fn split(address: u64) -> (u32, u32) {
     ((address & 0xffff_ffff) as u32, (address >> 32) as u32)
 }

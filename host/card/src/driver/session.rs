@@ -30,9 +30,9 @@ use crate::card::DmaBuffer;
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Health {
     Good,
-    /// Sticky fault in the card. What was answered before it stands.
+    /// Sticky fault in the card. Answers from before it stay valid.
     Faulted(Fault),
-    /// Nothing stands any more.
+    /// Nothing that the card reports counts any more.
     Lost(LossCause),
 }
 
@@ -44,7 +44,7 @@ pub struct Session<C: Card = Box<dyn Card>> {
     info: CardInfo,
     epoch: u32,
     ticket_digest: [u8; 32],
-    /// Rows of the image's two banks; what a verdict names lies below them.
+    /// Rows of the image's two banks; the rows in a verdict must be below these numbers.
     rows: (u16, u16),
     /// SHA-256 of the tables, zero where the card hashes none; session records and checkpoints repeat it.
     policy_digest: [u8; 32],
@@ -64,7 +64,6 @@ pub struct Session<C: Card = Box<dyn Card>> {
     settling: Option<Settling>,
     /// By number; none once their memory is given back.
     lanes: Vec<LaneDriver>,
-    /// Entries submitted.
     submitted: u64,
     /// Answers that a blocking call met while it waited for its own.
     ready: VecDeque<Completed>,
@@ -75,7 +74,6 @@ pub struct Session<C: Card = Box<dyn Card>> {
     health: Health,
 }
 
-/// A checkpoint that was asked for.
 struct Settling {
     /// Records of each lane that it has to cover.
     sizes: Vec<u64>,
@@ -84,7 +82,6 @@ struct Settling {
 }
 
 impl<C: Card> Session<C> {
-    /// The card.
     pub fn card(&self) -> &C {
         &self.card
     }
@@ -100,7 +97,6 @@ impl<C: Card> Session<C> {
         &self.info
     }
 
-    /// The session's epoch.
     pub const fn epoch(&self) -> u32 {
         self.epoch
     }

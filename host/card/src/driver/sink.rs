@@ -10,26 +10,19 @@ pub type SinkError = Box<dyn std::error::Error + Send + Sync>;
 /// Takes every record and every checkpoint of a session: records in the order of the log, each once, before its entry's
 /// outcome is given out.
 pub trait RecordSink: Send {
-    /// Keeps `record`.
-    ///
-    /// # Errors
-    /// Whatever prevented it; the session is lost then, because what has no record is not released.
+    /// Keeps `record`. Errors: anything that prevents it. The session is then lost, because text without a record is
+    /// not released.
     fn record(&mut self, record: &Record) -> Result<(), SinkError>;
 
     /// Keeps a checkpoint; every one of a session, in the order of their serials. Its signature was not verified.
-    ///
-    /// # Errors
-    /// Whatever prevented it; the session is lost then.
+    /// Errors: whatever prevented it; the session is lost then.
     fn checkpoint(&mut self, checkpoint: &SignedCheckpoint) -> Result<(), SinkError> {
         let _ = checkpoint;
         Ok(())
     }
 
     /// The nonce of the next heartbeat, once the outside has answered to a checkpoint; the session presents it. Asked
-    /// after records and checkpoints were taken.
-    ///
-    /// # Errors
-    /// Whatever prevented it; the session is lost then.
+    /// after records and checkpoints were taken. Errors: whatever prevented it; the session is lost then.
     fn nonce(&mut self) -> Result<Option<u64>, SinkError> {
         Ok(None)
     }

@@ -1,4 +1,4 @@
-//! Which stream slots are open, and where each stream stands.
+//! Which stream slots are open, and where each stream is.
 
 use portcullis_core::wire::{Descriptor, Opcode, lane_of};
 
@@ -15,7 +15,6 @@ pub struct StreamHandle {
 }
 
 impl StreamHandle {
-    /// Stream slot.
     #[must_use]
     pub const fn slot(&self) -> u16 {
         self.slot
@@ -26,11 +25,8 @@ impl StreamHandle {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Slot {
     pub(super) open: bool,
-    /// Sequence of the next accepted entry.
     pub(super) next: u32,
-    /// A GATE is in flight.
     held: bool,
-    /// A typed call opened it.
     pub(super) opening: u64,
 }
 
@@ -75,8 +71,8 @@ impl StreamTable {
         }
     }
 
-    /// The lowest free slot of the lane whose turn it is, or of any where that lane has none: streams that are opened
-    /// one after another go to all lanes.
+    /// The lowest free slot of the next lane, or of another lane if that one is full: streams that are opened one after
+    /// another are spread over all lanes.
     pub(super) fn free(&self) -> Option<u16> {
         let mut free = (0..=u16::MAX).zip(&self.slots).filter(|(_, s)| !s.open).map(|(slot, _)| slot);
         let turn = lane_of((self.openings & 0xffff) as u16, self.lanes);

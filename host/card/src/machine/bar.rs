@@ -9,7 +9,6 @@ use memmap2::MmapRaw;
 pub struct Bar(MmapRaw);
 
 impl Bar {
-    /// A mapping of a register window.
     pub(crate) const fn of(map: MmapRaw) -> Self {
         Self(map)
     }
@@ -47,7 +46,7 @@ impl Bar {
         if at % 4 != 0 || at.checked_add(4)? > self.len() {
             return None;
         }
-        // SAFETY: the word lies in the mapping and is aligned, as the mapping is; registers are accessed in this way
+        // SAFETY: the word is in the mapping and is aligned, as the mapping is; registers are accessed in this way
         // only. A load or store of an aligned `AtomicU32` is one access of 32 bits, which a device needs.
         Some(unsafe { AtomicU32::from_ptr(self.0.as_mut_ptr().add(at).cast()) })
     }

@@ -11,7 +11,6 @@ use std::str::FromStr;
 
 /// Vendor and device ids that this project gives its cards: the Alveo shell, the AWS F2 shell, the simulated card.
 pub const IDS: [(u16, u16); 3] = [(0x10ee, 0x7c01), (0x1d0f, 0xf0c5), (0x1234, 0x5043)];
-/// Where PCI functions stand.
 const BUS: &str = "bus/pci";
 /// The kernel's driver that hands a function to a process.
 pub const VFIO_PCI: &str = "vfio-pci";
@@ -25,7 +24,6 @@ pub struct Bdf {
     function: u8,
 }
 
-/// A text that is not an address.
 #[derive(Debug, thiserror::Error)]
 #[error("`{0}` is not a PCI address; one looks like 0000:03:00.0, as `lspci -D` prints it")]
 pub struct BdfError(String);
@@ -70,13 +68,9 @@ impl Bdf {
 /// A PCI function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Function {
-    /// Where it stands.
     pub bdf: Bdf,
-    /// Vendor id.
     pub vendor: u16,
-    /// Device id.
     pub device: u16,
-    /// Its driver, when one has it.
     pub driver: Option<String>,
     /// Number of its IOMMU group, when it has one.
     pub group: Option<u32>,
@@ -97,49 +91,21 @@ impl Default for Sysfs {
 /// sysfs does not do what it is asked for.
 #[derive(Debug, thiserror::Error)]
 pub enum PciError {
-    /// No such function.
     #[error("there is no PCI function {0}; `portcullis card list` names those that may be cards")]
     Absent(Bdf),
-    /// An attribute that cannot be read, or holds something else.
     #[error("cannot read `{path}`")]
-    Read {
-        /// The attribute.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// An attribute that cannot be written.
+    Read { path: PathBuf, source: io::Error },
     #[error("cannot write `{text}` to `{path}`; only root may bind drivers, and the driver's module must be loaded")]
-    Write {
-        /// The attribute.
-        path: PathBuf,
-        /// What should be in it.
-        text: String,
-        /// Why.
-        source: io::Error,
-    },
+    Write { path: PathBuf, text: String, source: io::Error },
     /// A function that is not a card, or that the machine is using.
     #[error("{}; `portcullis card bind {bdf} --force` binds it all the same", reasons.join("; "))]
-    Refused {
-        /// The function.
-        bdf: Bdf,
-        /// Why, one reason each.
-        reasons: Vec<String>,
-    },
-    /// The kernel took the request and did something else.
+    Refused { bdf: Bdf, reasons: Vec<String> },
     #[error("{bdf} has the driver {got}, not {wanted}; the kernel's log says why (`dmesg | tail`)")]
-    NotBound {
-        /// The function.
-        bdf: Bdf,
-        /// Its driver.
-        got: String,
-        /// The driver that was asked for.
-        wanted: String,
-    },
+    NotBound { bdf: Bdf, got: String, wanted: String },
 }
 
 impl Sysfs {
-    /// A sysfs that stands elsewhere.
+    /// A sysfs that is elsewhere.
     #[must_use]
     pub fn at(root: &Path) -> Self {
         Self(root.into())
@@ -151,10 +117,7 @@ impl Sysfs {
         self.0.join(BUS).join("devices").join(bdf.to_string())
     }
 
-    /// A function.
-    ///
-    /// # Errors
-    /// [`PciError::Absent`], [`PciError::Read`].
+    /// A function. Errors: [`PciError::Absent`], [`PciError::Read`].
     pub fn function(&self, bdf: Bdf) -> Result<Function, PciError> {
         let folder = self.folder(bdf);
         if !folder.exists() {
@@ -176,9 +139,6 @@ impl Sysfs {
     }
 
     /// Every function, in the order of addresses; none where the machine has no PCI bus.
-    ///
-    /// # Errors
-    /// [`PciError::Read`].
     pub fn functions(&self) -> Result<Vec<Function>, PciError> {
         let folder = self.0.join(BUS).join("devices");
         let entries = match fs::read_dir(&folder) {
@@ -208,9 +168,6 @@ impl Sysfs {
     }
 
     /// Gives a card to `vfio-pci`; the driver that had it loses it. With `force`, any function, whatever it is.
-    ///
-    /// # Errors
-    /// [`PciError`].
     pub fn bind(&self, bdf: Bdf, force: bool) -> Result<(), PciError> {
         let function = self.function(bdf)?;
         if function.driver.as_deref() == Some(VFIO_PCI) {
@@ -234,9 +191,6 @@ impl Sysfs {
     }
 
     /// Takes a function from `vfio-pci` and lets the kernel find its usual driver.
-    ///
-    /// # Errors
-    /// [`PciError`].
     pub fn unbind(&self, bdf: Bdf) -> Result<(), PciError> {
         if self.function(bdf)?.driver.as_deref() == Some(VFIO_PCI) {
             write(&self.folder(bdf).join("driver/unbind"), &bdf.to_string())?;
@@ -346,7 +300,7 @@ mod tests {
             let why = refusal(&sysfs);
             assert!(why.contains("not the ids of a Portcullis card") && why.contains("--force"), "{why}");
             assert_eq!(fs::read_to_string(folder.join("driver_override")).unwrap(), "", "nothing was written");
-            // Who insists gets past the check: the fake kernel then binds nothing.
+            // With `force` the check is skipped; the fake kernel then binds nothing.
             let forced = sysfs.bind("0000:00:04.0".parse().unwrap(), true);
             assert!(matches!(forced, Err(PciError::NotBound { .. })), "{forced:?}");
         }

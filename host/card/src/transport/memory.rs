@@ -22,7 +22,6 @@ pub enum PageSize {
 }
 
 impl PageSize {
-    /// Bytes of a page.
     #[must_use]
     pub const fn bytes(self) -> usize {
         match self {
@@ -42,10 +41,8 @@ pub struct DmaMemory {
 }
 
 impl DmaMemory {
-    /// Memory for `bytes` bytes, rounded up to whole pages, every page there.
-    ///
-    /// # Errors
-    /// The system's: no memory, no huge pages in the pool.
+    /// Memory for `bytes` bytes, rounded up to whole pages, every page there. Errors: the system's: no memory, no huge
+    /// pages in the pool.
     pub fn new(bytes: usize, pages: PageSize) -> io::Result<Self> {
         let whole = bytes.max(1).checked_next_multiple_of(pages.bytes()).ok_or(io::ErrorKind::OutOfMemory)?;
         let huge = MemfdFlags::HUGETLB | MemfdFlags::HUGE_2MB;
@@ -63,7 +60,6 @@ impl DmaMemory {
         Ok(Self { map, file })
     }
 
-    /// The file.
     pub(crate) fn file(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }

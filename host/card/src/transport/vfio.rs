@@ -6,8 +6,8 @@
 //! | [`VfioCard`] | the gate's card in one |
 //! | [`super::DmaMemory`] | what process and card share |
 //!
-//! Groups and memory maps go through `vfio-ioctls`. What that crate logs in place of reporting (configuration space,
-//! reset), and everything where there is no IOMMU, is raw ioctls.
+//! Groups and memory maps go through `vfio-ioctls`. Raw ioctls replace what that crate only logs (configuration space,
+//! reset), and everything without an IOMMU.
 
 mod card;
 mod device;

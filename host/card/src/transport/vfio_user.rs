@@ -18,7 +18,7 @@ use crate::card::{Card, DmaBuffer, Watch};
 use crate::error::CardError;
 use crate::registers::GONE;
 
-/// What the device is given for each request.
+/// Time for the device to answer a request.
 pub const DEADLINE: Duration = Duration::from_secs(5);
 /// One wait for a watched byte.
 const QUANTUM: Duration = Duration::from_millis(20);
@@ -32,7 +32,6 @@ const FIRST_ADDRESS: u64 = 0x10_0000_0000;
 /// Unmapped bytes after each buffer, so that the device cannot run from one into the next.
 const GUARD: u64 = 0x1_0000;
 
-/// Bytes of the register window.
 const REGISTER_WINDOW: u32 = 1 << 20;
 /// Command register of PCI configuration space: memory and bus master.
 const COMMAND: u64 = 4;
@@ -55,19 +54,13 @@ pub struct VfioUserCard {
 }
 
 impl VfioUserCard {
-    /// The card that is served at `path`, after a reset, as a bus master.
-    ///
-    /// # Errors
-    /// [`CardError::Transport`] when no one serves there, or the peer breaks the protocol; [`CardError::Device`]
-    /// when it is not a card.
+    /// The card that is served at `path`, after a reset, as a bus master. Errors: [`CardError::Transport`] when no one
+    /// serves there, or the peer breaks the protocol; [`CardError::Device`] when it is not a card.
     pub fn connect(path: &Path) -> Result<Self, CardError> {
         Self::connect_within(path, DEADLINE)
     }
 
-    /// [`VfioUserCard::connect`] with another deadline for each request.
-    ///
-    /// # Errors
-    /// As [`VfioUserCard::connect`].
+    /// [`VfioUserCard::connect`] with another deadline for each request. Errors: as [`VfioUserCard::connect`].
     pub fn connect_within(path: &Path, deadline: Duration) -> Result<Self, CardError> {
         let mut client = DeviceClient::connect(path, deadline)?;
         if client.region(region::BAR0)?.size < REGISTER_WINDOW.into() {

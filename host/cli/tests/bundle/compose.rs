@@ -45,7 +45,7 @@ fn a_composition_judges_and_its_bundles_verify_and_replay() {
         .collect();
     assert_eq!(digests[0], digests[1], "one image for both");
 
-    // A stream whose context names the other member is not what that member's policy gives.
+    // If the context of a stream names the other member, the replay under that member's policy gives other records.
     let contexts = std::fs::read_dir(scene.path("desk/contexts")).unwrap();
     for entry in contexts {
         let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();

@@ -1,5 +1,5 @@
-//! Bundles, end to end on the Verilated card: what `run --bundle` writes verifies and replays; what is changed in it
-//! does not.
+//! Bundles, end to end on the Verilated card: a bundle of `run --bundle` verifies and replays; a changed bundle does
+//! not.
 #![cfg(feature = "sim")]
 #![allow(
     clippy::unwrap_used,

@@ -80,7 +80,7 @@ fn stock_tools_check_the_demos_bundle() {
     }
 }
 
-/// Who approved the policy stands in the bundle and in the reports, when the verifier knows the key; so do the rules by
+/// Who approved the policy is in the bundle and in the reports, when the verifier knows the key; so do the rules by
 /// their ids.
 #[test]
 fn approvals_and_rules_are_reported() {

@@ -1,4 +1,4 @@
-//! What is changed in a bundle neither verifies nor replays.
+//! A changed bundle neither verifies nor replays.
 
 use super::scene::{CONTRADICTED, SIMULATED, Scene, copy, kinds, list, replaced};
 use portcullis_core::hex;
@@ -32,7 +32,7 @@ fn a_bundle_verifies_replays_and_does_neither_when_it_is_changed() {
     // A folder is written once.
     assert_eq!(scene.bundle("b", "").status.code(), Some(1));
 
-    // What a stream was given is the replay's to judge.
+    // Only the replay judges the input of a stream.
     scene.changed("b", "given", "inputs.jsonl", |text| replaced(text, "Sentence one", "Sentence two"));
     assert_eq!(scene.code("replay @given"), CONTRADICTED);
     scene.changed("b", "proposed", "inputs.jsonl", |text| replaced(text, "Call the desk.", "Call that desk."));
@@ -88,7 +88,7 @@ fn check_verifies_and_replays() {
     assert_eq!(scene.code("verify @given --trust @trust --allow-sim"), SIMULATED);
     let (code, json, reasons) = scene.replayed(&check("given"));
     assert_eq!((code, reasons), (CONTRADICTED, vec!["replay-differs".to_owned()]), "{json}");
-    // What only the verifier finds.
+    // A change that only the verifier finds.
     scene.changed("b", "signed", "records/lane-0.bin", |mut bytes| {
         bytes[192 * 3 + 150] ^= 1;
         bytes
@@ -96,7 +96,7 @@ fn check_verifies_and_replays() {
     scene.reseal("signed");
     assert_eq!(scene.code(&check("signed")), CONTRADICTED);
 
-    // No bundle, and nothing where one should be.
+    // A folder that is not a bundle, and a path that does not exist.
     copy(&scene.path("b"), &scene.path("stray"));
     std::fs::write(scene.path("stray/else"), "").unwrap();
     let out = scene.run(&format!("{} --json", check("stray")));
@@ -228,8 +228,7 @@ fn a_stream_that_did_not_end_is_a_named_warning() {
     assert_eq!(scene.code("check @verdicts --trust @trust --allow-sim"), CONTRADICTED);
 }
 
-/// What an engine is said to have answered, and no one asked for, is judged by no record: it is not evidence of
-/// anything.
+/// An engine's answer that no one asked for: no record judges it, so it is not evidence.
 #[test]
 fn a_proposal_that_nobody_asked_for_is_a_named_warning() {
     let scene = Scene::new();

@@ -89,7 +89,7 @@ impl Scene {
         (out.status.code().unwrap(), json, codes)
     }
 
-    /// Writes a bundle's manifest anew, as whoever changed the bundle would.
+    /// Writes a bundle's manifest again, as whoever changed the bundle would.
     pub(super) fn reseal(&self, bundle: &str) {
         let manifest = Manifest::of(&Directory::new(self.path(bundle))).unwrap();
         std::fs::write(self.path(bundle).join(MANIFEST), manifest.to_json().unwrap()).unwrap();
@@ -122,7 +122,6 @@ pub(super) fn replaced(bytes: Vec<u8>, from: &str, to: &str) -> Vec<u8> {
     text.replacen(from, to, 1).into_bytes()
 }
 
-/// The type of each record.
 pub(super) fn kinds(log: &[u8]) -> Vec<RecordType> {
     let records = log.chunks_exact(192).map(|bytes| Record::read_from_bytes(bytes).unwrap());
     records.map(|record| RecordType::try_from(record.answer.record_type).unwrap()).collect()

@@ -37,7 +37,8 @@ fn a_bundle_of_several_lanes_lacks_none() {
     };
     assert!(matches!(stock("b"), (Some(0 | 4), _)), "{}", stock("b").1);
 
-    // OPEN and CLOSE stand in each lane's log, and the streams were spread over the lanes: four texts, a stream each.
+    // OPEN and CLOSE are in each lane's log, and the streams were spread over the lanes: four texts, each in its own
+    // stream.
     let file = |lane: u32| format!("records/lane-{lane}.bin");
     let records = (0..lanes).map(|lane| std::fs::metadata(scene.path("b").join(file(lane))).unwrap().len() / 192);
     for (lane, records) in records.enumerate() {
@@ -126,7 +127,7 @@ fn tickets_heartbeats_and_a_witness() {
     std::fs::create_dir(scene.path("series")).unwrap();
     for session in 1..3 {
         assert!(issue(&format!("{session}.ticket")).status.success());
-        // Not while the one before is not done.
+        // Not before the previous session has ended.
         assert_eq!(issue("more.ticket").status.code(), Some(1));
         assert!(!scene.path("more.ticket").exists());
         let name = format!("series/{session}");
@@ -155,11 +156,11 @@ fn tickets_heartbeats_and_a_witness() {
     let again = scene.bundle("again", &format!(" --ticket @2.ticket{watched}"));
     // The session is lost with its witness.
     assert_eq!(again.status.code(), Some(4), "{}", String::from_utf8_lossy(&again.stdout));
-    // What there is of it verifies as what it is: opened, and never closed.
+    // The bundle verifies as that of a session that was opened and never closed.
     let report = scene.verified("again");
     assert_eq!(report["properties"]["complete"]["status"], "warned", "{report}");
     assert_eq!(report["properties"]["complete"]["reasons"][0]["code"], "not-closed", "{report}");
-    // Heartbeats are asked for, and no one is to give them.
+    // The ticket requires heartbeats, but there is no witness.
     assert_eq!(scene.bundle("alone", " --ticket @2.ticket").status.code(), Some(1));
     // A ticket is for one policy.
     let other =
@@ -186,8 +187,8 @@ fn many(scene: &Scene) {
     std::fs::write(scene.path("in.jsonl"), (0..400).map(line).collect::<Vec<_>>().join("\n")).unwrap();
 }
 
-/// Whoever reads the results goes away: the run goes on to its end. The disk is full: the session is closed, and its
-/// bundle says so; what was on its way then has records and no texts.
+/// Whoever reads the results goes away: the run continues to its end. The disk is full: the session is closed, and its
+/// bundle says so; spans in flight at that time have records but no texts.
 #[test]
 fn a_run_that_fails_leaves_a_whole_bundle() {
     let scene = Scene::new();
@@ -214,7 +215,7 @@ fn a_signal_closes_the_session() {
     for (name, signal) in [("term", rustix::process::Signal::TERM), ("int", rustix::process::Signal::INT)] {
         let mut child = scene.start(&format!("run --policy policies/pii --format jsonl --json --bundle @{name}"));
         let mut stdin = child.stdin.take().unwrap();
-        // Past what the output buffers, so that the first result is seen to be there.
+        // More than the output buffers, so that the first result appears.
         for n in 0..100 {
             writeln!(stdin, r#"{{"id":"{n}","text":"Sentence one is fine. Write to p@example.org."}}"#).unwrap();
         }
@@ -229,12 +230,13 @@ fn a_signal_closes_the_session() {
     }
 }
 
-/// A span of more than a mebibyte goes into a bundle and out again; one that no reader would take is not released.
+/// A span of more than a mebibyte can be written to a bundle and read again; a span that no reader would accept is not
+/// released.
 #[test]
 fn long_spans() {
     let scene = Scene::new();
     std::fs::write(scene.path("in"), "word ".repeat(300_000)).unwrap();
-    // Too long to be admitted; its text is evidence all the same.
+    // The text is too long to be admitted, but it is still evidence.
     assert_eq!(scene.code("run --policy policies/pii --input @in --format text --granularity step --bundle @long"), 3);
     assert!(std::fs::metadata(scene.path("long/spans.jsonl")).unwrap().len() > 1 << 20);
     whole(&scene, "long", "affirmed");
@@ -250,8 +252,8 @@ fn long_spans() {
     assert_eq!(report["properties"]["replayable"]["status"], "warned", "{report}");
 }
 
-/// What the filter said of a task is a NOTE of the bundle, of a task that no engine saw, too; the verifier counts it,
-/// the replay accepts it and holds what follows to it, and whoever has the input makes the same digest again.
+/// The filter's report on a task is a NOTE in the bundle, also if the task was refused. The verifier counts it, the
+/// replay accepts it, and whoever has the input can compute the same digest.
 #[test]
 fn a_prefilter_report_is_noted_in_the_evidence() {
     let scene = Scene::new();

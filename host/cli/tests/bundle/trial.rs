@@ -12,7 +12,7 @@ fn policy(scene: &Scene, folder: &str, change: impl FnOnce(Vec<u8>) -> Vec<u8>) 
     std::fs::write(&rules, change(std::fs::read(&rules).unwrap())).unwrap();
 }
 
-/// What a trial prints of each bundle, and its exit code.
+/// The lines that a trial prints for each bundle, and its exit code.
 fn tried(scene: &Scene, policy: &str) -> (i32, Vec<Value>) {
     let out = scene.run(&format!("policy trial --bundles @bundles --policy {policy} --json"));
     let text = String::from_utf8(out.stdout).unwrap();
@@ -66,7 +66,7 @@ fn a_trial_lists_what_another_policy_decides_differently() {
         let [change] = &of(&skipped, id)[..] else { panic!("{skipped:?}") };
         assert!(is_mail(change), "{skipped:?}");
     }
-    // Where a refusal ended the text, the rest was not judged, and is now.
+    // If a refusal ended the text, the old policy did not judge the rest; the new one does.
     let mut streams = loose[1]["different"].as_array().unwrap().iter();
     let stopped = streams.find(|stream| stream["id"] == "a").unwrap();
     assert!(stopped["stopped_before"].is_string() && stopped["stops"].is_null(), "{stopped}");
@@ -85,7 +85,7 @@ fn a_trial_lists_what_another_policy_decides_differently() {
     assert!(text.contains("8 streams compared") && text.contains("refused by SHORT: "), "{text}");
 }
 
-/// What cannot be compared is said, and is never taken for the same.
+/// Streams that cannot be compared are reported; they never count as equal.
 #[test]
 fn a_trial_says_what_it_could_not_compare() {
     let scene = Scene::new();

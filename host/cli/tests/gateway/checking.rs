@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-/// Says what the prompt asks for.
 fn upstream() -> Upstream {
     Upstream::new(Arc::new(|path, body: &Value| {
         let asked = body["messages"].as_array().and_then(|all| all.last()).map_or(&body["prompt"], |m| &m["content"]);

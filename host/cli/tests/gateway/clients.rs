@@ -105,7 +105,7 @@ fn the_official_clients_see_refusals_as_their_apis_name_them() {
     gateway.end();
 }
 
-/// A real model goes on from admitted text. Where nothing is refused it writes what it writes by itself.
+/// A real model continues from admitted text. If nothing is refused, it writes the same text as without the gate.
 #[test]
 fn a_real_model_is_driven() {
     let Some(environment) = kit() else { return };
@@ -130,7 +130,7 @@ fn a_real_model_is_driven() {
         (&json!("driven_conversation"), &json!("held"))
     );
 
-    // Its first sentence is refused; what it says instead comes from another seed.
+    // Its first sentence is refused; the next seed gives the sentence in its place.
     let first = text(&held);
     let word = first.split(|c: char| !c.is_alphanumeric()).max_by_key(|word| word.len()).unwrap();
     let other = ask(&refusing(folders[2].path(), &format!("\\b{word}\\b")), "driven", folders[2].path());

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// What an address answers to a question; nothing where no one listens any more.
+/// The answer of an address to a question; empty if no one listens there any more.
 fn asked(address: &str, stream: bool) -> Option<Answer> {
     let mut connection = TcpStream::connect(address).ok()?;
     connection.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
@@ -24,8 +24,8 @@ fn asked(address: &str, stream: bool) -> Option<Answer> {
     (!answer.is_empty()).then(|| Answer::parse(&answer))
 }
 
-/// What left is in the records, every answer says how it ended, the gateway ends with the reason, and what is on the
-/// disk verifies.
+/// Everything that left is in the records, every answer states its end, the gateway ends with the reason, and the
+/// bundle on the disk verifies.
 #[test]
 fn a_disk_that_fills_up_ends_every_answer_with_a_stated_reason() {
     let folder = tempfile::tempdir().unwrap();
@@ -39,7 +39,7 @@ fn a_disk_that_fills_up_ends_every_answer_with_a_stated_reason() {
     for name in ["disk", "trust/sim-roots"] {
         std::fs::create_dir_all(path(name)).unwrap();
     }
-    // The file system is gone with its name space; what is on it is looked at before, and copied.
+    // The file system disappears with its name space, so its files are checked and copied before.
     const PORTCULLIS: &str = env!("CARGO_BIN_EXE_portcullis");
     let script = format!(
         "mount -t tmpfs -o size=900k tmpfs {disk} || exit 99\n\

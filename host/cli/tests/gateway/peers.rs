@@ -10,7 +10,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What a client that prints a text and its end prints, run in front of this gateway.
+/// The output of a client that prints a text and its end, run against this gateway.
 fn said(command: &mut Command) -> String {
     // LiteLLM then reads the prices of models from its own package.
     command.env("LITELLM_LOCAL_MODEL_COST_MAP", "True").stdin(Stdio::null());

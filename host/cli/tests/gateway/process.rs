@@ -7,7 +7,6 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// The environment of the clients.
 pub(crate) fn kit() -> Option<PathBuf> {
     installed(portcullis_tools::setup::clients())
 }
@@ -22,7 +21,6 @@ pub(crate) fn installed<E: std::fmt::Display>(environment: Result<PathBuf, E>) -
     None
 }
 
-/// The interpreter of an environment.
 pub(crate) fn python(environment: &Path) -> Command {
     Command::new(environment.join("bin/python"))
 }
@@ -54,7 +52,6 @@ impl Process {
         self.0.wait().unwrap().code()
     }
 
-    /// Sends it a signal.
     pub(crate) fn signal(&self, signal: rustix::process::Signal) {
         rustix::process::kill_process(rustix::process::Pid::from_child(&self.0), signal).unwrap();
     }
@@ -80,7 +77,6 @@ pub(crate) fn model_server(environment: &Path) -> (Process, String) {
     Process::start(&mut server)
 }
 
-/// A port that is free.
 pub(crate) fn free_port() -> String {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string()
 }

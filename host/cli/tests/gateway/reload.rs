@@ -93,7 +93,7 @@ fn composed_policies_are_exchanged_under_load() {
             }
         };
         wait("session-000001");
-        // What is not fit for use changes nothing.
+        // A broken policy changes nothing.
         let broken = folder.path().join("broken");
         std::fs::create_dir(&broken).unwrap();
         exchange(&policy, &broken);

@@ -4,7 +4,6 @@ use crate::process::{free_port, kit, root};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// The tutorial.
 pub(crate) fn page() -> String {
     std::fs::read_to_string(root().join("docs/tutorials/your-model-server.md")).unwrap()
 }
@@ -21,7 +20,7 @@ pub(crate) fn block_after<'a>(page: &'a str, words: &str, kind: &str) -> &'a str
 }
 
 /// Types every command of the page into a shell, in a folder that has what a checkout has. While the gateway serves,
-/// these programs run too, each by the interpreter of an environment. Free ports stand in the place of the page's.
+/// these programs run too, each by the interpreter of an environment. Free ports are in the place of the page's.
 fn run(environment: &Path, programs: &[(&Path, &str)]) -> (Output, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let link = |from: &Path, to: &str| std::os::unix::fs::symlink(from, folder.path().join(to)).unwrap();
@@ -35,7 +34,7 @@ fn run(environment: &Path, programs: &[(&Path, &str)]) -> (Output, tempfile::Tem
     let ported = |text: &str| text.replace("18080", &model).replace("8080", &gateway);
     let page = page();
     let (before, after) = page.split_once("## 4. ").unwrap();
-    // What has been installed is not installed again.
+    // The steps that install programs are left out.
     let commands = |part| blocks(part, "sh").concat().replace("cargo xtask setup\ncargo xtask clients\n", "");
     let mut script = format!("trap 'kill ${{model-}} ${{gateway-}} 2> /dev/null || true' EXIT\n{}", commands(before));
     for (at, (environment, program)) in programs.iter().enumerate() {
@@ -77,7 +76,7 @@ fn the_unit_of_the_service_is_one_that_systemd_takes() {
     assert!(unit.contains("ExecStart=/usr/local/bin/portcullis serve --config "));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("portcullis.service");
-    // The program stands where it was built.
+    // The program is where it was built.
     std::fs::write(&path, unit.replace("/usr/local/bin/portcullis", env!("CARGO_BIN_EXE_portcullis"))).unwrap();
     for words in [&["verify", "--man=no"][..], &["security", "--offline=true", "--threshold=15", "--no-pager"]] {
         let Ok(out) = Command::new("systemd-analyze").args(words).arg(&path).output() else {

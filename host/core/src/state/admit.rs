@@ -8,8 +8,8 @@ use crate::proposition::{Subject, mention};
 use crate::wire::QUANTITY_SLOTS;
 use std::collections::BTreeMap;
 
-/// What takes one commit back: the old values of what it changed, so that its size follows the span and not the
-/// lineage.
+/// Undoes one commit. It holds the old values of everything that the commit changed, so its size depends on the span
+/// and not on the lineage.
 #[derive(Clone, Debug)]
 pub struct Undo {
     established: ClassSet,
@@ -24,7 +24,7 @@ pub struct Undo {
     changes: Vec<Change>,
 }
 
-/// One change of a collection, with what stood there before.
+/// One change of a collection, with what was there before.
 #[derive(Clone, Debug)]
 enum Change {
     Word(String, Option<u32>),
@@ -109,7 +109,7 @@ impl SemanticState {
         undo
     }
 
-    /// Takes the last commit back. The state is then, byte for byte, what it was before it.
+    /// Takes the last commit back. Afterwards the state is, byte for byte, the one before the commit.
     pub fn revert(&mut self, undo: Undo) {
         let memory = &mut self.memory;
         memory.established = undo.established;
@@ -146,7 +146,7 @@ impl SemanticState {
 }
 
 impl Commitments {
-    /// The key of a claim: one without a subject is of what the stream speaks of now.
+    /// The key of a claim. A claim without a subject is about the stream's current subject.
     #[must_use]
     pub fn relation(&self, claim: &Claim) -> Relation {
         let subject =

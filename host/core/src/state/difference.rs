@@ -18,26 +18,18 @@ pub struct Difference {
 }
 
 impl SemanticState {
-    /// The state as JSON: the same bytes for the same state.
-    ///
-    /// # Errors
-    /// serde_json's; no state that this crate can build gives one.
+    /// The state as JSON: the same bytes for the same state. Errors: serde_json's; no state that this crate can build
+    /// gives one.
     pub fn dump(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string(self)
     }
 
-    /// A state from its dump.
-    ///
-    /// # Errors
-    /// The text is not a dump of a state.
+    /// A state from its dump. Errors: the text is not a dump of a state.
     pub fn read(dump: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(dump)
     }
 
-    /// What another state holds differently, by path; empty for equal states.
-    ///
-    /// # Errors
-    /// As [`SemanticState::dump`].
+    /// Differences from another state, by path; empty for equal states. Errors: as [`SemanticState::dump`].
     pub fn difference(&self, other: &Self) -> Result<Vec<Difference>, serde_json::Error> {
         let mut differences = Vec::new();
         let (before, after) = (serde_json::to_value(self)?, serde_json::to_value(other)?);

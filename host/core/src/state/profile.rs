@@ -30,21 +30,17 @@ pub struct Profile {
 /// What one stream is asked to do, from the operator and never from the engine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
-    /// What the stream is for; stands after the profile's intent.
+    /// What the stream is for; it follows the profile's intent.
     pub intent: String,
     /// Further facts that the operator vouches for.
     pub facts: Vec<String>,
 }
 
-/// A profile that its policy cannot use.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the profile's {field} `{value}` is not declared by the policy; it declares {declared}")]
 pub struct ProfileError {
-    /// The key.
     pub field: &'static str,
-    /// Its value.
     pub value: String,
-    /// What the policy declares.
     pub declared: String,
 }
 
@@ -56,11 +52,9 @@ impl Profile {
         Hex(Sha256::digest(serde_json::to_vec(self).unwrap_or_default()).into())
     }
 
-    /// The conditions that a stream of this agent speaks under.
-    ///
-    /// # Errors
-    /// [`ProfileError`] names a value that the policy does not declare, and those that it does; for a member of a
-    /// composition the digest of a profile that is not one of the member's.
+    /// The conditions that a stream of this agent speaks under. Errors: [`ProfileError`] names a value that the policy
+    /// does not declare, and those that it does; for a member of a composition the digest of a profile that is not one
+    /// of the member's.
     pub fn context(&self, manifest: &Manifest) -> Result<Context, ProfileError> {
         if let Some(membership) = &manifest.membership {
             let digest = self.digest();

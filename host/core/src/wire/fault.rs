@@ -2,12 +2,11 @@
 
 use super::Fault;
 
-/// What a fault concerns, and with that what it ends.
+/// What a fault concerns; this decides what it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FaultClass {
     /// No fault.
     None,
-    /// One entry is refused.
     Entry,
     /// One entry is refused until a heartbeat renews the credit.
     Credit,
@@ -18,7 +17,7 @@ pub enum FaultClass {
 }
 
 impl FaultClass {
-    /// Whether the fault answers an entry, and the session goes on.
+    /// Whether the fault answers an entry, and the session continues.
     #[must_use]
     pub const fn refuses_entry(self) -> bool {
         matches!(self, Self::Entry | Self::Credit)
@@ -32,7 +31,6 @@ impl FaultClass {
 }
 
 impl Fault {
-    /// The fault's class.
     #[must_use]
     pub const fn class(self) -> FaultClass {
         match (self as u16) >> 8 {

@@ -3,8 +3,8 @@
 //! Every name, size and line is checked before its content is looked at: an unknown name, a symbolic link, a file over
 //! its cap or a line with unknown or duplicate keys is an error, never skipped. Large files are streamed.
 //!
-//! What has a log index stands in files of its lane: they are written and read as the log is, and a bundle of one lane
-//! is lane 0's.
+//! Everything with a log index is in files of its lane: they are written and read as the log is, and a bundle of one
+//! lane is lane 0's.
 
 mod archive;
 mod disk;

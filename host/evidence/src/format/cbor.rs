@@ -4,39 +4,28 @@
 /// Major types (RFC 8949, 3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Major {
-    /// Unsigned integer.
     Unsigned = 0,
-    /// Byte string.
     Bytes = 2,
     /// UTF-8 text.
     Text = 3,
-    /// Array.
     Array = 4,
-    /// Map.
     Map = 5,
-    /// Tag.
     Tag = 6,
 }
 
 /// The bytes are not the deterministic encoding of what was expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CborError {
-    /// The input ends within an item.
     #[error("ends early")]
     Ends,
-    /// Bytes follow the last item.
     #[error("has trailing bytes")]
     Trailing,
-    /// Another type, an indefinite length or a reserved head.
     #[error("holds an item of another type at byte {0}")]
     Type(usize),
-    /// A head that is longer than it must be.
     #[error("is not in shortest form at byte {0}")]
     Longer(usize),
-    /// A number or length that does not fit.
     #[error("holds a number out of range at byte {0}")]
     Range(usize),
-    /// Text that is not UTF-8.
     #[error("holds text that is not utf-8 at byte {0}")]
     Utf8(usize),
 }
@@ -89,7 +78,6 @@ impl<'a> Reader<'a> {
         self.take(length)
     }
 
-    /// A byte string.
     pub(crate) fn bytes(&mut self) -> Result<&'a [u8], CborError> {
         self.string(Major::Bytes)
     }
@@ -100,7 +88,6 @@ impl<'a> Reader<'a> {
         self.bytes()?.try_into().map_err(|_| CborError::Range(at))
     }
 
-    /// Text.
     pub(crate) fn text(&mut self) -> Result<&'a str, CborError> {
         let at = self.at;
         std::str::from_utf8(self.string(Major::Text)?).map_err(|_| CborError::Utf8(at))
@@ -136,13 +123,11 @@ pub(crate) fn put_head(out: &mut Vec<u8>, major: Major, value: u64) {
     out.extend(bytes.iter().skip(8 - width));
 }
 
-/// Appends a byte string.
 pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     put_head(out, Major::Bytes, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }
 
-/// Appends text.
 pub(crate) fn put_text(out: &mut Vec<u8>, text: &str) {
     put_head(out, Major::Text, text.len() as u64);
     out.extend_from_slice(text.as_bytes());

@@ -17,12 +17,12 @@
 //! | [`CLASS`] | root | ENUMERATED 0 in the root of simulated cards, left out in every other |
 //! | [`SUPERVISED`] | leaf | BOOLEAN TRUE: a regulator was present when the key was placed; left out otherwise |
 //!
-//! The three of ours stand under 1.3.6.1.4.1.32473.1, not critical, so that stock tools validate the chain too. 32473
+//! The three of ours are under 1.3.6.1.4.1.32473.1, not critical, so that stock tools validate the chain too. 32473
 //! is the enterprise number that RFC 5612 sets aside for examples; who certifies real cards puts their own in its
 //! place, here and nowhere else.
 //!
 //! Simulated cards have roots of their own: a real root cannot certify one, nor a simulation root a real card, and
-//! neither can stand in the other's place in the trust store.
+//! neither can be in the other's place in the trust store.
 
 mod profile;
 mod store;
@@ -38,14 +38,13 @@ pub use profile::{
 pub use store::TrustStore;
 use x509::X509Certificate;
 
-/// What a valid chain says of a card.
+/// The facts about a card from a valid chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceCertificate {
     /// SLH-DSA-SHA2-128f public key: PK.seed and PK.root (FIPS 205, 9.1).
     pub public_key: [u8; 32],
     /// Design that holds the key.
     pub design_id: [u8; 16],
-    /// Whose key it is.
     pub class: Class,
     /// A regulator was present when the key was placed.
     pub supervised: bool,
@@ -68,10 +67,7 @@ pub fn key_id(public_key: &[u8]) -> [u8; 32] {
 /// Checks the path from the leaf to an anchor, and reads what the leaf says.
 ///
 /// `chain_pem` may be empty. `at` is the Unix second at which every certificate must be valid; without it validity is
-/// not checked.
-///
-/// # Errors
-/// The first reason, from the leaf towards the anchor, not to believe the certificate.
+/// not checked. Errors: the first reason, from the leaf towards the anchor, not to believe the certificate.
 pub fn verify_chain(
     leaf_pem: &[u8],
     chain_pem: &[u8],

@@ -15,21 +15,13 @@ pub enum CheckpointError {
     /// The framing of the COSE message.
     #[error("not the COSE_Sign1 message of a checkpoint")]
     Message,
-    /// Magic or layout version.
     #[error("not a checkpoint of layout version {LAYOUT_VERSION}")]
     Layout,
-    /// A reserved byte or key flag is set.
     #[error("a reserved bit is set")]
     Reserved,
     /// Life state or fault out of range, or a state in which no checkpoint is made.
     #[error("life state {state} with fault {fault} stands in no checkpoint")]
-    State {
-        /// Life state as found.
-        state: u8,
-        /// Fault as found.
-        fault: u16,
-    },
-    /// A number of lanes that no card has.
+    State { state: u8, fault: u16 },
     #[error("{0} lanes: a card has 1, 2, 4 or 8")]
     Lanes(u8),
 }
@@ -37,7 +29,6 @@ pub enum CheckpointError {
 /// A checkpoint whose fields are in range. Nothing is said about its signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Checkpoint {
-    /// The fields.
     pub wire: wire::Checkpoint,
     /// Opening, run, closing or fault.
     pub state: Life,
@@ -46,10 +37,7 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// The checkpoint in `bytes`.
-    ///
-    /// # Errors
-    /// [`CheckpointError`], anything but `Message`.
+    /// The checkpoint in `bytes`. Errors: [`CheckpointError`], anything but `Message`.
     pub fn parse(bytes: &[u8; wire::Checkpoint::BYTES]) -> Result<Self, CheckpointError> {
         let wire = wire::Checkpoint::read_from_bytes(bytes).map_err(|_| CheckpointError::Layout)?;
         if wire.magic.get() != CHECKPOINT_MAGIC || wire.version != LAYOUT_VERSION {
@@ -87,7 +75,6 @@ impl Checkpoint {
 /// A checkpoint with its signature, which is not checked until [`Signed::verify`].
 #[derive(Clone, Debug)]
 pub struct SignedCheckpoint {
-    /// What is signed.
     pub checkpoint: Checkpoint,
     /// SLH-DSA-SHA2-128f, 17,088 bytes.
     pub signature: Box<[u8; SIGNATURE_BYTES]>,
@@ -95,9 +82,6 @@ pub struct SignedCheckpoint {
 
 impl SignedCheckpoint {
     /// The signed checkpoint in a COSE message (module `cose`).
-    ///
-    /// # Errors
-    /// [`CheckpointError`].
     pub fn parse(message: &[u8]) -> Result<Self, CheckpointError> {
         let (checkpoint, signature) = cose::decode(message).ok_or(CheckpointError::Message)?;
         Ok(Self { checkpoint: Checkpoint::parse(checkpoint)?, signature: Box::new(*signature) })

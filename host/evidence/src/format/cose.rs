@@ -4,11 +4,11 @@
 //! message  d2 84 47 a1013a00011170 a0 58c0 <checkpoint 192> 5942c0 <signature 17088>           17,296 bytes
 //! signed   84 6a "Signature1" 47 a1013a00011170 40 58c0 <checkpoint 192>                       215 bytes (RFC 9052, 4.4)
 //! ```
-//! The protected header is `{1: -70001}`: COSE has no algorithm number for SLH-DSA yet, so it is one for private use.
+//! The protected header is `{1: -70001}`: COSE has no algorithm number for SLH-DSA yet, so this one is from the range
+//! for private use.
 
 use portcullis_core::wire::{Checkpoint, SIGNATURE_BYTES};
 
-/// Bytes of a checkpoint's message.
 pub const MESSAGE_BYTES: usize = HEAD.len() + Checkpoint::BYTES + MIDDLE.len() + SIGNATURE_BYTES;
 /// Bytes that the card signs.
 pub const SIGNED_BYTES: usize = SIGNED_HEAD.len() + Checkpoint::BYTES;

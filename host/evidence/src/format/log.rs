@@ -19,52 +19,32 @@ pub const HEARTBEAT_CLOCKS: u64 = 1 << 16;
 /// A rule that a record breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
-    /// Layout version, record type, or a reserved byte.
     #[error("it is not a record of layout version {LAYOUT_VERSION}")]
     Layout,
-    /// The log index is not the next.
     #[error("its log index is {0}")]
     Index(u64),
-    /// The tick is before the last record's.
     #[error("its tick {0} is before the tick of the record before it")]
     Tick(u64),
-    /// Epoch, lane or key flags of another session.
     #[error("epoch, lane or key flags are not those of the session")]
     Session,
-    /// The log does not start with OPEN, or opens twice.
-    #[error("OPEN does not stand first and only there")]
+    #[error("OPEN is not the first record, or occurs again")]
     Open,
-    /// A record after CLOSE, or anything but CLOSE after an ALARM.
     #[error("a {0} record follows the end of the session")]
     AfterEnd(&'static str),
-    /// A session record that does not repeat what OPEN latched.
     #[error("it does not repeat what OPEN latched")]
     Latched,
-    /// The number of open streams in CLOSE.
     #[error("it counts {found} open streams, but {tracked} are")]
-    OpenStreams {
-        /// As recorded.
-        found: u32,
-        /// As the log shows.
-        tracked: usize,
-    },
+    OpenStreams { found: u32, tracked: usize },
     /// An accepted entry whose CRC, version, opcode or reserved bytes are wrong.
     #[error("the card accepts no such entry")]
     Entry,
-    /// BEGIN on an open slot or another entry on a free one.
     #[error("slot {0} is not in the state that the entry needs")]
     Slot(u16),
     /// An entry that was accepted in a lane to which its stream is not pinned.
     #[error("slot {0} belongs to another lane")]
     Lane(u16),
-    /// A gap or a repetition within a stream.
     #[error("sequence {found} where the stream's next is {next}")]
-    Sequence {
-        /// As recorded.
-        found: u32,
-        /// As the log shows.
-        next: u32,
-    },
+    Sequence { found: u32, next: u32 },
     /// A judged entry whose domain, audience, register or epistemic mode is not that of its stream's first.
     #[error("the context is not that of the first GATE of the stream in slot {0}")]
     Context(u16),
@@ -76,43 +56,35 @@ pub enum Violation {
 /// What a record is, once it has been checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogEvent {
-    /// OPEN, HEARTBEAT, CLOSE or ALARM.
     Session(RecordType, SessionFields),
-    /// An entry that was accepted.
     Entry(Opcode, Determination),
-    /// An entry that was refused.
     Refusal(Fault),
 }
 
 /// Counts of what a log holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Counts {
-    /// Records.
     pub records: u64,
-    /// Streams begun.
     pub streams: u64,
-    /// Mutations admitted.
     pub admits: u64,
-    /// Mutations rejected.
     pub rejects: u64,
-    /// Mutations to be decomposed.
     pub decomposes: u64,
     /// Digests noted.
     pub notes: u64,
-    /// Heartbeats.
     pub heartbeats: u64,
-    /// Alarms.
     pub alarms: u64,
-    /// Entries refused, by fault.
     #[serde(serialize_with = "as_list")]
     pub refused: BTreeMap<EntryFault, u64>,
-    /// Rejects and decomposes, by what decided.
+    /// Rejects, by what decided.
     #[serde(skip)]
     pub refusals: BTreeMap<DecidingStage, u64>,
+    /// Decomposes, by what decided: of a split nothing is refused until its parts are judged.
+    #[serde(skip)]
+    pub splits: BTreeMap<DecidingStage, u64>,
 }
 
 impl Counts {
-    /// Adds what another lane of the same session holds. Heartbeats and alarms stand in every lane's log and count
+    /// Adds what another lane of the same session holds. Heartbeats and alarms are in every lane's log and count
     /// once.
     pub fn add_lane(&mut self, lane: &Self) {
         self.records += lane.records;
@@ -125,13 +97,13 @@ impl Counts {
         self.alarms = self.alarms.max(lane.alarms);
         lane.refused.iter().for_each(|(why, count)| *self.refused.entry(*why).or_default() += count);
         lane.refusals.iter().for_each(|(why, count)| *self.refusals.entry(*why).or_default() += count);
+        lane.splits.iter().for_each(|(why, count)| *self.splits.entry(*why).or_default() += count);
     }
 }
 
 /// Why an entry was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 pub struct EntryFault {
-    /// The fault.
     pub fault: &'static str,
 }
 
@@ -155,7 +127,7 @@ fn as_list<K: serde::Serialize, S: serde::Serializer>(counts: &BTreeMap<K, u64>,
     to.collect_seq(counts.iter().map(|(what, count)| Line { what, count: *count }))
 }
 
-/// What the records so far say of the session.
+/// The facts about the session from the records so far.
 #[derive(Clone, Debug)]
 struct OpenRecord {
     session: SessionFields,
@@ -163,17 +135,15 @@ struct OpenRecord {
     key_flags: u8,
 }
 
-/// What stays as it is for the whole of a stream: domain, audience, register, epistemic mode.
+/// The fields that may not change within a stream: domain, audience, register, epistemic mode.
 type Context = [u8; 4];
 
 const fn context(entry: &Descriptor) -> Context {
     [entry.domain, entry.audience, entry.register, entry.epistemic]
 }
 
-/// An open stream.
 #[derive(Clone, Copy, Debug, Default)]
 struct Stream {
-    /// Sequence of the next entry.
     next: u32,
     /// Context of the first judged entry.
     context: Option<Context>,
@@ -254,7 +224,6 @@ impl LogChecker {
         self.closed
     }
 
-    /// Whether there was an ALARM.
     #[must_use]
     pub const fn is_alarmed(&self) -> bool {
         self.alarm
@@ -272,10 +241,7 @@ impl LogChecker {
         self.tick
     }
 
-    /// Checks the next record.
-    ///
-    /// # Errors
-    /// The first rule that it breaks. The log so far is then no longer meaningful.
+    /// Checks the next record. Errors: the first rule that it breaks. The log so far is then no longer meaningful.
     pub fn next(&mut self, record: &Record) -> Result<LogEvent, Violation> {
         let answer = &record.answer;
         let kind = self.common(answer)?;
@@ -316,7 +282,7 @@ impl LogChecker {
         if !session.reserved_is_zero() || !bare {
             return Err(Violation::Layout);
         }
-        // A cause stands where something went wrong, and nowhere else; what is wrong with an entry alone ends no
+        // There is a cause if something went wrong, and only then; what is wrong with an entry alone ends no
         // session.
         let ends = cause.class().ends_session();
         let caused = if kind == RecordType::Alarm || self.alarm { ends } else { cause == Fault::None };
@@ -428,7 +394,7 @@ impl LogChecker {
         let passed = before.into_iter().all(|(_, outcome)| outcome.is_none_or(|o| o == StageOutcome::Pass));
         let deciding = stages.iter().find(|(this, _)| *this == stage);
         let decided = match (deciding, determination) {
-            // An admit is what every stage passed.
+            // If every stage passed, the determination must be an admit.
             (None, determination) => determination == Determination::Admit,
             // At the greatest depth a decompose is a reject.
             (Some((_, outcome)), Determination::Reject) => *outcome != Some(StageOutcome::Pass),
@@ -438,9 +404,9 @@ impl LogChecker {
         in_image(policy, self.rows.0) && in_image(entropy, self.rows.1) && passed && decided
     }
 
-    /// Whether the heartbeat credit is spent for an entry of this tick, by the card's own rule: as many entries as one
-    /// limit were accepted since the record of OPEN or the last heartbeat, or the entry's tick is the other limit or
-    /// more behind that record's.
+    /// Whether the heartbeat credit is spent for an entry of this tick, by the card's own rule. Both limits count from
+    /// the record of OPEN or of the last heartbeat: the number of accepted entries, and the clocks until the entry's
+    /// tick.
     fn is_spent(&self, tick: u64) -> bool {
         self.open().is_some_and(|open| {
             let (records, ticks) = (open.heartbeat_records.get(), open.heartbeat_ticks.get());
@@ -457,7 +423,6 @@ impl LogChecker {
             && stream.is_some_and(|stream| stream.next == entry.sequence.get() && stream.changes_context(entry))
     }
 
-    /// An entry was accepted.
     fn spend(&mut self, answer: &Answer) {
         if self.is_spent(answer.tick.get()) {
             self.overdrawn.get_or_insert(answer.log_index.get());
@@ -497,10 +462,13 @@ impl LogChecker {
                     _ => ROW_NONE,
                 };
                 let deciding = DecidingStage { stage, row: (row != ROW_NONE).then_some(row) };
-                *counts.refusals.entry(deciding).or_default() += 1;
-                let total =
-                    if determination == Determination::Reject { &mut counts.rejects } else { &mut counts.decomposes };
+                let (total, by_stage) = if determination == Determination::Reject {
+                    (&mut counts.rejects, &mut counts.refusals)
+                } else {
+                    (&mut counts.decomposes, &mut counts.splits)
+                };
                 *total += 1;
+                *by_stage.entry(deciding).or_default() += 1;
             }
             (Opcode::End, _) => {}
         }
@@ -515,10 +483,8 @@ fn is_bare(answer: &Answer) -> bool {
         && answer.entropy_row.get() == ROW_NONE
 }
 
-/// Reads the next record of a log; `None` at its end.
-///
-/// # Errors
-/// `UnexpectedEof` when the log ends within a record, and what `from` gives.
+/// Reads the next record of a log; `None` at its end. Errors: `UnexpectedEof` when the log ends within a record, and
+/// what `from` gives.
 pub fn read(from: &mut impl Read) -> io::Result<Option<Record>> {
     let mut record = Record::ZERO;
     let bytes = record.as_mut_bytes();

@@ -4,7 +4,7 @@
 //! A witness keeps one transparency log per card key, with the origin `portcullis/<SHA-256 of the card's public key,
 //! hexadecimal>`. Each checkpoint that it accepts becomes one [`Entry`], over all sessions of the key in order, so that
 //! the log is append-only for as long as the key lives. What it hands back, `witness/<serial>.note` in a bundle, is a
-//! C2SP `tlog-proof` that stands by itself:
+//! C2SP `tlog-proof` that needs nothing else:
 //! ```text
 //! c2sp.org/tlog-proof@v1
 //! extra <base64 of the entry>
@@ -19,7 +19,7 @@
 //! ```
 //! The entry is the data of the log's leaf, and the note (C2SP `signed-note`, `tlog-checkpoint` without extension
 //! lines) has cosignatures (C2SP `tlog-cosignature`, Ed25519, type 0x04) as its only signatures: the witness keeps the
-//! log that it vouches for, and a signature of the card stands in each checkpoint already. The nonce of the next
+//! log that it vouches for, and a signature of the card is in each checkpoint already. The nonce of the next
 //! heartbeat is a field of the entry, not a line of the note: the root commits to it, so a witness that gives out two
 //! nonces for one checkpoint has signed two logs.
 
@@ -46,7 +46,7 @@ pub struct WitnessedCheckpoint {
     pub serial: u64,
     /// SHA-256 of its 192 bytes.
     pub checkpoint: Hash,
-    /// Nonce of the heartbeat that it entitles to, if it does.
+    /// Nonce of the next heartbeat, if the witness gives one.
     pub nonce: Option<u64>,
     /// Number of the entry in the witness's log of the key.
     pub index: u64,
@@ -56,10 +56,8 @@ pub struct WitnessedCheckpoint {
     pub time: u64,
 }
 
-/// What a note says, once a witness among `witnesses` signed it and its entry is in the log.
-///
-/// # Errors
-/// The first reason not to believe it.
+/// The content of a note that one of `witnesses` signed and whose entry is in the log. Errors: the first reason to
+/// refuse it.
 pub fn verify(note: &[u8], witnesses: &[WitnessKey]) -> Result<WitnessedCheckpoint, NoteError> {
     let proof = WitnessProof::parse(note)?;
     let signed = Note::parse(&proof.note)?;

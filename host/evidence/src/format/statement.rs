@@ -45,7 +45,6 @@ impl Statement {
         out
     }
 
-    /// The one of `keys` that signed it.
     pub(crate) fn signer<'k>(&self, keys: impl IntoIterator<Item = &'k VerifyingKey>) -> Option<&'k VerifyingKey> {
         let signed = to_be_signed(&self.payload);
         let signature = Signature::from_bytes(&self.signature);

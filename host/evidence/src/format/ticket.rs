@@ -13,7 +13,7 @@
 //! not. A reader refuses any other version and any other key. The *ticket digest*, which the card binds, is SHA-256
 //! over the whole message, signature included.
 //!
-//! A ticket whose issuer is `self` was made by the operator. Nothing vouches for it, its key stands nowhere, and so its
+//! A ticket whose issuer is `self` was made by the operator. No one vouches for it and its key is not kept, so its
 //! signature is not checked; it only carries what the session was opened with. Its heartbeats are off.
 
 use std::collections::BTreeSet;
@@ -26,9 +26,7 @@ pub use crate::format::cbor::CborError;
 use crate::format::cbor::{Major, Reader, put_bytes, put_head, put_text};
 use crate::format::statement::{PROTECTED, to_be_signed};
 
-/// Version of the payload.
 pub const VERSION: u64 = 2;
-/// Keys of the payload.
 const KEYS: u64 = 14;
 /// Most permitted contexts.
 pub const MAX_CONTEXTS: usize = 1024;
@@ -45,30 +43,22 @@ const COSE_SIGN1: u64 = 18;
 /// Header parameter `kid` (RFC 9052, 3.1).
 const KID: u64 = 4;
 
-/// What is wrong with a ticket.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TicketError {
-    /// Longer than [`MAX_BYTES`].
     #[error("the ticket is longer than {MAX_BYTES} bytes")]
     Oversize,
-    /// Not the deterministic encoding of a ticket.
     #[error("the ticket {0}")]
     Encoding(#[from] CborError),
-    /// A field holds what it may not.
     #[error("the ticket's {0}")]
     Field(&'static str),
-    /// Another version of the payload.
     #[error(
         "the ticket is not of format version {VERSION}, the only one that this program reads; ask the issuer for a new one"
     )]
     Version,
-    /// The key that signed is not among the trusted issuers.
     #[error("no trusted issuer has the key that signed the ticket of `{0}`")]
     UnknownIssuer(String),
-    /// The signature is not the issuer's over this ticket.
     #[error("the ticket's signature does not verify under the issuer's key")]
     Signature,
-    /// A public key that is not Ed25519 in PEM (RFC 8410).
     #[error("not an Ed25519 public key in PEM")]
     Key,
 }
@@ -110,7 +100,6 @@ pub struct Ticket {
 /// A parsed message: its content, its digest and its signature, which is not checked until [`Signed::verify`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignedTicket<T> {
-    /// What the message says.
     pub content: T,
     /// SHA-256 of the whole message.
     pub digest: [u8; 32],
@@ -120,10 +109,9 @@ pub struct SignedTicket<T> {
     signature: [u8; 64],
 }
 
-/// Who stands behind a ticket.
+/// Who is behind a ticket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TicketIssuer {
-    /// A trusted issuer.
     Issuer {
         /// The name that it claims in the ticket: any key may claim any name.
         name: String,
@@ -135,10 +123,8 @@ pub enum TicketIssuer {
 }
 
 impl Ticket {
-    /// Reads a ticket; its signature is not checked.
-    ///
-    /// # Errors
-    /// Bytes that are not exactly the message that [`Ticket::sign`] would make of the same content.
+    /// Reads a ticket; its signature is not checked. Errors: bytes that are not exactly the message that
+    /// [`Ticket::sign`] would make of the same content.
     pub fn parse(cose: &[u8]) -> Result<SignedTicket<Self>, TicketError> {
         if cose.len() > MAX_BYTES {
             return Err(TicketError::Oversize);
@@ -166,10 +152,7 @@ impl Ticket {
         })
     }
 
-    /// The message of this ticket, signed by `key`.
-    ///
-    /// # Errors
-    /// A field out of its range.
+    /// The message of this ticket, signed by `key`. Errors: a field out of its range.
     pub fn sign(&self, key: &SigningKey) -> Result<Vec<u8>, TicketError> {
         self.check()?;
         let payload = self.payload();
@@ -307,10 +290,8 @@ impl Ticket {
 }
 
 impl SignedTicket<Ticket> {
-    /// Who stands behind the ticket: the one of `issuers` that signed it, or no one.
-    ///
-    /// # Errors
-    /// A ticket that claims an issuer, but none of `issuers` signed it; one that a trusted issuer signed as `self`.
+    /// Who is behind the ticket: the one of `issuers` that signed it, or no one. Errors: a ticket that claims an
+    /// issuer, but none of `issuers` signed it; one that a trusted issuer signed as `self`.
     pub fn verify<'k>(&self, issuers: impl IntoIterator<Item = &'k VerifyingKey>) -> Result<TicketIssuer, TicketError> {
         let name = &self.content.issuer;
         let mut candidates = issuers.into_iter().filter(|key| kid(key) == self.kid).peekable();
@@ -333,10 +314,7 @@ impl SignedTicket<Ticket> {
     }
 }
 
-/// Reads an issuer's public key: Ed25519, PEM (RFC 8410).
-///
-/// # Errors
-/// [`TicketError::Key`].
+/// Reads an issuer's public key: Ed25519, PEM (RFC 8410). Errors: [`TicketError::Key`].
 pub fn issuer_key(pem: &str) -> Result<VerifyingKey, TicketError> {
     VerifyingKey::from_public_key_pem(pem.trim_end()).map_err(|_| TicketError::Key)
 }
@@ -352,7 +330,8 @@ fn put_digests(out: &mut Vec<u8>, digests: &BTreeSet<[u8; 32]>) {
     digests.iter().for_each(|digest| put_bytes(out, digest));
 }
 
-/// An ascending array of at most `most` digests; what to say of a longer one and of another order.
+/// An ascending array of at most `most` digests. The last two arguments are the messages for a longer array and for
+/// another order.
 fn read_digests(
     map: &mut Reader,
     most: usize,

@@ -205,7 +205,7 @@ const fn middle(within: &Range<u64>) -> u64 {
     within.start + (1 << (u64::BITS - 1 - (size - 1).leading_zeros()))
 }
 
-/// The half to go on in, and its sibling.
+/// The half to continue in, and its sibling.
 const fn halves(within: &Range<u64>, middle: u64, left: bool) -> (Range<u64>, Range<u64>) {
     let (low, high) = (within.start..middle, middle..within.end);
     if left { (low, high) } else { (high, low) }
@@ -218,8 +218,8 @@ pub fn verify_inclusion(leaf: &Hash, index: u64, size: u64, proof: &[Hash], root
     root_from_inclusion(leaf, index, size, proof).as_ref() == Some(root)
 }
 
-/// The root of the tree of `size` leaves in which `proof` includes `leaf` (a leaf hash) as leaf `index`; `None` for a
-/// proof that has not the length of one.
+/// The root of the tree of `size` leaves in which `proof` includes `leaf` (a leaf hash) as leaf `index`; `None` if the
+/// proof has the wrong length.
 #[must_use]
 pub fn root_from_inclusion(leaf: &Hash, index: u64, size: u64, proof: &[Hash]) -> Option<Hash> {
     if index >= size {
@@ -235,7 +235,7 @@ pub fn root_from_inclusion(leaf: &Hash, index: u64, size: u64, proof: &[Hash]) -
     climb.is_root().then_some(hash)
 }
 
-/// Where the next hash of a proof stands beside the node that is being climbed from.
+/// The side of the next hash of a proof: left or right of the current node.
 enum Side {
     Left,
     Right,
@@ -243,9 +243,7 @@ enum Side {
 
 /// The way from a node to the root, for both kinds of proof.
 struct Climb {
-    /// The node's place on its level.
     at: u64,
-    /// The last place of that level.
     last: u64,
 }
 
@@ -394,7 +392,7 @@ mod tests {
             let longer = [&consistency[..], &[all]].concat();
             prop_assert!(!verify_consistency(old, size, &longer, &old_root, &all));
             prop_assert!(!verify_consistency(old, size, &consistency, &all, &old_root) || old == size);
-            // No honest prover gives what is accepted for another old size with the same roots.
+            // Rejects proofs that would also hold for another old size with the same roots; no honest prover gives one.
             if old + size_off < size {
                 prop_assert!(!verify_consistency(old + size_off, size, &consistency, &old_root, &all));
             }

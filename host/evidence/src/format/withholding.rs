@@ -9,7 +9,6 @@ use crate::format::statement::Statement;
 use ed25519_dalek::{SigningKey, VerifyingKey};
 use std::collections::BTreeSet;
 
-/// Version of the payload.
 const VERSION: u64 = 1;
 /// Most bytes of a reason.
 pub const REASON_MAX: usize = 4096;
@@ -30,14 +29,12 @@ pub struct Terms {
     pub name: String,
     /// Why: one line.
     pub reason: String,
-    /// The streams.
     pub streams: BTreeSet<StreamAt>,
 }
 
 /// A withholding, whose signature is not checked until [`Withholding::signer`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Withholding {
-    /// What it says.
     pub terms: Terms,
     statement: Statement,
 }
@@ -48,7 +45,7 @@ impl Withholding {
     pub fn parse(cose: &[u8]) -> Option<Self> {
         let statement = Statement::parse(cose)?;
         let terms = read(&statement.payload).ok()?;
-        // One content has one encoding: streams are in order, and none stands there twice.
+        // One content has one encoding: streams are in order, and none is there twice.
         (terms.is_sound() && payload(&terms) == statement.payload).then_some(Self { terms, statement })
     }
 

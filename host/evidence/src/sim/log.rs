@@ -11,23 +11,19 @@ use zerocopy::{FromBytes, IntoBytes};
 /// Clocks from one record to the next.
 const CLOCKS: u64 = 400;
 
-/// What every record and checkpoint of a session has.
+/// Fields that are the same in every record and checkpoint of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// Design of the card.
     pub design_id: [u8; 16],
-    /// Kind of key.
     pub key_flags: u8,
     /// Drawn after reset.
     pub boot_nonce: [u8; 16],
-    /// Epoch of the session.
     pub epoch: u32,
 }
 
 /// The logs of a card's lanes and its checkpoints, not yet signed.
 #[derive(Clone, Debug)]
 pub struct Log {
-    /// Records of each lane.
     pub lanes: Vec<Vec<Record>>,
     /// Checkpoints, in order.
     pub checkpoints: Vec<Checkpoint>,
@@ -35,10 +31,8 @@ pub struct Log {
     pub heads: Vec<Vec<LaneHead>>,
     identity: Identity,
     session: SessionFields,
-    /// Streams open in each lane.
     open: Vec<u32>,
     state: Life,
-    /// Tick of the last record.
     tick: u64,
     /// Clocks more before the next record.
     pause: u64,
@@ -66,7 +60,6 @@ impl Log {
         log
     }
 
-    /// The lane of a slot.
     #[must_use]
     pub fn lane_of(&self, slot: u16) -> usize {
         u8::try_from(self.lanes.len()).ok().and_then(|lanes| lane_of(slot, lanes)).unwrap_or_default().into()
@@ -92,7 +85,7 @@ impl Log {
         record.answer.entropy_row.set(0);
     }
 
-    /// What the descriptor of the slot's last record says of its text: the span's length, and whether inert text is
+    /// Sets two fields of the descriptor in the slot's last record: the length of the span, and whether inert text is
     /// held before it.
     pub fn describe(&mut self, slot: u16, length: u16, held: bool) {
         let Some(record) = self.last_mut(slot) else { return };
@@ -101,12 +94,10 @@ impl Log {
         record.descriptor = record.descriptor.sealed();
     }
 
-    /// NOTE.
     pub fn note(&mut self, slot: u16, sequence: u32, digest: [u8; 32]) {
         self.entry(Opcode::Note, slot, sequence, digest, RecordType::Note);
     }
 
-    /// END.
     pub fn end(&mut self, slot: u16, sequence: u32, commitment: [u8; 32]) {
         self.count_open(slot, -1);
         self.entry(Opcode::End, slot, sequence, commitment, RecordType::End);
@@ -120,7 +111,6 @@ impl Log {
         }
     }
 
-    /// A heartbeat.
     pub fn heartbeat(&mut self, nonce: u64) {
         self.session.heartbeat_nonce.set(nonce);
         self.session_record(RecordType::Heartbeat);

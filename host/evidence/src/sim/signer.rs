@@ -9,7 +9,6 @@ use zerocopy::IntoBytes;
 /// An SLH-DSA-SHA2-128f key.
 pub struct SoftKey(SigningKey<Sha2_128f>);
 
-/// The signature library gave no signature of the standard's size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no signature was made")]
 pub struct SignError;
@@ -28,9 +27,6 @@ impl SoftKey {
     }
 
     /// The COSE message of a checkpoint: deterministic, so that equal checkpoints have equal messages.
-    ///
-    /// # Errors
-    /// [`SignError`].
     pub fn sign(&self, checkpoint: &Checkpoint) -> Result<Vec<u8>, SignError> {
         let bytes: &[u8; Checkpoint::BYTES] = checkpoint.as_bytes().try_into().map_err(|_| SignError)?;
         let message = cose::to_be_signed(bytes);

@@ -24,8 +24,8 @@ const WITNESS: &str = "ask the witness itself what it saw of this session";
 const TEXTS: &str = "ask for the texts, or for the reason why they are withheld";
 const FAULT: &str = "ask what caused the fault, and whether text was released after it";
 
-/// Makes an enum of reason codes. The doc comment of a variant is what the documentation says of it; after the arrow
-/// stands what the reader of a report can do.
+/// Makes an enum of reason codes. The doc comment of a variant is its meaning in the documentation; after the arrow is
+/// what the reader of a report can do.
 macro_rules! codes {
     (@property any) => { None };
     (@property $property:ident) => { Some(Property::$property) };
@@ -135,7 +135,7 @@ codes! {
         /// the certificate is not believed; the words say why
         Certificate = "certificate" in Genuine
             => "read the message; trust another root only if its owner gave it to you, not from a bundle";
-        /// no trusted time, so that validity was not checked
+        /// there is no trusted time, so validity was not checked
         CertificateTime = "certificate-time" in Genuine, warns
             => "give the time with `--at`, or ask for a session that a witness saw";
         /// a checkpoint is not one, or of a number of lanes that no card has
@@ -199,7 +199,7 @@ codes! {
         /// records follow the last checkpoint
         UnsignedTail = "unsigned-tail" in Complete, warns
             => "rely only on the records that a checkpoint covers; ask why no checkpoint follows";
-        /// bytes that are no record
+        /// bytes that are not a record
         RecordLayout = "record-layout" in Complete => ORIGINAL;
         /// a record is missing, doubled or moved
         RecordIndex = "record-index" in Complete => ORIGINAL;
@@ -207,7 +207,7 @@ codes! {
         RecordTick = "record-tick" in Complete => ORIGINAL;
         /// a record of another session, or of another lane
         RecordSession = "record-session" in Complete => ORIGINAL;
-        /// OPEN does not stand first and only there
+        /// OPEN is not the first record, or occurs again
         RecordOpen = "record-open" in Complete => ORIGINAL;
         /// something follows CLOSE, or an ALARM
         RecordAfterEnd = "record-after-end" in Complete => ORIGINAL;
@@ -232,7 +232,7 @@ codes! {
         LaneSession = "lane-session" in Complete => ORIGINAL;
         /// a lane has other heartbeats than another one
         LaneHeartbeats = "lane-heartbeats" in Complete => ORIGINAL;
-        /// a file has not the digest in its name
+        /// a file's digest is not the one in its name
         FileDigest = "file-digest" in Replayable => ORIGINAL;
         /// the package is of a mapping version that this program does not know
         MappingVersion = "mapping-version" in Replayable, warns => RELEASE;
@@ -246,7 +246,7 @@ codes! {
         ContextWithheld = "context-withheld" in Replayable, warns => CONTEXTS;
         /// an anchor store is not there
         AnchorWithheld = "anchor-withheld" in Replayable, warns => "ask for the anchor store if you need a replay";
-        /// a stream is called otherwise than in its context
+        /// a stream has another name than in its context
         StreamName = "stream-name" in Replayable => ORIGINAL;
         /// two streams of the session have one id, and the second does not say that it continues another one
         IdTwice = "id-twice" in Replayable, warns
@@ -309,8 +309,7 @@ codes! {
         /// a nonce whose note may be among those left out
         HeartbeatUnwitnessed = "heartbeat-unwitnessed" in NoGaps, warns
             => "ask for the notes that were left out, or ask the witness itself";
-        /// the table image is of a layout version or register map that this verifier does not know: records and
-        /// checkpoints were not read
+        /// the verifier does not know the image's layout version or register map; records and checkpoints were not read
         UnknownVersion = "unknown-version" in any, warns => RELEASE;
         /// the property rests on records that are not what a certified card signed
         Unfounded = "unfounded" in any, warns => "settle first what contradicts `genuine` or `complete`";
@@ -361,13 +360,11 @@ codes! {
         /// part of what a stream was given was never asked for, such as a proposal of an engine, and no record judges
         /// it
         InputUnconsumed = "input-unconsumed", warns => "ask why the rest was not judged, and whether it was used";
-        /// tables, mapping, context or mode are of a version that this program does not replay; the words name the
-        /// release that does, where it is known
+        /// a version that this program cannot replay, of tables, mapping, context or mode; the message names a release
         UnknownVersion = "unknown-version", warns => RELEASE;
         /// a stream's input, salts, context or anchor store is not there, or the policy package
         ReplayWithheld = "replay-withheld", warns => TEXTS;
-        /// a stream continues another one, which stands in an earlier bundle or does not replay, so that the state that
-        /// it began in is not known
+        /// a stream continues one of an earlier bundle, or one that does not replay: its first state is not known
         ReplayPredecessor = "replay-predecessor", warns => "replay it together with the earlier bundle";
         /// a fault of the card ended a stream
         ReplayFault = "replay-fault", warns => FAULT;

@@ -7,12 +7,11 @@ use crate::format::ticket::{SignedTicket, Ticket};
 use crate::format::withholding::StreamAt;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The parts of the bundle that could be read and are what they must be.
+/// The parts of the bundle that were read and are correct.
 pub(super) struct Facts {
     pub(super) ticket: Option<SignedTicket<Ticket>>,
     pub(super) image: Option<Image>,
     pub(super) device: Option<DeviceCertificate>,
     pub(super) notes: BTreeMap<u64, WitnessedCheckpoint>,
-    /// Streams whose texts were taken out.
     pub(super) withheld: BTreeSet<StreamAt>,
 }

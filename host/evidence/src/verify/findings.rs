@@ -23,9 +23,7 @@ impl fmt::Display for At {
 /// Why a property is not affirmed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Reason<C = Code> {
-    /// Reason code.
     pub code: C,
-    /// How much it weighs.
     pub status: Status,
     /// The first finding, in words.
     pub detail: String,
@@ -45,20 +43,14 @@ pub struct Conclusion {
 /// The five properties.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Properties {
-    /// Policy in force.
     pub policy: Conclusion,
-    /// Genuine gate.
     pub genuine: Conclusion,
-    /// Complete.
     pub complete: Conclusion,
-    /// Replayable.
     pub replayable: Conclusion,
-    /// No gaps.
     pub no_gaps: Conclusion,
 }
 
 impl Properties {
-    /// The conclusion about `property`.
     #[must_use]
     pub const fn of(&self, property: Property) -> &Conclusion {
         match property {
@@ -94,13 +86,12 @@ impl Findings {
         self.0.is_empty()
     }
 
-    /// Something was found.
     pub(super) fn add(&mut self, code: Code, detail: impl fmt::Display) {
         self.add_as(code.status(), code, detail);
     }
 
     /// Something was found, with a weight that the options of the verifier give. A code of no property of its own
-    /// stands under each.
+    /// is under each.
     pub(super) fn add_as(&mut self, status: Status, code: Code, detail: impl fmt::Display) {
         match code.property() {
             Some(property) => self.add_to(property, status, code, &detail),
@@ -115,7 +106,6 @@ impl Findings {
         }
     }
 
-    /// What another check found.
     pub(super) fn append(&mut self, other: Self) {
         for (key, reason) in other.0 {
             self.0
@@ -139,7 +129,7 @@ impl Findings {
             .or_insert_with(|| Reason { code, status, detail: detail.to_string(), count: 1 });
     }
 
-    /// The five properties. None is affirmed on records that are not what a certified card signed.
+    /// The five properties. No property is affirmed if a certified card did not sign the records.
     pub(super) fn conclude(mut self) -> Properties {
         let bases = [Property::Genuine, Property::Complete];
         let false_base = |((property, _), reason): (&(Property, Code), &Reason)| {

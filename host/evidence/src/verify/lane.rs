@@ -19,7 +19,7 @@ use zerocopy::IntoBytes;
 /// Records between two calls of the progress function.
 const PROGRESS: u64 = 1 << 16;
 
-/// What the lanes of a session have in common while they are read.
+/// State that all lanes of a session share while they are read.
 pub(super) struct Shared<'a, 'b> {
     pub(super) bundle: &'b Bundle<'a>,
     pub(super) facts: &'b Facts,
@@ -27,14 +27,11 @@ pub(super) struct Shared<'a, 'b> {
     pub(super) summary: &'b mut Summary,
     pub(super) contexts: Contexts,
     pub(super) nonces: Nonces,
-    /// Checkpoints whose records have been read.
     pub(super) checkpoints: u64,
-    /// Records read, of all lanes.
     pub(super) records: u64,
     pub(super) progress: &'b mut dyn FnMut(u64),
 }
 
-/// A lane that is being read.
 pub(super) struct Lane<'a> {
     pub(super) state: LaneState,
     log: Box<dyn BufRead + 'a>,
@@ -127,7 +124,6 @@ impl<'a> Lane<'a> {
         }
     }
 
-    /// OPEN, HEARTBEAT, CLOSE or ALARM.
     fn session(&mut self, kind: RecordType, session: SessionFields, record: &Record, shared: &mut Shared<'a, '_>) {
         let Shared { facts, findings, nonces, checkpoints, .. } = shared;
         findings.append(session::tables(kind, &session, facts.image.as_ref()));
@@ -144,7 +140,6 @@ impl<'a> Lane<'a> {
         }
     }
 
-    /// A stream begins.
     fn begin(&mut self, index: u64, record: &Record, shared: &mut Shared<'a, '_>) -> Result<(), BundleError> {
         let commitment = &record.descriptor.commitment;
         let slot = record.descriptor.slot.get();

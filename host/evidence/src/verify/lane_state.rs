@@ -1,4 +1,4 @@
-//! What the records of one lane say of the session, as far as its log has been read.
+//! Facts about the session from the records of one lane, as far as its log has been read.
 
 use super::findings::At;
 use crate::format::checkpoint;
@@ -13,7 +13,6 @@ pub(super) struct HeartbeatDigest {
     pub(super) count: u64,
     /// Over all of them.
     pub(super) all: Hash,
-    /// Over all but the last.
     pub(super) before: Hash,
 }
 
@@ -39,12 +38,9 @@ pub(super) struct LaneState {
     /// Most records under any checkpoint, as the heads say.
     pub(super) most: u64,
     pub(super) heartbeats: HeartbeatDigest,
-    /// What CLOSE recorded.
     pub(super) close: Option<SessionFields>,
-    /// What ALARM gives as its cause.
     pub(super) cause: Option<u16>,
     pub(super) first_tick: Option<u64>,
-    /// Streams that are withheld.
     pub(super) withheld: u64,
 }
 
@@ -67,12 +63,10 @@ impl LaneState {
         }
     }
 
-    /// As findings name it.
     pub(super) fn name(&self) -> String {
         if self.one_of_several { format!("lane {}", self.number) } else { "the log".to_owned() }
     }
 
-    /// Records read so far.
     pub(super) const fn size(&self) -> u64 {
         self.tree.size()
     }
@@ -82,7 +76,6 @@ impl LaneState {
         self.first_tick.map(|first| (first, self.log.tick()))
     }
 
-    /// Head over the records so far.
     pub(super) fn head(&self) -> LaneHead {
         checkpoint::head(self.number, self.tree.size(), self.tree.root())
     }

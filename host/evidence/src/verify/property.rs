@@ -1,4 +1,4 @@
-//! The five properties of a session, and where each stands.
+//! The five properties of a session, and the status of each.
 
 use serde::Serialize;
 use std::fmt;
@@ -15,7 +15,7 @@ pub enum Property {
     Complete,
     /// Everything that a replay needs is there.
     Replayable,
-    /// No session, no part of one, is missing.
+    /// No session and no part of a session is missing.
     NoGaps,
 }
 
@@ -35,7 +35,7 @@ impl Property {
         }
     }
 
-    /// What it says when it is affirmed.
+    /// What an affirmed property states.
     #[must_use]
     pub const fn claim(self) -> &'static str {
         match self {
@@ -50,7 +50,7 @@ impl Property {
     }
 }
 
-/// Where a property stands.
+/// The status of a property.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
@@ -74,7 +74,7 @@ impl Status {
         }
     }
 
-    /// Exit code of what ends with it: simulated evidence is never 0.
+    /// The exit code for this status. Simulated evidence never gives 0.
     #[must_use]
     pub const fn exit_code(self, simulated: bool) -> u8 {
         match (self, simulated) {

@@ -18,7 +18,7 @@ pub struct Options {
     pub at: Option<u64>,
 }
 
-/// How much an affirmed bundle is worth: whose word stands behind the key.
+/// The value of an affirmed bundle: who vouches for the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Assurance {
     /// Simulated: the key is public.
@@ -31,7 +31,6 @@ pub enum Assurance {
     L3,
 }
 
-/// What was found.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// The worst of the five.
@@ -40,20 +39,17 @@ pub struct Report {
     pub simulated: bool,
     /// Exit code of `verify`: 3 contradicted, else 10 simulated, else 5 warned, else 0.
     pub exit_code: u8,
-    /// Level of assurance; absent when the certificate is not believed.
+    /// Level of assurance; absent if the certificate is not accepted.
     pub assurance: Option<Assurance>,
-    /// The five.
     pub properties: Properties,
-    /// What the session was.
     pub session: Summary,
 }
 
-/// What a session was, as far as the bundle shows it.
+/// The facts about a session that the bundle shows.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Summary {
     /// SHA-256 of the manifest, which names every other file with its digest.
     pub bundle_digest: Option<Hex<32>>,
-    /// Serial of the ticket.
     pub ticket_serial: Option<u64>,
     /// Seat that it is for: which of several cards with one key.
     pub seat: Option<u16>,
@@ -63,7 +59,6 @@ pub struct Summary {
     pub key_id: Option<Hex<32>>,
     /// Subject of the device certificate.
     pub device: Option<String>,
-    /// Design of the card.
     pub design_id: Option<Hex<16>>,
     /// SHA-256 of the table image.
     pub policy_digest: Option<Hex<32>>,
@@ -71,18 +66,15 @@ pub struct Summary {
     pub package_digest: Option<Hex<32>>,
     /// Version of the mapping that the package digest names.
     pub mapping_version: Option<u32>,
-    /// Who approved the policy.
     pub approvals: Vec<Signer>,
     /// Unix seconds of the first and the last checkpoint that a witness saw: the session ran between them, and may have
-    /// gone on.
+    /// continued.
     pub witnessed: Option<(u64, u64)>,
     /// Ticks of the first and the last record, of all lanes.
     pub ticks: Option<(u64, u64)>,
     /// Lanes of the card, each with a log.
     pub lanes: u8,
-    /// Signed checkpoints.
     pub checkpoints: u64,
-    /// Records in the bundle.
     pub records: u64,
     /// Records that a checkpoint covers.
     pub signed_records: u64,
@@ -106,8 +98,10 @@ pub struct Summary {
     pub disclosed: u64,
     /// Counts of the log, as far as it follows its rules.
     pub counts: Counts,
-    /// Rejects and decomposes, by what decided.
+    /// Rejects, by what decided.
     pub refusals: Vec<RuleCount>,
+    /// Decomposes, by what decided.
+    pub splits: Vec<RuleCount>,
 }
 
 /// Streams by mode.
@@ -128,30 +122,23 @@ pub struct Modes {
 /// Texts that were taken out of the bundle.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WithholdingUse {
-    /// Who took them out.
     pub signer: Signer,
-    /// Why.
     pub reason: String,
-    /// How many streams.
     pub streams: u64,
-    /// Digest of the bundle before.
+    /// Digest of the bundle before the texts were taken out.
     pub before: Hex<32>,
 }
 
 /// A governed profile and how many streams used it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ProfileUse {
-    /// Streams.
     pub streams: u64,
     /// Subject domain; absent for the first that the policy declares, as with the fields below.
     pub domain: Option<String>,
-    /// Audience.
     pub audience: Option<String>,
-    /// Temporal condition.
     pub temporal: Option<String>,
     /// Epistemic mode.
     pub epistemic: Option<Epistemic>,
-    /// Register of language.
     pub register: Option<String>,
 }
 
@@ -173,7 +160,6 @@ impl std::fmt::Display for ProfileUse {
 /// How often one rule, or none, decided against a mutation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RuleCount {
-    /// Stage that decided.
     pub stage: Stage,
     /// Row of its bank; absent where no row matched, or where the host decided.
     pub row: Option<u16>,
@@ -183,6 +169,5 @@ pub struct RuleCount {
     pub id: Option<String>,
     /// What the rule gives as its reason.
     pub reason: Option<String>,
-    /// Times.
     pub count: u64,
 }

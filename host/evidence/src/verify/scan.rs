@@ -86,7 +86,7 @@ impl Scan<'_, '_> {
         }
         let Shared { facts, findings, .. } = &mut self.shared;
         let lanes = states(&self.lanes);
-        // What a log does not hold is reported at the end.
+        // Missing records are reported at the end.
         if lanes.iter().zip(&sizes).all(|(lane, size)| lane.size() >= *size) {
             let heads: Vec<_> = lanes.iter().map(|lane| lane.head()).collect();
             findings.append(checkpoint::root(checkpoint, &heads));
@@ -125,7 +125,6 @@ impl Scan<'_, '_> {
     }
 }
 
-/// What the lanes say so far.
 fn states<'a>(lanes: &'a [Lane<'_>]) -> Vec<&'a LaneState> {
     lanes.iter().map(|lane| &lane.state).collect()
 }

@@ -10,37 +10,27 @@ use portcullis_core::hex::Hex;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A session of a series.
 #[derive(Clone, Debug, Serialize)]
 pub struct SeriesSession {
-    /// Name of the bundle.
     pub name: String,
-    /// Card.
     pub key_id: Option<Hex<32>>,
     /// Seat of its ticket.
     pub seat: Option<u16>,
-    /// Serial of its ticket.
     pub serial: Option<u64>,
-    /// The bundle's own status.
     pub status: Status,
-    /// Its level of assurance.
     pub assurance: Option<Assurance>,
 }
 
 /// Something about the chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SeriesFinding {
-    /// Reason code.
     pub code: SeriesCode,
-    /// How much it weighs.
     pub status: Status,
     /// Name of the bundle that it is about.
     pub name: String,
-    /// In words.
     pub detail: String,
 }
 
-/// What was found about a series.
 #[derive(Clone, Debug, Serialize)]
 pub struct Series {
     /// The worst of the sessions and of the chain.
@@ -62,11 +52,8 @@ pub struct Series {
 /// An approver and the sessions whose policy they approved.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ApprovalCount {
-    /// Who.
     pub by: Signer,
-    /// Policy digest.
     pub policy: Option<Hex<32>>,
-    /// Sessions.
     pub sessions: u64,
 }
 
@@ -114,7 +101,7 @@ pub fn join(mut reports: Vec<(String, Report)>) -> Series {
     conclude(&reports, findings)
 }
 
-/// What a ticket says of the session before it against what that session's bundle shows.
+/// Compares the end of the previous session that a ticket names with the one that the previous bundle shows.
 fn check_close(previous: &Report, report: &Report, add: &mut impl FnMut(SeriesCode, String)) {
     let named = report.session.previous_close.map(|digest| digest.0).filter(|digest| *digest != [0; 32]);
     let shown = previous.session.last_checkpoint.map(|digest| digest.0);
@@ -142,7 +129,6 @@ fn is_closed(report: &Report) -> bool {
     report.properties.complete.reasons.iter().all(|reason| reason.code != Code::NotClosed)
 }
 
-/// Serials count per key and seat.
 const fn place(report: &Report) -> (Option<Hex<32>>, Option<u16>, Option<u64>) {
     (report.session.key_id, report.session.seat, report.session.ticket_serial)
 }

@@ -16,18 +16,16 @@ use std::path::{Path, PathBuf};
 /// Largest file of a trust folder.
 const FILE_MAX: u64 = 1 << 20;
 
-/// Whom the verifier believes. Never read from a bundle.
+/// The keys that the verifier trusts. They never come from a bundle.
 #[derive(Clone, Debug, Default)]
 pub struct Trust {
     /// Roots of device certificates, and what is revoked.
     pub roots: TrustStore,
-    /// Ticket issuers.
     pub issuers: Vec<TrustedKey>,
-    /// Who may approve a policy. An issuer may not, unless the same key stands here too.
+    /// Who may approve a policy. An issuer may not, unless the same key is here too.
     pub approvers: Vec<TrustedKey>,
     /// Who may take texts out of a bundle.
     pub withholders: Vec<TrustedKey>,
-    /// Witnesses.
     pub witnesses: Vec<WitnessKey>,
     /// The files that all this was read from, for reports.
     pub files: Vec<TrustFile>,
@@ -47,7 +45,6 @@ pub struct TrustFile {
 pub struct TrustedKey {
     /// Its file below the trust folder.
     pub file: String,
-    /// The key.
     pub key: VerifyingKey,
 }
 
@@ -62,59 +59,30 @@ pub struct Signer {
     pub file: Option<String>,
 }
 
-/// Why a trust folder cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
-    /// Reading failed.
     #[error("cannot read `{path}`: {source}")]
-    Io {
-        /// File or folder.
-        path: PathBuf,
-        /// What the system says.
-        source: std::io::Error,
-    },
+    Io { path: PathBuf, source: std::io::Error },
     /// A file that does not belong there. Nothing is passed over in silence: a misspelt revocation list would revoke
     /// nothing.
     #[error(
         "`{0}` is none of roots/*.pem, sim-roots/*.pem, issuers/*.pub, approvers/*.pub, withholders/*.pub, witnesses/*.pub and revoked.txt"
     )]
     Name(PathBuf),
-    /// Larger than a file of keys can be.
     #[error("`{0}` is larger than 1 MiB")]
     Size(PathBuf),
-    /// A root or the revocation list.
     #[error("`{path}`: {source}")]
-    Certificate {
-        /// File.
-        path: PathBuf,
-        /// What is wrong.
-        source: CertificateError,
-    },
-    /// The key of an issuer, an approver or a withholder.
+    Certificate { path: PathBuf, source: CertificateError },
     #[error("`{path}`: {source}")]
-    Key {
-        /// File.
-        path: PathBuf,
-        /// What is wrong.
-        source: TicketError,
-    },
-    /// A witness's key.
+    Key { path: PathBuf, source: TicketError },
     #[error("`{path}`: {source}")]
-    Witness {
-        /// File.
-        path: PathBuf,
-        /// What is wrong.
-        source: NoteError,
-    },
+    Witness { path: PathBuf, source: NoteError },
 }
 
 impl Trust {
     /// Reads `roots/*.pem`, `issuers/*.pub`, `approvers/*.pub` and `withholders/*.pub` (Ed25519, PEM),
     /// `witnesses/*.pub` (C2SP verifier keys), `revoked.txt`, and, with `allow_sim`, `sim-roots/*.pem`. Each of them
     /// may be absent.
-    ///
-    /// # Errors
-    /// [`TrustError`].
     pub fn load(folder: &Path, allow_sim: bool) -> Result<Self, TrustError> {
         let mut trust = Self::default();
         for path in list(folder)? {
@@ -207,7 +175,6 @@ impl Signer {
         Self { claimed: claimed.to_owned(), key: Some(Hex(Sha256::digest(key).into())), file }
     }
 
-    /// Somebody whose key is not known.
     pub(crate) fn unknown(claimed: &str) -> Self {
         Self { claimed: claimed.to_owned(), key: None, file: None }
     }
@@ -225,10 +192,7 @@ impl fmt::Display for Signer {
 }
 
 impl Trust {
-    /// Who issued a ticket.
-    ///
-    /// # Errors
-    /// As [`Signed::verify`].
+    /// Who issued a ticket. Errors: as [`Signed::verify`].
     pub fn issuer(&self, ticket: &SignedTicket<Ticket>) -> Result<Signer, TicketError> {
         Ok(match ticket.verify(self.issuers.iter().map(|trusted| &trusted.key))? {
             TicketIssuer::Issuer { name, key } => Signer::of(&name, &self.issuers, &key),
@@ -243,7 +207,6 @@ impl Trust {
         Some(Signer::of(&approval.name, &self.approvers, key.as_bytes()))
     }
 
-    /// Who signed a withholding.
     #[must_use]
     pub fn withholder(&self, withholding: &Withholding) -> Signer {
         let name = &withholding.terms.name;

@@ -4,13 +4,11 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// Something that has a name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entity {
     /// Identity within all stores.
     pub id: String,
-    /// What it is called.
     pub name: String,
     /// What it is also called.
     #[serde(default)]
@@ -20,7 +18,6 @@ pub struct Entity {
     pub kind: String,
 }
 
-/// Something that is so.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fact {
@@ -36,7 +33,7 @@ pub struct Fact {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Citation {
-    /// The citation as it stands in text: a DOI, `PMID 123`, a statute, a URL. One `*` at the end allows everything
+    /// The citation as it is in text: a DOI, `PMID 123`, a statute, a URL. One `*` at the end allows everything
     /// that begins so.
     pub id: String,
     /// Where the permission comes from.
@@ -46,9 +43,7 @@ pub struct Citation {
 /// What a store holds, in canonical order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
-    /// Entities by id.
     pub entities: Vec<Entity>,
-    /// Facts.
     pub facts: Vec<Fact>,
     /// Sources that may be cited.
     pub citations: Vec<Citation>,
@@ -65,10 +60,7 @@ pub(super) enum Line {
 
 impl Contents {
     /// The same in canonical order, checked: ids are unique, no name is empty, every fact is of an entity that is
-    /// there.
-    ///
-    /// # Errors
-    /// What is wrong, in words.
+    /// there. Errors: what is wrong, in words.
     pub fn canonical(mut self) -> Result<Self, String> {
         for entity in &mut self.entities {
             entity.aliases.sort_unstable();

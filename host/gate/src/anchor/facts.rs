@@ -1,6 +1,6 @@
 //! Look-ups: who is named, which citations are allowed, and which words of a span the facts support.
 //!
-//! Every checkable word must stand in a fact that the sentence says of what it is about, or a word that means the same
+//! Every checkable word must be in a fact that the sentence says of what it is about, or a word that means the same
 //! or is derived from it; a number or a name itself. What is denied must be denied there. The entity that a sentence
 //! names as its subject must own the facts. A part of a sentence must be one that could stand alone.
 
@@ -95,7 +95,7 @@ impl Facts {
             .filter(|m| {
                 let before = text.get(..m.start()).and_then(|t| t.chars().next_back());
                 let after = text.get(m.end()..).and_then(|t| t.chars().next());
-                // A name is capitalised wherever it stands.
+                // A name is capitalised wherever it is.
                 !letter(before)
                     && !letter(after)
                     && text.get(m.range()).is_some_and(|t| t.starts_with(|c: char| !c.is_lowercase()))
@@ -153,8 +153,8 @@ impl Facts {
         }
     }
 
-    /// Who the sentence is about: the entities that it names, or else the stream's subject. A name of several is the
-    /// subject's when it is one of them.
+    /// The entities that the sentence is about: those that it names, otherwise the stream's subject. If several
+    /// entities share a name and the subject is one of them, the subject is meant.
     fn name(&self, query: &Query<'_>, grounding: &mut Grounding) -> Vec<usize> {
         let subject = query.subject.and_then(|id| self.place(id));
         let mut about = Vec::new();
@@ -188,7 +188,7 @@ impl Facts {
             }
         }
         match owner {
-            // Who is named as the subject owns what is said, whoever else is named.
+            // The entity that is named as the subject owns the statement, even if others are named too.
             Some(owner) => owner.into_iter().collect(),
             None => {
                 about.extend(subject);
@@ -197,7 +197,7 @@ impl Facts {
         }
     }
 
-    /// The words inside the span that nothing supports. What is denied is nothing that the operator vouches for.
+    /// The words inside the span that nothing supports. The operator's facts do not support anything that is denied.
     fn missing<'a>(&self, query: &Query<'a>, about: &[usize], inside: &[&'a Checkable]) -> Vec<&'a Checkable> {
         let none = Vec::new();
         let also = query.also.iter().chain(std::iter::repeat(&none));
@@ -213,7 +213,7 @@ impl Facts {
         asked.filter(|word| !supported(word)).map(|word| word.of).collect()
     }
 
-    /// Denials in the span that deny no word of content: what they say stands in no fact ("…, not really.").
+    /// Denials in the span that deny no word of content ("…, not really."): no fact can support them.
     fn empty_denials<'q>(&self, query: &'q Query<'_>, about: &[usize]) -> impl Iterator<Item = &'q Range<usize>> {
         let known: Vec<&KnownWords> = about.iter().filter_map(|e| self.known.get(*e)).collect();
         query.frame.denials.iter().filter(move |denial| {
@@ -242,7 +242,7 @@ impl Facts {
 
     fn close(&self, query: &Query<'_>, about: &[usize], inside: &[&Checkable], grounding: &mut Grounding) {
         let missing = self.missing(query, about, inside);
-        // "…, and a writer.": what cannot stand alone goes with what stands before it in the sentence.
+        // "…, and a writer.": a part that cannot stand alone goes with the words before it in the sentence.
         let leans = !query.part && !query.stands_alone && query.span.start > 0;
         let before: Vec<&Checkable> =
             query.words.iter().filter(|w| leans && w.range.start < query.span.start).collect();
@@ -266,7 +266,8 @@ impl Facts {
         let whole = if !denials.is_empty() || !misplaced.is_empty() {
             false
         } else if query.part {
-            // What was set apart passes word for word, and not when all that is left is a name: that says nothing.
+            // A part that was set apart passes only if every word is supported and it is more than a name: a name
+            // states nothing.
             let names = |w: &&Checkable| about.iter().filter_map(|e| self.known.get(*e)).any(|k| k.names(w));
             missing.is_empty() && !inside.iter().all(names) && query.stands_alone
         } else {
@@ -275,7 +276,7 @@ impl Facts {
         grounding.validation = if whole {
             StageFinding::Pass
         } else if query.part || supported == 0 || !unled.is_empty() || !denials.is_empty() || missing.is_empty() {
-            // What cannot be looked up is not guessed.
+            // If the stores cannot be searched, nothing is guessed.
             StageFinding::Reject(ValidationReason::ClosedWorldUnsupported)
         } else {
             StageFinding::Decompose(ValidationReason::ClosedWorldPartial)
@@ -290,7 +291,7 @@ impl Facts {
     }
 }
 
-/// Whether the first name of a sentence is its subject: no preposition leads to it, and before it stands neither a verb
+/// Whether the first name of a sentence is its subject: no preposition leads to it, and before it is neither a verb
 /// nor a pronoun, but in a phrase that a comma right before the name ends and no pronoun begins.
 fn is_subject(query: &Query<'_>, name: &Range<usize>) -> bool {
     let frame = query.frame;

@@ -4,7 +4,6 @@ use super::contents::{Contents, Line};
 
 /// A line that is not an entity, fact or citation.
 pub(super) struct LineError {
-    /// The line, from 1.
     pub(super) line: usize,
     pub(super) problem: String,
 }

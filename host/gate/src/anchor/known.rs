@@ -1,6 +1,6 @@
 //! What is known of one entity, fact by fact, and which of its facts a sentence says.
 //!
-//! A word is only as good as the fact that it stands in: that some fact of a person has "1992" and another "London"
+//! A word is only as good as the fact that it is in: that some fact of a person has "1992" and another "London"
 //! does not make a sentence true that says something else of both. So a fact counts for a sentence when the sentence
 //! has enough of its words.
 
@@ -12,12 +12,13 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Share of a fact's words that a sentence must have to say it, in basis points: two fifths, for a fact has words of
 /// its own ("is located", "is called").
 const OF_SENTENCE: u16 = 4_000;
-/// The same for a part of a split sentence: two thirds, for what was cut off may have been what the fact says.
+/// The same for a part of a split sentence: two thirds, because the words that were cut off may have been those of the
+/// fact.
 const OF_PART: u16 = 6_600;
-/// A word that stands in more facts of one entity than this tells none of them apart; it counts as a part of the name.
+/// A word that is in more facts of one entity than this tells none of them apart; it counts as a part of the name.
 /// Bounds the work for a word.
 const COMMON: usize = 256;
-/// Relations whose values must stand in a fact of that relation.
+/// Relations whose values must be in a fact of that relation.
 const DATED: &[&str] = &["born", "died", "founded", "married"];
 
 /// A word of a sentence with other words that say the same.
@@ -38,11 +39,10 @@ fn said_as(stem: &str, negated: bool) -> String {
     if negated { format!("not {stem}") } else { stem.to_owned() }
 }
 
-/// What is known of one entity.
 #[derive(Default)]
 pub(super) struct KnownWords {
     pub(super) id: String,
-    /// Stems of its names, and of what stands in too many of its facts.
+    /// Stems of its names, and of words that occur in too many of its facts.
     names: BTreeSet<String>,
     facts: Vec<Words>,
     /// Words of facts, each with its fact and its number there, by their stems.
@@ -51,17 +51,15 @@ pub(super) struct KnownWords {
     general: BTreeMap<String, Vec<(usize, usize)>>,
     /// Stems of all words of its facts.
     stems: BTreeSet<String>,
-    /// Relations that its facts speak of.
     relations: BTreeSet<String>,
-    /// Who did what in them.
     roles: Roles,
 }
 
 /// A fact and its words.
 struct Words {
-    /// As the store has it, for whoever asks why something is refused.
+    /// The fact as the store has it, for the reasons of a refusal.
     text: Box<str>,
-    /// How many stems it has that are no name.
+    /// How many of its stems are not names.
     count: usize,
     relations: BTreeSet<String>,
 }
@@ -119,8 +117,8 @@ impl KnownWords {
         [&self.holding, &self.general].into_iter().filter_map(|words| words.get(key)).flatten()
     }
 
-    /// The facts that a sentence says, in order; `part` when it is asked for a part of it. What is denied is only said
-    /// by a fact that denies it.
+    /// The facts that a sentence states, in order; `part` if the caller asks about a part of it. Only a fact that
+    /// denies something supports its denial.
     pub(super) fn said(&self, sentence: &[Word<'_>], part: bool) -> BTreeSet<usize> {
         let share = if part { OF_PART } else { OF_SENTENCE };
         let forms = sentence.iter().flat_map(|word| word.forms().map(|stem| said_as(stem, word.of.negated)));
@@ -134,7 +132,7 @@ impl KnownWords {
         counts.into_iter().filter(said_of).map(|(fact, _)| fact).collect()
     }
 
-    /// Whether one of the facts `said` supports a word, or a name does. A number of a known relation must stand in a
+    /// Whether one of the facts `said` supports a word, or a name does. A number of a known relation must be in a
     /// fact of it.
     pub(super) fn supports(&self, word: &Word<'_>, said: &BTreeSet<usize>) -> bool {
         let relation = word.of.relation.as_deref().filter(|r| word.of.number && DATED.contains(r));
@@ -146,8 +144,8 @@ impl KnownWords {
             || word.forms().any(|stem| self.words_of(&said_as(stem, word.of.negated)).any(is_said))
     }
 
-    /// Whether its facts have the verb of a clause with the same roles: nothing where one does, the first of them where
-    /// none does; `None` when none has the verb.
+    /// Compares a clause's roles with those facts that have its verb. Empty if one of them fits; otherwise the first
+    /// that does not fit. `None` if no fact has the verb.
     pub(super) fn agrees(&self, clause: &Clause) -> Option<Result<(), &str>> {
         self.roles.agree(clause, &self.names).map(|agreement| match agreement {
             Agreement::Agrees => Ok(()),

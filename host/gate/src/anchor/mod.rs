@@ -37,7 +37,7 @@ impl Anchors {
         Self::new(Vec::new(), mapper)
     }
 
-    /// Stores in the order in which they were given. What several say of one entity (by its id) is joined.
+    /// Stores in the order in which they were given. Entries of several stores about one entity (by its id) are joined.
     #[must_use]
     pub fn new(stores: Vec<Store>, mapper: &Mapper) -> Self {
         let facts = Facts::new(stores.iter().map(Store::contents), mapper);
@@ -62,7 +62,7 @@ impl Anchors {
         self.stores.iter().map(Store::digest).collect()
     }
 
-    /// The first store whose file is not what it was when it was opened.
+    /// The first store whose file has changed since it was opened.
     #[must_use]
     pub fn changed(&self) -> Option<&Store> {
         self.stores.iter().find(|s| s.changed())

@@ -13,7 +13,6 @@ use std::collections::BTreeSet;
 pub struct Passage {
     /// Id of the entity that it is about.
     pub entity: String,
-    /// Whole sentences.
     pub text: String,
     /// Where it comes from.
     pub source: String,
@@ -24,7 +23,7 @@ pub struct Passage {
 pub struct PassageFacts {
     /// One for each sentence and entity: the passage's own, and every other that the sentence names.
     pub facts: Vec<Fact>,
-    /// Sentences that begin with a pronoun behind one about somebody else: whom they mean is not certain.
+    /// Sentences that begin with a pronoun after one about somebody else: whom they mean is not certain.
     pub uncertain: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What the loop asks of the anchors, and what they answer.
+//! Questions of the loop to the anchors, and their answers.
 
 use portcullis_core::fixed::BasisPoints;
 use portcullis_core::mutation::StageFinding;
@@ -10,7 +10,7 @@ use std::ops::Range;
 /// A span that may refer to something outside the text.
 #[derive(Clone, Copy, Debug)]
 pub struct Query<'a> {
-    /// The sentence that the span stands in.
+    /// The sentence that the span is in.
     pub sentence: &'a str,
     /// The span's bytes in the sentence.
     pub span: &'a Range<usize>,
@@ -20,9 +20,9 @@ pub struct Query<'a> {
     pub words: &'a [Checkable],
     /// Stems that say the same as each of them, where a closed world asks for words; else empty.
     pub also: &'a [Vec<String>],
-    /// Where the sentence's verbs and prepositions stand.
+    /// Where the sentence's verbs and prepositions are.
     pub frame: &'a Frame,
-    /// The sentence's verbs with what stands around each.
+    /// The sentence's verbs with what is around each.
     pub clauses: &'a [Clause],
     /// Whether the span could stand alone: it has a verb, and its last word leads on to nothing.
     pub stands_alone: bool,
@@ -32,18 +32,18 @@ pub struct Query<'a> {
     pub intent: Option<&'a str>,
     /// Stems of intent and verified facts: the operator vouches for them.
     pub vouched: &'a [String],
-    /// Whether what is not supported cannot be asserted.
+    /// Whether a sentence without supporting facts is refused.
     pub closed_world: bool,
     /// Whether the span is a part of one that was split.
     pub part: bool,
 }
 
-/// What the anchors say of a span.
+/// The finding of the anchors on a span.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grounding {
-    /// What became of its references.
+    /// The outcome of its references.
     pub anchor: Anchor,
-    /// What a closed world makes of it.
+    /// The finding of the closed world.
     pub validation: StageFinding<ValidationReason>,
     /// Bytes of the sentence that no fact supports.
     pub unsupported: Vec<Range<usize>>,
@@ -52,18 +52,16 @@ pub struct Grounding {
     /// Share of the span's words that the facts of the intent's entity do not support; `None` when the intent names
     /// none.
     pub deviation: Option<BasisPoints>,
-    /// What this rests on.
     pub evidence: Vec<Evidence>,
 }
 
-/// A reference, or a part of the text that was looked up in vain.
+/// A reference, or a part of the text that was looked up without result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evidence {
     /// What kind: `citation`, `entity`, `word`, `verb`, `span`.
     pub field: &'static str,
-    /// As it stands in the text.
     pub value: String,
-    /// What was wanted of it.
+    /// The condition that it had to meet.
     pub condition: String,
 }
 

@@ -1,4 +1,4 @@
-//! Who did what: whether a sentence gives the words of a fact the roles that they have there.
+//! Roles: whether the words of a fact have the same roles in a sentence (who did what to whom).
 
 use portcullis_mapping::{Argument, Clause};
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,13 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 const MOST: usize = 256;
 /// The entity itself, however it is called; no stem is empty.
 const ENTITY: &str = "";
-/// Before the verb, or behind "by" in the passive.
+/// Before the verb, or after "by" in the passive.
 const SUBJECT: &str = "subject";
 
-/// What the facts with the verb of a clause make of its roles.
+/// How the roles of a clause compare with those of the facts that have its verb.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Agreement {
-    /// One of them leaves its words their roles.
+    /// In at least one fact the words have the same roles.
     Agrees,
     /// None does; the number of the first of them.
     Differs(usize),
@@ -28,7 +28,6 @@ pub(super) struct Roles {
     by_verb: BTreeMap<&'static str, Vec<usize>>,
 }
 
-/// The words around a verb.
 struct Arguments {
     /// Each with its role: [`SUBJECT`], its preposition, or nothing for an object. A word with two roles has none.
     roles: BTreeMap<String, Option<String>>,

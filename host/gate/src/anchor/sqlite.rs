@@ -43,10 +43,8 @@ pub(super) fn read(path: &Path) -> rusqlite::Result<Contents> {
     })
 }
 
-/// Writes a store into a new file.
-///
-/// # Errors
-/// SQLite's: the file cannot be written, or is there already and no empty database.
+/// Writes a store into a new file. Errors: SQLite's: the file cannot be written, or is there already and no empty
+/// database.
 pub fn write(path: &Path, contents: &Contents) -> rusqlite::Result<()> {
     let mut database = Connection::open(path)?;
     database.execute_batch(TABLES)?;

@@ -18,49 +18,19 @@ pub struct Store {
     stamp: Option<(u64, SystemTime)>,
 }
 
-/// A store that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The file cannot be read.
     #[error("the anchor store `{}` cannot be read: {error}; `portcullis anchors build` makes one", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        error: std::io::Error,
-    },
-    /// A line that is not an entity, fact or citation.
+    Unreadable { path: PathBuf, error: std::io::Error },
     #[error("the anchor store `{}`, line {line}: {problem}; expected {{\"entity\": …}}, {{\"fact\": …}} or {{\"citation\": …}}", path.display())]
-    Line {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// What is wrong.
-        problem: String,
-    },
-    /// A database where only JSON Lines are taken.
+    Line { path: PathBuf, line: usize, problem: String },
     #[error("the anchor store `{}` is a SQLite database; a bundle holds its stores as JSON Lines", path.display())]
-    Database {
-        /// The file.
-        path: PathBuf,
-    },
-    /// SQLite refuses the file, or it is not a store.
+    Database { path: PathBuf },
     #[error("the anchor store `{}` is not a usable SQLite store: {error}; build it anew with `portcullis anchors build`", path.display())]
-    Sqlite {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        error: rusqlite::Error,
-    },
+    Sqlite { path: PathBuf, error: rusqlite::Error },
     /// A fact of an entity that the store does not hold, or one entity twice.
     #[error("the anchor store `{}`: {problem}", path.display())]
-    Content {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        problem: String,
-    },
+    Content { path: PathBuf, problem: String },
 }
 
 impl StoreError {
@@ -70,10 +40,7 @@ impl StoreError {
 }
 
 impl Store {
-    /// Opens a store: SQLite when the file says so, else JSON Lines.
-    ///
-    /// # Errors
-    /// [`StoreError`] says where and what.
+    /// Opens a store: SQLite when the file says so, else JSON Lines. Errors: [`StoreError`] says where and what.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let bytes = read(path)?;
         let contents = if bytes.starts_with(SQLITE) {
@@ -84,11 +51,8 @@ impl Store {
         Self::of(path, contents, true)
     }
 
-    /// The store of JSON Lines whose content is `bytes`. It is called `path` in messages; no file of that name is
-    /// looked at.
-    ///
-    /// # Errors
-    /// As [`Store::open`]; [`StoreError::Database`].
+    /// The store of JSON Lines whose content is `bytes`. Messages call it `path`; no such file is read. Errors: as
+    /// [`Store::open`]; [`StoreError::Database`].
     pub fn from_json_lines(path: &Path, bytes: &[u8]) -> Result<Self, StoreError> {
         if bytes.starts_with(SQLITE) {
             return Err(StoreError::Database { path: path.to_owned() });
@@ -105,7 +69,6 @@ impl Store {
         Ok(Self { path: path.to_owned(), contents, digest, is_file, stamp })
     }
 
-    /// Its file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -133,7 +96,6 @@ impl Store {
     }
 }
 
-/// How a SQLite file begins.
 const SQLITE: &[u8] = b"SQLite format 3\0";
 
 fn read(path: &Path) -> Result<Vec<u8>, StoreError> {

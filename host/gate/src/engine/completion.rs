@@ -16,7 +16,6 @@ struct Completion {
 /// A token of a model server's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// Its bytes.
     pub bytes: Vec<u8>,
     /// The natural logarithm of its probability, as it was written; `None` where the server gave none.
     pub logprob: Option<String>,
@@ -93,10 +92,7 @@ struct ChunkChoice {
 }
 
 /// The tokens that a chunk of a streamed answer brings with it, by choice, in the forms of OpenAI's API. Their
-/// log-probabilities are read as they are written.
-///
-/// # Errors
-/// Another form.
+/// log-probabilities are read as they are written. Errors: another form.
 pub fn chunk_tokens(json: &str) -> serde_json::Result<Vec<(u32, Vec<Token>)>> {
     let Chunk { choices } = serde_json::from_str(json)?;
     let tokens = |choice: ChunkChoice| {
@@ -113,11 +109,8 @@ impl From<TokenEntry> for Token {
 }
 
 /// What a server's answer proposes: its first span. An alternative (`attempt` over 0) that is empty ends the
-/// alternatives. `before` is white space that stands before the answer and that the server was not shown: it is not
-/// proposed again.
-///
-/// # Errors
-/// [`EngineError::Answer`]: bytes that are no answer of this protocol.
+/// alternatives. `before` is white space before the answer that the server was not shown: it is not proposed again.
+/// Errors: [`EngineError::Answer`]: bytes that are not an answer of this protocol.
 pub fn proposal(protocol: Protocol, answer: &[u8], attempt: u32, before: &str) -> Result<Proposal, EngineError> {
     let completion = read(protocol, answer)?;
     let again = completion.text.bytes().zip(before.bytes()).take_while(|(shown, known)| shown == known).count();
@@ -192,8 +185,8 @@ fn of_span(text: &[u8], tokens: &[Token], span: Range<usize>) -> Result<Vec<(usi
     Ok(found)
 }
 
-/// The first sentence of a completion, with the white space on both sides, which ends its last word. What follows is
-/// asked for again, after this was judged.
+/// The first sentence of a completion, with the white space on both sides, which ends its last word. The rest is
+/// requested again after this span was judged.
 fn first_span(text: &str) -> &str {
     text.get(..span_end(text).unwrap_or(text.len())).unwrap_or(text)
 }

@@ -1,4 +1,4 @@
-//! Engines behind HTTP, driven step by step: ask for one span, judge it, go on from what was admitted.
+//! Engines behind HTTP, driven step by step: ask for one span, judge it, continue from what was admitted.
 //!
 //! Structural starvation: a request holds the operator's words, admitted text and sampling settings, and nothing else:
 //! no tools, no retrieval, no conversation, no cache, no word of what was refused. Another alternative is the
@@ -19,19 +19,18 @@ use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 const ANSWER_MAX: u64 = 1 << 20;
 /// Most bytes of verified facts in a prompt.
 const FACTS_MAX: usize = 16 << 10;
-/// What a template holds where the operator's words go.
+/// The placeholder for the operator's words in a template.
 const PROMPT: &str = "{prompt}";
 
 /// How a server is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpSettings {
-    /// Which protocol.
     pub protocol: Protocol,
     /// `http://host:port` or `https://host:port`, without a path.
     pub address: String,
     /// Certificates (PEM) that may vouch for an `https` server; `None`: those of Mozilla's programme.
     pub authorities: Option<String>,
-    /// What the prompt stands in, with the word `{prompt}` where it goes.
+    /// The text around the prompt, with `{prompt}` in the prompt's place.
     pub template: Template,
     /// Texts at which the server stops.
     pub stop: Vec<String>,
@@ -47,8 +46,8 @@ pub struct HttpSettings {
     pub deadline: Duration,
 }
 
-/// What the operator's words stand in before the admitted text, so that a model that was trained on conversations goes
-/// on as the one who answers.
+/// The form of the operator's words before the admitted text. It makes a model that was trained on conversations
+/// continue as the one who answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Template {
     /// Nothing: the words, a blank line, the admitted text.
@@ -56,7 +55,7 @@ pub enum Template {
     None,
     /// A text with one `{prompt}`; admitted text follows it.
     Text(String),
-    /// What llama.cpp's `POST /apply-template` makes of the words as a user's message.
+    /// The form that llama.cpp's `POST /apply-template` gives to the words as a user's message.
     Server,
 }
 
@@ -68,7 +67,7 @@ pub struct HttpEngine {
     /// How often the prompt of each digest was asked: each time has a seed of its own, so that no request is ever made
     /// twice.
     asked: BTreeMap<[u8; 32], u64>,
-    /// What the server made of the operator's words.
+    /// The operator's words as the server rendered them.
     rendered: Option<String>,
 }
 
@@ -106,10 +105,8 @@ struct Rendered {
 }
 
 impl HttpEngine {
-    /// An engine that asks a server.
-    ///
-    /// # Errors
-    /// The address, the temperature, a certificate or the template cannot be used.
+    /// An engine that asks a server. Errors: the address, the temperature, a certificate or the template cannot be
+    /// used.
     pub fn new(settings: HttpSettings) -> Result<Self, EngineError> {
         let unusable = |what: String| Err(EngineError::Gone(what));
         let address = settings.address.trim_end_matches('/').to_owned();

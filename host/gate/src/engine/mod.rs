@@ -1,5 +1,5 @@
 //! Engines: whatever proposes candidates. The loop shows an engine verified fields and admitted text, and nothing else:
-//! not what was refused, not why, not that anything was.
+//! neither refused text nor a reason, nor the fact that something was refused.
 
 mod completion;
 mod deadline;
@@ -19,7 +19,6 @@ use serde::{Deserialize, Serialize};
 /// What an engine may know: the operator's words and what was admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View<'a> {
-    /// The task.
     pub intent: &'a str,
     /// Facts that the operator vouches for.
     pub facts: &'a [String],
@@ -70,7 +69,6 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// Path of the requests.
     const fn path(self) -> &'static str {
         match self {
             Self::OpenAi => "/v1/completions",
@@ -82,15 +80,13 @@ impl Protocol {
 /// What an engine proposes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Proposal {
-    /// A candidate.
     Candidate(Candidate),
     /// No (further) candidate at this place.
     Exhausted,
-    /// The text is complete.
     End,
 }
 
-/// What an engine is told between proposals.
+/// A message to an engine between proposals.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Move {
     /// See [`Engine::advance`].
@@ -102,16 +98,10 @@ pub enum Move {
 /// An engine failed: the stream ends with what was admitted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum EngineError {
-    /// It gave no answer in time.
     #[error("the engine gave no answer within {millis} ms")]
-    Deadline {
-        /// The bound.
-        millis: u64,
-    },
-    /// It died, or cannot be reached.
+    Deadline { millis: u64 },
     #[error("the engine is gone: {0}")]
     Gone(String),
-    /// It answered with what is no candidate.
     #[error("the engine's answer cannot be used: {0}")]
     Answer(String),
 }
@@ -119,13 +109,10 @@ pub enum EngineError {
 /// Something that proposes candidates. It needs no access to weights or activations, and every call is bounded in time:
 /// [`DeadlineEngine`] bounds one that does not bound itself.
 pub trait Engine: Send {
-    /// What it is, for reports.
     fn name(&self) -> String;
 
-    /// Proposes a candidate to follow `view.admitted`. `attempt` counts the candidates asked for at this place, from 0,
-    /// and is no feedback: an engine may use it as an offset of its seed or as a place in a list, and for nothing else.
-    ///
-    /// # Errors
+    /// Proposes a candidate to follow `view.admitted`. `attempt` counts the candidates asked for at this place, from 0.
+    /// It is not feedback: an engine may use it only as an offset of its seed or as a place in a list. Errors:
     /// [`EngineError`] ends the stream.
     fn propose(&mut self, view: &View<'_>, attempt: u32) -> Result<Proposal, EngineError>;
 
@@ -135,7 +122,6 @@ pub trait Engine: Send {
     /// The last `steps` advances are taken back.
     fn roll_back(&mut self, steps: usize);
 
-    /// Makes a move.
     fn make(&mut self, step: Move) {
         match step {
             Move::Advance(admitted) => self.advance(&admitted),

@@ -20,10 +20,8 @@ pub struct NgramEngine {
 }
 
 impl NgramEngine {
-    /// Counts the words of a text in contexts of up to `order - 1` words.
-    ///
-    /// # Errors
-    /// The text has fewer words than the order.
+    /// Counts the words of a text in contexts of up to `order - 1` words. Errors: the text has fewer words than the
+    /// order.
     pub fn new(text: &str, order: usize, seed: u64, enough: usize) -> Result<Self, EngineError> {
         let words: Vec<&str> = text.split_whitespace().collect();
         if order == 0 || words.len() < order {
@@ -88,7 +86,7 @@ impl Engine for NgramEngine {
         Ok(Proposal::Candidate(Candidate { text, logprobs: None, logprobs_absent: None, call: None }))
     }
 
-    // Everything it needs stands in the view.
+    // Everything it needs is in the view.
     fn advance(&mut self, _admitted: &str) {}
 
     fn roll_back(&mut self, _steps: usize) {}

@@ -22,7 +22,6 @@ pub const FRAME_MAX: u32 = 256 << 20;
 /// What a ledger begins with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
-    /// Layout of the payloads.
     pub version: u32,
     /// Name and version of the policy package.
     pub policy: String,
@@ -32,7 +31,6 @@ pub struct Header {
     pub image_digest: String,
     /// Thresholds of the trust slope (warning, correction, halt), in basis points; 65535 is never reached.
     pub thresholds: [u16; 3],
-    /// Kind of card.
     pub card: String,
     /// Time of the host in milliseconds since 1970, unverified.
     pub host_time_unverified: u64,
@@ -43,54 +41,23 @@ pub struct Header {
 pub struct Entry {
     /// Time of the host in milliseconds since 1970, unverified.
     pub host_time_unverified: u64,
-    /// What happened.
     #[serde(flatten)]
     pub event: Event,
 }
 
-/// A ledger that cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerError {
-    /// The file cannot be written; nothing more is released.
     #[error("the ledger `{}` cannot be written: {error}; nothing further is released", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        error: std::io::Error,
-    },
-    /// An earlier write failed.
+    Write { path: PathBuf, error: std::io::Error },
     #[error("the ledger `{}` failed before; nothing further is released", path.display())]
-    Poisoned {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The file cannot be read.
+    Poisoned { path: PathBuf },
     #[error("the ledger `{}` cannot be read: {error}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        error: std::io::Error,
-    },
-    /// The file is not a ledger.
+    Read { path: PathBuf, error: std::io::Error },
     #[error("`{}` is not a ledger: {what}", path.display())]
-    NoLedger {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        what: String,
-    },
-    /// A frame in the middle is damaged: that is not a torn tail, and is not mended.
+    NoLedger { path: PathBuf, what: String },
+    /// A frame in the middle is damaged. Unlike a torn tail, this is not repaired.
     #[error("the ledger `{}` is damaged at byte {offset}: {what}; what stands before it can be read", path.display())]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// Where the frame begins.
-        offset: u64,
-        /// What is wrong.
-        what: String,
-    },
+    Damaged { path: PathBuf, offset: u64, what: String },
 }
 
 /// Length, checksum and payload as one run of bytes.

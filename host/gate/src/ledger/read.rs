@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 /// How a ledger ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tail {
-    /// With a whole frame.
     Whole,
     /// With so many bytes of a frame that was cut short.
     Torn(u64),
@@ -19,7 +18,6 @@ pub struct Reader {
     path: PathBuf,
     file: BufReader<File>,
     header: Header,
-    /// Where the next frame begins.
     offset: u64,
     length: u64,
     tail: Tail,
@@ -33,10 +31,7 @@ enum Frame {
 }
 
 impl Reader {
-    /// Opens a ledger and reads its header.
-    ///
-    /// # Errors
-    /// The file cannot be read, or is not a ledger.
+    /// Opens a ledger and reads its header. Errors: the file cannot be read, or is not a ledger.
     pub fn open(path: &Path) -> Result<Self, LedgerError> {
         let unreadable = |error| LedgerError::Read { path: path.to_owned(), error };
         let no_ledger = |what: &str| LedgerError::NoLedger { path: path.to_owned(), what: what.to_owned() };
@@ -141,10 +136,8 @@ impl Iterator for Reader {
     }
 }
 
-/// Cuts off a torn tail; says how many bytes it had.
-///
-/// # Errors
-/// The file is not a ledger, cannot be read or written, or is damaged before its end: that is not mended.
+/// Cuts off a torn tail; says how many bytes it had. Errors: the file is not a ledger, cannot be read or written, or is
+/// damaged before its end: that is not mended.
 pub fn recover(path: &Path) -> Result<u64, LedgerError> {
     let mut reader = Reader::open(path)?;
     for entry in reader.by_ref() {

@@ -23,9 +23,6 @@ pub enum Fsync {
 /// Where a ledger's bytes go.
 pub trait Sink: Write + Send {
     /// Forces what was written to the disk.
-    ///
-    /// # Errors
-    /// The system's.
     fn sync(&mut self) -> io::Result<()>;
 }
 
@@ -44,10 +41,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Starts a ledger in a new file.
-    ///
-    /// # Errors
-    /// The file is there already, or cannot be written.
+    /// Starts a ledger in a new file. Errors: the file is there already, or cannot be written.
     pub fn create(path: &Path, header: &Header, fsync: Fsync) -> Result<Self, LedgerError> {
         // A ledger holds texts and salts: only its user may read it.
         let open = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
@@ -55,10 +49,8 @@ impl Ledger {
         Self::start(path, Box::new(file), header, fsync)
     }
 
-    /// Goes on with a ledger, after its torn tail, if any, was cut off; starts one when there is none.
-    ///
-    /// # Errors
-    /// The file is not a ledger, is damaged, is of another policy, or cannot be written.
+    /// Continues with a ledger, after its torn tail, if any, was cut off; starts one when there is none. Errors: the
+    /// file is not a ledger, is damaged, is of another policy, or cannot be written.
     pub fn append_to(path: &Path, header: &Header, fsync: Fsync) -> Result<Self, LedgerError> {
         if !path.exists() {
             return Self::create(path, header, fsync);
@@ -74,10 +66,7 @@ impl Ledger {
         Ok(Self { path: path.to_owned(), sink: Box::new(file), fsync, poisoned: false })
     }
 
-    /// Starts a ledger in any sink; `path` is its name in errors.
-    ///
-    /// # Errors
-    /// The sink's.
+    /// Starts a ledger in any sink; `path` is its name in errors. Errors: the sink's.
     pub fn start(path: &Path, sink: Box<dyn Sink>, header: &Header, fsync: Fsync) -> Result<Self, LedgerError> {
         let mut ledger = Self { path: path.to_owned(), sink, fsync, poisoned: false };
         let written = ledger.sink.write_all(MAGIC);
@@ -87,10 +76,8 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// Appends an event. Only when this returns may the bytes of a [`EventKind::Released`] leave.
-    ///
-    /// # Errors
-    /// The sink's; the ledger is poisoned then, and every further append fails.
+    /// Appends an event. Only when this returns may the bytes of a [`EventKind::Released`] leave. Errors: the sink's;
+    /// the ledger is poisoned then, and every further append fails.
     pub fn append(&mut self, event: &Event) -> Result<(), LedgerError> {
         #[derive(Serialize)]
         struct EntryRef<'a> {
@@ -145,7 +132,6 @@ impl Header {
 }
 
 impl Entry {
-    /// An event of now.
     #[must_use]
     pub fn now(event: Event) -> Self {
         Self { host_time_unverified: host_time(), event }

@@ -12,13 +12,10 @@ use std::time::Duration;
 /// The gate cannot be used, or gave up.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoteError {
-    /// No gate there, or the connection broke.
     #[error("the gate: {0}; is `portcullis gated` running there?")]
     Connection(#[from] io::Error),
-    /// The gate refused.
     #[error("the gate refused: {0}")]
     Refused(String),
-    /// The gate spoke out of turn.
     #[error("the gate said something that was not expected")]
     Unexpected,
 }
@@ -31,9 +28,6 @@ pub struct Client {
 
 impl Client {
     /// Connects. `deadline` bounds every frame that the gate is waited for.
-    ///
-    /// # Errors
-    /// [`RemoteError`].
     pub fn connect(path: &Path, deadline: Duration) -> Result<Self, RemoteError> {
         let wire = Wire::new(UnixStream::connect(path)?, deadline);
         // A gate that refuses says so at once and may close before it has read this.
@@ -51,9 +45,7 @@ impl Client {
         &self.welcome
     }
 
-    /// Has an item governed. Events go to `sink`; the engine, where the item needs one, is asked here.
-    ///
-    /// # Errors
+    /// Has an item governed. Events go to `sink`; the engine, where the item needs one, is asked here. Errors:
     /// [`RemoteError`], or the sink's.
     pub fn govern<E: From<RemoteError>>(
         &mut self,

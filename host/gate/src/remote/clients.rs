@@ -9,7 +9,6 @@ use std::time::Duration;
 /// Longest wait for a connection that was hung up to go.
 const LEAVE: Duration = Duration::from_secs(1);
 
-/// A connection.
 struct Entry {
     wire: Arc<Wire>,
     /// It said hello.
@@ -40,8 +39,8 @@ impl Clients {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a place for a connection. Where there is none, the oldest connection that has not said hello is hung up;
-    /// `None` when there is no such connection.
+    /// Takes a place for a connection. If all are taken, the oldest connection that has not sent its hello is closed;
+    /// `None` if there is no such connection.
     pub(super) fn admit(&self, wire: &Arc<Wire>) -> Option<ClientPlace<'_>> {
         if self.open().1.len() >= self.most {
             self.make_room();

@@ -23,7 +23,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Longest wait for streams to end after the gate was asked to stop.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Whom a gate serves, and how.
+/// Terms of service: allowed users, bounds and deadlines.
 #[derive(Clone, Debug)]
 pub struct ServiceTerms {
     /// Users that may connect, by number.
@@ -51,12 +51,10 @@ impl Gate {
         Self { governor, terms, stopping: AtomicBool::new(false) }
     }
 
-    /// Serves connections until `stop` or until the session cannot go on; then takes no more work, lets open streams
+    /// Serves connections until `stop` or until the session cannot continue; then takes no more work, lets open streams
     /// end, and returns once every connection has gone. `journal` keeps what happens before clients hear of it;
-    /// `report` hears what was refused and what went wrong.
-    ///
-    /// # Errors
-    /// Why the card or the journal failed; else [`GateError::Accept`]: the socket is of no use any more.
+    /// `report` hears what was refused and what went wrong. Errors: why the card or the journal failed; else
+    /// [`GateError::Accept`]: the socket is of no use any more.
     pub fn listen<C: Card>(
         &self,
         session: &mut Session<C>,

@@ -26,7 +26,6 @@ use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// Version of the protocol.
 pub const VERSION: u32 = 1;
 /// Longest frame, in bytes.
 pub const FRAME_MAX: u32 = 64 << 20;
@@ -38,14 +37,10 @@ const HELLO_MAX: u32 = 4096;
 pub enum ToGate {
     /// First: the version that it speaks.
     Hello {
-        /// [`VERSION`].
         version: u32,
     },
-    /// Govern an item under this number.
     Govern {
-        /// Number that its events carry.
         number: u64,
-        /// The item.
         item: Item,
     },
     /// The engine's answer to [`ToClient::Propose`].
@@ -55,39 +50,38 @@ pub enum ToGate {
 /// What the gate says.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum ToClient {
-    /// The policy in force.
     Welcome {
-        /// [`VERSION`].
         version: u32,
-        /// Name and version of the package.
         policy: String,
         /// SHA-256 of the package, hexadecimal.
         package_digest: String,
         /// SHA-256 of its table image, hexadecimal.
         image_digest: String,
-        /// Thresholds of the trust slope.
         thresholds: [u16; 3],
-        /// Kind of card.
         card: String,
     },
-    /// Something happened.
     Event(Event),
     /// The client's engine is asked for a candidate.
+<<<<<<< HEAD
     Propose(ProposalRequest),
     /// The client's engine goes forward.
+=======
+    Propose {
+        intent: String,
+        facts: Vec<String>,
+        admitted: String,
+        /// Candidates asked for at this place before.
+        attempt: u32,
+    },
+>>>>>>> b8e7285a71ee4142f1f9af7dbeb38bb9301defc4
     Advance(String),
-    /// The client's engine goes back.
     RollBack(usize),
-    /// The item is done.
     Done,
     /// The item, or the connection, cannot be served.
     Failed(String),
 }
 
-/// Writes one frame.
-///
-/// # Errors
-/// The stream's, or the message is too long.
+/// Writes one frame. Errors: the stream's, or the message is too long.
 pub fn send(stream: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
     let payload = serde_json::to_vec(message)?;
     let length = u32::try_from(payload.len()).ok().filter(|l| *l <= FRAME_MAX);
@@ -96,10 +90,8 @@ pub fn send(stream: &mut impl Write, message: &impl Serialize) -> io::Result<()>
     stream.flush()
 }
 
-/// Reads one frame; `None` when the other side has closed between two.
-///
-/// # Errors
-/// The stream's, a frame that is too long or cut short, or no message.
+/// Reads one frame; `None` when the other side has closed between two. Errors: the stream's, a frame that is too long
+/// or cut short, or no message.
 pub fn receive<T: DeserializeOwned>(stream: &mut impl Read) -> io::Result<Option<T>> {
     receive_most(stream, FRAME_MAX)
 }

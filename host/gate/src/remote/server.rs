@@ -13,19 +13,14 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Why the gate ends before it is asked to.
 #[derive(Debug, thiserror::Error)]
 pub enum GateError {
-    /// The card.
     #[error(transparent)]
     Card(#[from] SessionError),
-    /// What the gate keeps of its streams cannot be kept.
     #[error("{0}")]
     Journal(JournalError),
-    /// Connections cannot be accepted.
     #[error("connections cannot be accepted: {0}")]
     Accept(io::Error),
-    /// The session's thread cannot be started.
     #[error("no thread for the session: {0}")]
     Thread(io::Error),
     /// The session's thread panicked: a defect of this program.
@@ -40,7 +35,6 @@ pub type JournalError = Box<dyn std::error::Error + Send + Sync>;
 /// have the numbers of the gate, each of which is used once.
 pub type Journal<'j> = Box<dyn FnMut(&Event) -> Result<(), JournalError> + Send + 'j>;
 
-/// What a connection came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ConnectionEnd {
     /// It was closed after so many items.
@@ -132,7 +126,6 @@ impl Connection<'_> {
         }
     }
 
-    /// What the client's engine proposes.
     fn ask(&self, moves: Vec<ToClient>, ask: ToClient) -> Result<Proposal, EngineError> {
         if self.is_stopping() {
             return Err(EngineError::Gone("the gate is being stopped".into()));

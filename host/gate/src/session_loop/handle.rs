@@ -6,29 +6,18 @@ use crate::stream::{Part, Source, StreamRequest};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The session takes nothing more.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the session is closed: {0}")]
 pub struct SessionClosed(pub String);
 
-/// Why a part was not taken.
 #[derive(Debug, thiserror::Error)]
 pub enum SubmitError {
-    /// As many parts wait as may: try again after the next message.
     #[error("as many parts wait as may")]
     Full(Box<Part>),
-    /// The part is longer than the session takes.
     #[error("a part of {bytes} bytes; at most {most}")]
-    TooLong {
-        /// Its bytes.
-        bytes: usize,
-        /// The bound.
-        most: usize,
-    },
-    /// The stream is over.
+    TooLong { bytes: usize, most: usize },
     #[error("the stream is over")]
     Over,
-    /// The session is over.
     #[error(transparent)]
     Closed(#[from] SessionClosed),
 }
@@ -45,32 +34,23 @@ impl SessionHandle {
     }
 
     /// Opens a stream, as soon as a slot of the card is free. Waits while too many streams wait already.
-    ///
-    /// # Errors
-    /// [`SessionClosed`].
     pub fn open(&self, request: StreamRequest) -> Result<StreamHandle, SessionClosed> {
         let supply = supply(&request);
         match self.inbox.arrive(request, supply, Entry { wait: true, further: false }) {
             Ok(mailbox) => Ok(StreamHandle { mailbox }),
             Err(Refusal::Over(why)) => Err(SessionClosed(why)),
-            // Only those who do not wait are refused for that.
+            // Only callers that do not wait are refused for this reason.
             Err(Refusal::Full(_)) => Err(SessionClosed("it has no room".into())),
         }
     }
 
     /// Opens a stream like [`SessionHandle::open`], and gives it back where that would mean to wait.
-    ///
-    /// # Errors
-    /// [`SessionClosed`].
     pub fn try_open(&self, request: StreamRequest) -> Result<Result<StreamHandle, Box<StreamRequest>>, SessionClosed> {
         self.enter(request, Entry { wait: false, further: false })
     }
 
     /// Opens a further stream for a caller that holds `open`, a stream of this session that has not ended: the session
     /// takes it even while it is being shut down. Gives it back where that would mean to wait.
-    ///
-    /// # Errors
-    /// [`SessionClosed`].
     pub fn try_open_further(
         &self,
         open: &StreamHandle,
@@ -98,14 +78,14 @@ impl SessionHandle {
         self.inbox.credit()
     }
 
-    /// Asks the session to end: no further stream is taken, waiting ones are refused, and open ones go on. After
+    /// Asks the session to end: no further stream is taken, waiting ones are refused, and open ones continue. After
     /// `within`, the next proposal that a stream asks for is the end of it, and streams no longer wait for callers who
     /// do not read.
     pub fn shut_down(&self, within: Duration) {
         self.shut_down_for(within, DRAINING);
     }
 
-    /// The same for a reason of the caller's: streams that are refused or ended for it say so. The first reason stands.
+    /// The same, with a reason from the caller: refused and ended streams report it. The first reason counts.
     pub fn shut_down_for(&self, within: Duration, why: &'static str) {
         self.inbox.drain(within, why);
     }
@@ -133,7 +113,7 @@ impl Drop for SessionHandle {
     }
 }
 
-/// One stream, for whoever proposes its spans and reads what becomes of them.
+/// One stream, for the caller that proposes its spans and reads their outcomes.
 ///
 /// Dropping it ends a stream that still needs proposals, with a stated reason; a whole text is judged to its end. A
 /// caller without threads uses the `try_` methods and [`StreamHandle::on_change`].
@@ -156,17 +136,11 @@ impl StreamHandle {
 
     /// Hands in the next part of a held stream, made by a [`crate::PartReader`], the last one too; waits while too many
     /// are there. The stream takes none while its messages are not read, so another thread must read them.
-    ///
-    /// # Errors
-    /// [`SubmitError`].
     pub fn submit(&self, part: Part) -> Result<(), SubmitError> {
         self.push(part, true)
     }
 
     /// The same without waiting.
-    ///
-    /// # Errors
-    /// [`SubmitError`].
     pub fn try_submit(&self, part: Part) -> Result<(), SubmitError> {
         self.push(part, false)
     }

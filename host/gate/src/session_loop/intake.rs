@@ -18,14 +18,11 @@ use std::sync::Arc;
 /// A stream that is about to have a slot.
 pub(super) struct Entrant {
     pub(super) request: StreamRequest,
-    /// Number that its events carry.
     pub(super) number: u64,
-    /// Number that its salts are made from.
     pub(super) salted: u64,
     pub(super) mailbox: Option<(Arc<Mailbox>, Supply)>,
 }
 
-/// Where streams come from.
 pub(super) trait Intake {
     /// The next stream, for a slot that is free.
     fn next(&mut self, inbox: &Arc<Inbox>) -> Option<Entrant>;
@@ -58,7 +55,6 @@ impl<I: Iterator<Item = (Item, (u64, u64))>> Intake for Items<'_, I> {
     }
 }
 
-/// Streams that callers open.
 pub(super) struct Arrivals;
 
 impl Intake for Arrivals {
@@ -98,7 +94,7 @@ impl Governor {
         self.callers_request(id, task, Source::Parts(Mode::Held))
     }
 
-    /// The same for a text whose reader gets it whatever becomes of it: what is refused leaves without a receipt, and
+    /// The same for a text whose reader gets it whatever the outcome: what is refused leaves without a receipt, and
     /// changes no state.
     #[must_use]
     pub fn observed_request(self: &Arc<Self>, id: String, task: Task) -> StreamRequest {
@@ -176,7 +172,7 @@ impl Governor {
         parts.into_iter()
     }
 
-    /// Refuses a stream whose anchor stores are no longer what they were.
+    /// Refuses a stream whose anchor stores have changed.
     fn checked(&self, mut request: StreamRequest) -> StreamRequest {
         if let Some(store) = self.anchors().changed() {
             let what = format!("`{}` is not what it was when it was opened", store.path().display());

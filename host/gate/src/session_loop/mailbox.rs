@@ -17,7 +17,6 @@ pub struct Bounds {
     pub waiting: usize,
     /// Parts of one stream that wait to be judged.
     pub parts: usize,
-    /// Bytes of one part.
     pub part_bytes: usize,
     /// Messages to one stream's caller; a stream whose caller does not read them is not judged further.
     pub messages: usize,
@@ -25,7 +24,7 @@ pub struct Bounds {
     pub settle: Option<Settle>,
 }
 
-/// When checkpoints are asked for, so that what happened is signed soon.
+/// When the session asks for checkpoints, so that recent records are signed soon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settle {
     /// Shortest time from one that came to the next.
@@ -57,8 +56,19 @@ pub enum StreamMessage {
     /// Something happened, and is kept: what it releases may leave.
     Event(Event),
     /// The engine is asked for a candidate.
+<<<<<<< HEAD
     Propose(ProposalRequest),
     /// The engine learns what came of its candidates.
+=======
+    Propose {
+        intent: String,
+        facts: Vec<String>,
+        admitted: String,
+        /// Candidates asked for at this place before.
+        attempt: u32,
+    },
+    /// The engine learns the outcome of its candidates.
+>>>>>>> b8e7285a71ee4142f1f9af7dbeb38bb9301defc4
     Move(Move),
 }
 
@@ -85,30 +95,24 @@ pub(super) struct Supply {
 #[derive(Default)]
 struct InboxState {
     arrivals: VecDeque<Arrival>,
-    /// Streams whose mailbox changed, by number.
     changed: BTreeSet<u64>,
-    /// Streams numbered so far.
     numbered: u64,
     /// Live [`super::SessionHandle`]s.
     handles: usize,
     /// No further stream is taken, and at this time the open ones get no further proposals, for this reason.
     drain: Option<(Instant, &'static str)>,
-    /// Why the session is over.
     over: Option<String>,
     credit: Credit,
 }
 
-/// The inbox of a session.
 pub(super) struct Inbox {
     pub(super) bounds: Bounds,
     state: Mutex<InboxState>,
-    /// Something came for the loop.
     arrived: Condvar,
     /// A waiting stream got its slot, or the session is over.
     left: Condvar,
 }
 
-/// How a stream gets in line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     /// Whoever brings it waits for room.
@@ -117,7 +121,6 @@ pub(super) struct Entry {
     pub(super) further: bool,
 }
 
-/// Why a stream is not taken.
 pub(super) enum Refusal {
     Full(Box<StreamRequest>),
     Over(String),
@@ -230,8 +233,8 @@ impl Inbox {
         std::mem::take(&mut self.state().changed)
     }
 
-    /// Waits until something came: mail, an arrival where a slot is free, the end of the intake where no stream is
-    /// open, or the time at which streams are cut off, unless they are.
+    /// Waits for the next thing to do: mail, an arrival for a free slot, the end of the intake if no stream is open, or
+    /// the time at which streams are cut off.
     pub(super) fn wait(&self, is_idle: bool, free: bool, cut_off: bool, most: Option<Duration>) {
         let most = most.map(|most| Instant::now() + most);
         let mut state = self.state();
@@ -291,7 +294,7 @@ struct Mail {
     notify: Option<Notify>,
 }
 
-/// What one stream and its caller exchange.
+/// The messages between one stream and its caller.
 pub(super) struct Mailbox {
     pub(super) number: u64,
     inbox: Arc<Inbox>,
@@ -299,7 +302,6 @@ pub(super) struct Mailbox {
     changed: Condvar,
 }
 
-/// Why a part is not taken.
 pub(super) enum PartRefusal {
     Full(Box<Part>),
     Over(Option<String>),
@@ -429,7 +431,6 @@ impl Mailbox {
         }
     }
 
-    /// Asks the caller's engine.
     pub(super) fn ask(&self, moves: Vec<Move>, view: &View<'_>, attempt: u32) {
         let mut mail = self.mail();
         if mail.unread {

@@ -37,10 +37,8 @@ impl SessionLoop {
 
     /// Judges streams until the session is shut down or every handle is dropped, and all streams have ended. `keep`
     /// takes each event before its stream's caller does; streams are numbered in the order in which they were opened.
-    ///
-    /// # Errors
-    /// The session's, or the first error of `keep`: every stream ends with that reason, and nothing more of it is
-    /// released.
+    /// Errors: the session's, or the first error of `keep`: every stream ends with that reason, and nothing more of it
+    /// is released.
     pub fn run<C: Card, E: From<SessionError> + ToString>(
         self,
         session: &mut Session<C>,
@@ -65,11 +63,8 @@ impl Drop for SessionLoop {
 impl Governor {
     /// Governs every item over one session. `sink` takes what happens, each stream's events in order and streams
     /// interleaved; the next items are taken only as slots become free, and waited for. Engines are asked in threads of
-    /// their own.
-    ///
-    /// # Errors
-    /// The session's: the streams that were still open end with a report that says so, and nothing more of them is
-    /// released. An error of `sink` ends the run.
+    /// their own. Errors: the session's: the streams that were still open end with a report that says so, and nothing
+    /// more of them is released. An error of `sink` ends the run.
     pub fn govern<C: Card, E: From<SessionError>>(
         self: &Arc<Self>,
         session: &mut Session<C>,
@@ -81,10 +76,7 @@ impl Governor {
         self.govern_in(session, free, items.into_iter().zip((0..).map(|n| (n, n))), sink)
     }
 
-    /// Governs one item in one seat.
-    ///
-    /// # Errors
-    /// As [`Governor::govern`].
+    /// Governs one item in one seat. Errors: as [`Governor::govern`].
     pub fn govern_one<C: Card, E: From<SessionError>>(
         self: &Arc<Self>,
         session: &mut Session<C>,
@@ -110,18 +102,15 @@ impl Governor {
     }
 }
 
-/// A stream that has a slot.
 struct OpenStream {
     number: u64,
     machine: StreamMachine,
     /// An engine that answers at once.
     local: Option<Box<dyn Engine>>,
     mailbox: Option<(Arc<Mailbox>, Supply)>,
-    /// The parts of its text, where they are there.
     parts: Option<GivenParts>,
-    /// The caller's engine was asked.
     asked: bool,
-    /// It stands in [`Turns::runnable`].
+    /// It is in [`Turns::runnable`].
     is_runnable: bool,
 }
 
@@ -132,9 +121,7 @@ struct Turns<'l, C: Card, K> {
     keep: K,
     /// Slots without a stream, the next on top.
     free: Vec<u16>,
-    /// Streams by slot.
     streams: BTreeMap<u16, OpenStream>,
-    /// Slots of streams by number.
     slots: BTreeMap<u64, u16>,
     /// Slots of streams that may have something to submit, the longest waiting first.
     runnable: VecDeque<u16>,
@@ -143,15 +130,15 @@ struct Turns<'l, C: Card, K> {
     settling: Settling,
 }
 
-/// Longest step of a wait for a checkpoint: for so long no one looks whether something came.
+/// Longest step of a wait for a checkpoint. New work waits until the step ends.
 const STEP: Duration = Duration::from_millis(2);
 /// Time between two looks for a checkpoint while streams are judged.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Checkpoints that are asked for so that what streams have ended with is signed soon.
+/// Checkpoints that the loop asks for, so that ended streams are signed soon.
 struct Settling {
     when: Option<Settle>,
-    /// Something happened since the last one was asked for that asks for another.
+    /// Since the last request, something happened that needs another checkpoint.
     due: bool,
     /// One was asked for, and has not come.
     asked: bool,
@@ -265,8 +252,8 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
         Ok(())
     }
 
-    /// Asks for a checkpoint where one is due, and looks for the one that was asked for. Gives how long the loop may
-    /// wait for mail, where that is bounded.
+    /// Requests a checkpoint if one is due, and looks for the one that was requested. Returns how long the loop may
+    /// wait for mail, if that is bounded.
     fn settle(&mut self, is_idle: bool) -> Result<Option<Duration>, SessionError> {
         let Settling { when: Some(Settle { every, .. }), due, asked, next } = self.settling else { return Ok(None) };
         if !due && !asked {
@@ -320,7 +307,7 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
 
 impl<C: Card, K> Drop for Turns<'_, C, K> {
     fn drop(&mut self) {
-        // However the loop ended: no one waits for it for ever.
+        // However the loop ended: its callers must not wait for ever.
         self.close("the session's loop has ended");
     }
 }
@@ -373,7 +360,7 @@ impl OpenStream {
         }
     }
 
-    /// What is proposed to what the stream asks; `None` when that is not known yet.
+    /// The answer to the stream's request for a proposal; `None` if it is not known yet.
     fn proposal(&mut self, cut_off: Option<&str>) -> Option<Result<Proposal, EngineError>> {
         let gone = |why: &str| Some(Err(EngineError::Gone(why.to_owned())));
         if let Some(engine) = &mut self.local {

@@ -29,7 +29,7 @@ fn failed(reason: LineageReason, field: &str, value: String, condition: String) 
     (reason, DecidingField { field: field.to_owned(), value, condition })
 }
 
-/// The statement stands among the recent ones as often as it may already.
+/// The statement is among the recent ones as often as it may already.
 fn repetition(state: &SemanticState, mutation: &Mutation) -> Option<Failure> {
     let rules = &state.policy.continuity;
     let fingerprint = mutation.proposed.fingerprint;
@@ -76,7 +76,7 @@ fn discontinuity(state: &SemanticState, mutation: &Mutation, reading: &Reading) 
         .then(|| failed(LineageReason::Discontinuity, "enumeration", ordinal.to_string(), format!("1 or {}", open + 1)))
 }
 
-/// The last sentences, this one included, lie too far from what was said before.
+/// The last sentences, including this one, are too far from the earlier text.
 fn topic(state: &SemanticState, mutation: &Mutation) -> Option<Failure> {
     let most = state.policy.continuity.topic;
     let mean = mutation.proposed.topic?.mean.get();

@@ -33,7 +33,7 @@ pub(crate) struct Span<'a> {
     pub(crate) malformed: bool,
 }
 
-/// What the host found besides what the descriptor says.
+/// Findings of the host that the descriptor does not carry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HostFindings {
     /// What stage 2's finding rests on.
@@ -46,9 +46,7 @@ pub(crate) struct HostFindings {
 
 /// What the operator vouches for, as the anchors look it up.
 pub(crate) struct OperatorFacts {
-    /// Entity that the intent names.
     intent: Option<String>,
-    /// Stems of intent and verified facts.
     stems: Vec<String>,
 }
 
@@ -139,7 +137,7 @@ fn anchor(
     staged.apart = grounding.unsupported.into_iter().map(|r| start + r.start..start + r.end).collect();
 }
 
-/// What the mapping's own finding rests on: the span's quantities, its length, the call.
+/// The fields behind the mapping's own finding: the span's quantities, its length, the call.
 fn mapped(state: &SemanticState, span: &Span<'_>, finding: StageFinding<ValidationReason>) -> Vec<DecidingField> {
     let deciding =
         |field: &str, value: String, condition: String| DecidingField { field: field.into(), value, condition };

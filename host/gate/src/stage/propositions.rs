@@ -11,7 +11,7 @@ use portcullis_mapping::Conflict;
 /// So many of the last propositions are compared with a new one. Bounds the work for a span.
 const RECENT: usize = 256;
 
-/// What cannot hold together with what was admitted.
+/// Propositions of the span that conflict with admitted ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Conflicts {
     /// A contradiction, and what it rests on.

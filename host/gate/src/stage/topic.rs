@@ -6,11 +6,11 @@ use portcullis_core::fixed::BasisPoints;
 use portcullis_core::mutation::Mutation;
 use portcullis_core::state::SemanticState;
 
-/// Mean distance that sentences of one topic have, in basis points; the slope counts what lies over it.
+/// Mean distance that sentences of one topic have, in basis points; the slope counts what is over it.
 const USUAL: u16 = 6_000;
 
-/// Takes the topic into the mutation, where the policy looks at topics and no anchor measures the stream. What
-/// continues a sentence has no distance of its own.
+/// Takes the topic into the mutation, where the policy looks at topics and no anchor measures the stream. The
+/// continuation of a sentence has no distance of its own.
 pub(super) fn propose(governor: &Governor, state: &SemanticState, span: &Span<'_>, mutation: &mut Mutation) {
     let measured = state.policy.closed_world || !governor.anchors().is_empty();
     if state.policy.continuity.topic == 0 || measured {

@@ -1,5 +1,5 @@
-//! Stage 2, descriptor validation: a mutation must be consistent in itself, must not presuppose what is not
-//! established, and must not contradict what is. The first rule that fails is reported, in this order:
+//! Stage 2, descriptor validation: a mutation must be consistent in itself, must not presuppose anything that is not
+//! established, and must not contradict anything that is. The first rule that fails is reported, in this order:
 //!
 //! 1. what cannot be mapped, and quantities (found by the mapping),
 //! 2. two claims of the span that cannot both hold,

@@ -5,18 +5,17 @@ use super::work::Work;
 use portcullis_core::state::SemanticState;
 use std::collections::VecDeque;
 
-/// Most mutations that wait at the same time: a bound on memory. What finds no place is rejected and no more.
+/// Most mutations that wait at the same time: a bound on memory. Further ones are rejected at once.
 const MOST: usize = 64;
 
 /// A mutation that waits.
 #[derive(Debug)]
 struct DeferredWork {
     work: Work,
-    /// Sequence of its last determination.
     seq: u32,
     /// Steps that it may still wait.
     steps: u16,
-    /// What was known when it was judged last.
+    /// The knowledge at its last judgement.
     known: Knowledge,
 }
 
@@ -54,8 +53,8 @@ pub(super) struct DeferredQueue {
 }
 
 impl DeferredQueue {
-    /// Puts a mutation on the queue; says whether there was room. One that waited before waits for what is left of its
-    /// steps.
+    /// Puts a mutation on the queue and returns whether there was room. A mutation that waited before keeps its
+    /// remaining steps.
     pub(super) fn push(&mut self, work: Work, seq: u32, expiry: u16, known: Knowledge) -> bool {
         let room = self.waiting.len() < MOST;
         if room {

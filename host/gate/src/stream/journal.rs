@@ -27,14 +27,12 @@ pub(super) struct CardAnswer<'a> {
 pub(super) struct Position<'a> {
     /// Inert bytes held before the span.
     pub(super) held: &'a str,
-    /// Salt of the span's commitment.
     pub(super) salt: [u8; 16],
     /// Semantic distance of the last admitted transition.
     pub(super) distance: Option<u16>,
     pub(super) slope: u16,
 }
 
-/// What a stream reports.
 pub(super) struct Journal {
     id: String,
     number: u64,
@@ -69,7 +67,6 @@ impl Journal {
         std::mem::take(&mut self.events)
     }
 
-    /// Everything admitted and not released leaves.
     pub(super) fn release(&mut self) {
         if let Some(released) = self.unreleased.take() {
             self.push(released);

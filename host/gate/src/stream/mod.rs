@@ -1,4 +1,4 @@
-//! One governed stream as a state machine: what is submitted next, what an answer means, what is released.
+//! One governed stream as a state machine: what it submits next, what an answer means, and what it releases.
 //!
 //! It never waits, neither for the card nor for an engine: [`StreamMachine::next`] gives the next entry or asks for a
 //! proposal, [`StreamMachine::answer`] takes the card's answer and [`StreamMachine::proposed`] the engine's. Work is
@@ -62,10 +62,9 @@ enum PendingEntry {
     Gate(Box<InFlight>),
 }
 
-/// What a stream needs to go on.
+/// What a stream needs to continue.
 #[derive(Debug)]
 pub(crate) enum Next {
-    /// The card's answer to this entry.
     Entry(Descriptor),
     /// The card's answer to the entry that it has.
     Answer,
@@ -88,7 +87,7 @@ pub(crate) struct StreamMachine {
     task: Task,
     state: SemanticState,
     operator_facts: stage::OperatorFacts,
-    /// What was admitted of an engine's candidates; `None` for a whole text.
+    /// The admitted part of an engine's candidates; `None` for a whole text.
     proposer: Option<Proposer>,
     /// Further parts of the text may come.
     is_given: bool,
@@ -158,7 +157,7 @@ impl StreamMachine {
         self.journal.take_events()
     }
 
-    /// What the engine is asked, and which attempt it is, after [`Next::Proposal`].
+    /// The request to the engine and the number of the attempt, after [`Next::Proposal`].
     pub(crate) fn request(&self) -> Option<(View<'_>, u32)> {
         self.proposer.as_ref().and_then(|proposer| proposer.request(&self.state))
     }
@@ -168,7 +167,6 @@ impl StreamMachine {
         self.proposer.as_mut().map(Proposer::take_moves).unwrap_or_default()
     }
 
-    /// What the stream needs next.
     pub(crate) fn next(&mut self) -> Next {
         if self.submitted.is_some() {
             return Next::Answer;
@@ -324,7 +322,7 @@ impl StreamMachine {
         }
     }
 
-    /// The card is no longer trusted: the entry in flight is refused and the stream ends. Released text stands.
+    /// The card is no longer trusted: the entry in flight is refused and the stream ends. Released text stays released.
     pub(crate) fn abort(&mut self, why: &SessionError) {
         if self.submitted.is_some() {
             self.answer(Outcome::Fault(why.fault()), None);
@@ -341,7 +339,7 @@ impl StreamMachine {
         self.journal.end(self.state.bounds.trust_slope, None);
     }
 
-    /// What a successor begins with. The stream needs its state no more.
+    /// The state for a successor. The stream does not need it any more.
     fn end_state(&mut self, record: &Record) -> Arc<EndState> {
         let (policy, memory) = (self.state.policy.clone(), std::mem::take(&mut self.state.memory));
         Arc::new(EndState::new(record, policy, self.governor.profile().digest(), memory))
@@ -495,7 +493,7 @@ impl StreamMachine {
         self.journal.release();
     }
 
-    /// The work is used up: closes the candidate and asks for the next. Says whether the stream goes on.
+    /// The work is used up: closes the candidate and asks for the next. Says whether the stream continues.
     fn next_candidate(&mut self) -> bool {
         let Some(proposer) = &mut self.proposer else { return false };
         if proposer.open {
@@ -534,7 +532,7 @@ impl StreamMachine {
         true
     }
 
-    /// What becomes of the candidate whose work is used up.
+    /// The outcome of the candidate whose work is used up.
     fn close_candidate(&mut self) {
         let Some(proposer) = &mut self.proposer else { return };
         let admitted = !proposer.step.admitted.is_empty();
@@ -601,7 +599,7 @@ impl StreamMachine {
         let Some(Request { rollback, .. }) = proposer.take_request() else { return };
         self.journal.push(EventKind::Proposed(Box::new(answer.clone())));
         match (answer, rollback) {
-            // What is pending stands at the end of the text now.
+            // The pending end is the end of the text now.
             (Err(error), None) if !proposer.pending.is_empty() => {
                 proposer.failed = Some(error);
                 self.read_on(None);
@@ -672,7 +670,7 @@ impl StreamMachine {
         self.queue.push_all(work);
     }
 
-    /// Makes a tool call the work. Nothing of a text goes on in it.
+    /// Makes a tool call the work. Nothing of a text continues in it.
     fn read_call(&mut self, call: &Call, logprobs: Option<Result<LogProbs, LogProbsError>>) {
         let work = part::call_work(&self.governor, call, logprobs);
         self.journal.summary.bytes += work.range.len();
@@ -690,7 +688,7 @@ impl StreamMachine {
         }
     }
 
-    /// The card refused the entry: no determination. The stream ends; its slot and sequence stand where they were.
+    /// The card refused the entry: no determination. The stream ends; its slot and sequence are where they were.
     fn faulted(&mut self, flight: &InFlight, fault: Fault, record: Option<&Record>) {
         self.journal.summary.faults += 1;
         let why = Some(Rationale::fault(fault));

@@ -10,10 +10,11 @@ use portcullis_mapping::{Call, LogProbs, LogProbsError, NotUtf8, Segmenter, Text
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A part of a held stream: spans that nothing changes any more, and a tool call behind them or the stream's end.
+/// A part of a held stream: spans that nothing changes any more, and a tool call after them or the stream's end.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// What came since the part before, in order, the end too: more than the spans, for they were waited for.
+    /// Everything that came since the previous part, in order, including the end. It is more than the spans, because
+    /// some bytes still wait.
     pub(super) given: Vec<Proposal>,
     pub(super) work: Vec<Work>,
 }
@@ -42,7 +43,6 @@ pub struct PartReader {
     segmenter: Segmenter,
     /// Bytes of the stream before the segmenter's text.
     before: usize,
-    /// Bytes of the segmenter's text.
     length: usize,
     /// What the engine says of ranges of the segmenter's text.
     said: Vec<Said>,
@@ -57,10 +57,7 @@ impl PartReader {
         Self { governor, segmenter, before: 0, length: 0, said: Vec::new(), given: Vec::new() }
     }
 
-    /// Takes the next bytes of the text.
-    ///
-    /// # Errors
-    /// [`NotUtf8`]: nothing more can be read.
+    /// Takes the next bytes of the text. Errors: [`NotUtf8`]: nothing more can be read.
     pub fn text(
         &mut self,
         chunk: &str,
@@ -79,10 +76,8 @@ impl PartReader {
         Ok(read.map(|text| self.part(text)))
     }
 
-    /// Takes a tool call, which ends the text before it.
-    ///
-    /// # Errors
-    /// [`NotUtf8`]: the text before it ends inside a character.
+    /// Takes a tool call, which ends the text before it. Errors: [`NotUtf8`]: the text before it ends inside a
+    /// character.
     pub fn call(&mut self, call: &Call, logprobs: Option<Result<LogProbs, LogProbsError>>) -> Result<Part, NotUtf8> {
         self.give("", logprobs.clone(), Some(call.clone()));
         let mut part = self.flush()?;
@@ -93,10 +88,7 @@ impl PartReader {
         Ok(part)
     }
 
-    /// The rest of the text, and the end of the stream.
-    ///
-    /// # Errors
-    /// [`NotUtf8`]: it ends inside a character.
+    /// The rest of the text, and the end of the stream. Errors: [`NotUtf8`]: it ends inside a character.
     pub fn finish(mut self) -> Result<Part, NotUtf8> {
         self.given.push(Proposal::End);
         self.flush()
@@ -151,8 +143,8 @@ impl PartReader {
     }
 }
 
-/// A tool call as work: one step, at the depth limit, so that it is admitted or rejected as a whole. One that does not
-/// parse is judged by what was written, and stage 2 rejects it.
+/// A tool call as work: one step, at the depth limit, so that it is admitted or rejected as a whole. A call that does
+/// not parse is judged as it was written, and stage 2 rejects it.
 pub(super) fn call_work(governor: &Governor, call: &Call, logprobs: Option<Result<LogProbs, LogProbsError>>) -> Work {
     let read = governor.mapper().read_call(call);
     let malformed = read.is_none();

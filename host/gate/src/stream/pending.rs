@@ -1,4 +1,4 @@
-//! What of the engine's candidates is read and not judged: the end that waits for what follows it, and what came after.
+//! The part of the engine's candidates that was read but not judged: the pending end, and what came after it.
 
 use super::work::{Base, Said, Work};
 use portcullis_mapping::{LogProbs, LogProbsError, Piece, Text};
@@ -24,19 +24,17 @@ pub(super) struct Pending {
 /// A candidate that was read with the pending end before it, and comes after that.
 #[derive(Debug)]
 pub(super) struct Upcoming {
-    /// Its text.
     pub(super) text: String,
     /// Its spans, in order.
     pub(super) work: Vec<Work>,
     pub(super) pending: Pending,
 }
 
-/// Candidates that were read together.
 pub(super) struct Reading {
     /// Spans of the current step, in order.
     pub(super) work: Vec<Work>,
     pub(super) pending: Pending,
-    /// What the current step has more: the new candidate, unless that is a step of its own.
+    /// The addition to the current step: the new candidate, unless that is a step of its own.
     pub(super) added: String,
     /// Whether the new candidate became a part of the current step.
     pub(super) joined: bool,
@@ -49,7 +47,6 @@ impl Pending {
         self.parts.is_empty()
     }
 
-    /// Its bytes.
     pub(super) fn text(&self) -> String {
         self.parts.iter().map(|part| part.text.as_str()).collect()
     }
@@ -76,7 +73,7 @@ impl Pending {
         let text = Arc::new(text);
         let said = said(&parts, origin);
         let is_across = |piece: &Piece| piece.range.start < border && border < piece.range.end;
-        // A step of its own begins where no piece stands across, once all before it is finished.
+        // A step of its own begins where no piece crosses the border, once all before it is finished.
         let whole = border == origin;
         let joined = !whole
             && waits
@@ -114,7 +111,7 @@ impl Pending {
     }
 }
 
-/// What is left of texts that follow each other without the first `at` bytes.
+/// Consecutive texts without their first `at` bytes.
 fn cut_before(parts: &[Fragment], at: usize) -> Vec<Fragment> {
     let mut start = 0;
     let mut left = Vec::new();
@@ -129,7 +126,7 @@ fn cut_before(parts: &[Fragment], at: usize) -> Vec<Fragment> {
     left
 }
 
-/// What the engine says of texts that follow each other from `origin` on.
+/// The engine's log-probabilities of consecutive texts, from `origin` on.
 fn said(parts: &[Fragment], origin: usize) -> Arc<[Said]> {
     let mut start = origin;
     let said = |part: &Fragment| {

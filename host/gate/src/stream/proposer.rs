@@ -1,10 +1,10 @@
-//! Where the candidates of a driven stream come from: what the engine is asked next, and what it takes to go back.
+//! Where the candidates of a driven stream come from: the next request to the engine, and the steps to go back.
 //!
 //! Nothing here waits. The proposer says what is asked ([`Proposer::request`]) and what the engine receives before
 //! ([`Proposer::take_moves`]); whoever runs the engine brings the answer.
 //!
 //! The end of a candidate that more text could make a part of a hit is not judged at once: it stays pending, the engine
-//! goes on from it, and it is judged with what follows. A hit that stands across makes both candidates one step.
+//! continues from it, and it is judged with what follows. A hit that crosses the border makes both candidates one step.
 
 use super::pending::{Pending, Upcoming};
 use crate::engine::{EngineError, Move, View};
@@ -27,11 +27,10 @@ pub(super) struct Step {
     text_before: usize,
     /// Bytes of what was proposed before it.
     proposed_before: usize,
-    /// Its candidates, as they were proposed.
     pub(super) proposed: String,
     /// Places of the engine that it takes up: its candidates.
     pub(super) places: usize,
-    /// How many of them the engine was led past while an end was pending.
+    /// How many of them the engine passed while an end was pending.
     passed: usize,
 }
 
@@ -53,56 +52,47 @@ impl Default for Step {
 /// A place that a rollback may go back to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Target {
-    /// Steps that are taken back.
     back: usize,
     /// Its candidate's place in the admitted ones.
     at: usize,
 }
 
-/// What was asked and is not answered.
+/// A request that is not answered yet.
 #[derive(Clone, Debug)]
 pub(super) struct Request {
-    /// What will stand before the answer, as far as the engine is shown it: admitted text, then the inert bytes that
-    /// are held.
+    /// The text before the answer, as the engine is shown it: admitted text, then the held inert bytes.
     shown: String,
     attempt: u32,
     /// The answer is the other way of a rollback to this place.
     pub(super) rollback: Option<Target>,
 }
 
-/// What was admitted of the engine's candidates, and what it is asked.
+/// The admitted part of the engine's candidates, and the next request to the engine.
 #[derive(Default)]
 pub(super) struct Proposer {
     /// Admitted text, whether it left or not.
     text: String,
-    /// What was proposed up to the current step, refused or not: what follows is read after it.
+    /// All proposed text up to the current step, refused or not: the following text is read after it.
     proposed: String,
-    /// What is being judged.
     pub(super) step: Step,
-    /// Its end that waits for what follows.
+    /// The end of the candidates that waits for what follows.
     pub(super) pending: Pending,
-    /// What was read after it and comes next.
+    /// The text that was read after it and comes next.
     pub(super) upcoming: Option<Upcoming>,
     /// Admitted steps that can be taken back, in order.
     reversible: Vec<Step>,
-    /// Proposals asked for.
     proposals: u32,
     request: Option<Request>,
     /// What the engine receives before the next request.
     moves: Vec<Move>,
-    /// Rollbacks made.
     rollbacks: u8,
-    /// Places passed, for reports.
     pub(super) place: usize,
-    /// Whether a candidate is being judged.
     pub(super) open: bool,
-    /// Whether the engine ended the text.
     pub(super) ended: bool,
     /// Why the engine proposes nothing more.
     pub(super) failed: Option<EngineError>,
     /// Whether something of the current candidate was refused.
     pub(super) refused: bool,
-    /// Whether what was refused is deferred.
     pub(super) deferred: bool,
 }
 
@@ -127,8 +117,8 @@ impl Proposer {
         self.request.is_some()
     }
 
-    /// What is asked, and the attempt. The engine is shown the operator's words, admitted text and held inert bytes,
-    /// nothing else.
+    /// The request and the number of the attempt. The engine sees the operator's words, admitted text and held inert
+    /// bytes, nothing else.
     pub(super) fn request<'a>(&'a self, state: &'a SemanticState) -> Option<(View<'a>, u32)> {
         let Request { shown, attempt, .. } = self.request.as_ref()?;
         Some((View { intent: &state.intent.text, facts: &state.intent.facts, admitted: shown }, *attempt))
@@ -144,13 +134,13 @@ impl Proposer {
         self.request.take()
     }
 
-    /// The end of what stands before the pending end, as long as a pattern can reach: admitted text, then held inert
+    /// The end of what is before the pending end, as long as a pattern can reach: admitted text, then held inert
     /// bytes.
     pub(super) fn tail(&self, held: &str) -> String {
         self.ending(self.text.len(), held, REACH)
     }
 
-    /// The same of what was proposed, refused or not.
+    /// The same, of all proposed text, refused or not.
     pub(super) fn before(&self) -> String {
         let read = self.step.proposed.len() - self.pending.text().len();
         let text = [self.proposed.as_str(), self.step.proposed.get(..read).unwrap_or_default()].concat();
@@ -171,18 +161,18 @@ impl Proposer {
     pub(super) fn resubmitted(&mut self, bytes: &str) {
         self.text.push_str(bytes);
         self.proposed.push_str(bytes);
-        // What stands before a resubmitted text cannot be taken back without it.
+        // The text before a resubmitted text cannot be taken back by itself.
         self.reversible.clear();
     }
 
-    /// What was judged stands, and the pending end waits: the engine goes on from all of it.
+    /// What was judged stays, and the pending end waits: the engine continues from all of it.
     pub(super) fn wait(&mut self, held: &str) {
         let said = [self.said(held), &self.pending.text()].concat();
         self.moves.push(Move::Advance(said));
         self.step.passed += 1;
     }
 
-    /// What of the current step stands: admitted text, or the held bytes that it added to.
+    /// What remains of the current step: admitted text, or the held bytes that it added to.
     fn said<'a>(&'a self, held: &'a str) -> &'a str {
         let said = self.text.get(self.step.text_before..).unwrap_or_default();
         let kept = if self.step.admitted.is_empty() { held.strip_prefix(&self.step.inert) } else { None };
@@ -192,8 +182,8 @@ impl Proposer {
     /// The current step is done. `held` are inert bytes that no admitted span has taken yet; `keep` says whether the
     /// step can be taken back.
     pub(super) fn advance(&mut self, held: &str, keep: bool) {
-        // The engine goes on from all that will stand there, the held bytes included; of what it was shown, something
-        // was refused.
+        // The engine continues from the admitted text and the held bytes. Some of the text that it was shown was
+        // refused.
         if self.refused {
             self.take_back();
         }
@@ -220,14 +210,13 @@ impl Proposer {
         }
     }
 
-    /// What was read after the current step, and its own end, are not looked at any more: they followed what was
-    /// refused.
+    /// Drops the text that was read after the current step, and the step's own end: they followed refused text.
     pub(super) fn forget(&mut self) {
         self.pending = Pending::default();
         self.upcoming = None;
     }
 
-    /// Goes on to the place after the current step with nothing.
+    /// Continues to the place after the current step with nothing.
     pub(super) fn pass(&mut self) {
         let Step { places, proposed, .. } = std::mem::take(&mut self.step);
         self.proposed.push_str(&proposed);
@@ -240,8 +229,8 @@ impl Proposer {
         self.reversible.clear();
     }
 
-    /// Looks for the last admitted candidate, at least `back` candidates ago, that has another alternative, and asks
-    /// for that one. Nothing is taken back before the engine has answered. Says whether there is such a place.
+    /// Searches backwards, at least `back` candidates, for an admitted candidate with another alternative, and asks for
+    /// that alternative. Nothing is taken back before the engine has answered. Returns whether there is such a place.
     pub(super) fn seek(&mut self, back: usize, limits: &Limits) -> bool {
         if self.rollbacks >= limits.rollbacks {
             return false;
@@ -263,8 +252,8 @@ impl Proposer {
         false
     }
 
-    /// There is no other way from that place: the engine goes forward again over what stands, and the next place is
-    /// looked for.
+    /// That place has no other alternative: the engine goes forward again over what remains, and the next place is
+    /// tried.
     pub(super) fn seek_further(&mut self, Target { back, at }: Target, limits: &Limits) -> bool {
         let ends = self.reversible.iter().skip(at + 1).map(|s| s.text_before).chain([self.text.len()]);
         for (step, end) in self.reversible.iter().skip(at).zip(ends) {
@@ -296,7 +285,6 @@ impl Proposer {
         Rollback { transitions, inert }
     }
 
-    /// A candidate is up for judgement.
     pub(super) fn begin(&mut self, attempt: u32, inert: &str) {
         let (text_before, proposed_before) = (self.text.len(), self.proposed.len());
         self.step = Step { attempt, inert: inert.to_owned(), text_before, proposed_before, ..Step::default() };
@@ -306,10 +294,8 @@ impl Proposer {
     }
 }
 
-/// What a rollback took back.
 pub(super) struct Rollback {
     /// Sequences of the transitions, in order.
     pub(super) transitions: Vec<u32>,
-    /// Inert bytes that were held there.
     pub(super) inert: String,
 }

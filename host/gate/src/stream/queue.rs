@@ -47,8 +47,8 @@ impl WorkQueue {
     }
 
     /// The next connectives that were held for a span and that no admitted span took: in a whole text they are judged
-    /// by themselves. What an engine proposes can be taken back with what is held before it, so that there they do not
-    /// leave.
+    /// by themselves. An engine's proposal can be taken back together with the bytes held before it, so connectives do
+    /// not leave there.
     pub(super) fn next_connective(&mut self) -> Option<Work> {
         self.held.clear();
         let held = std::mem::take(&mut self.held_work);
@@ -82,7 +82,6 @@ impl WorkQueue {
         self.held.truncate(leading_formatting(&self.held).len());
     }
 
-    /// Drops everything, the held bytes included.
     pub(super) fn abandon(&mut self) {
         self.stack.clear();
         self.held.clear();

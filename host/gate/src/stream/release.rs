@@ -3,18 +3,15 @@
 use crate::event::EventKind;
 use std::ops::Range;
 
-/// Admitted bytes that have not left.
 #[derive(Debug, Default)]
 pub(super) struct ReleaseBuffer {
     spans: Vec<Admitted>,
 }
 
-/// The bytes of one admitted transition.
 #[derive(Debug)]
 struct Admitted {
     seq: u32,
     text: String,
-    /// The tool call among them.
     call: Option<Range<usize>>,
 }
 

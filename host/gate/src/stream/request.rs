@@ -9,7 +9,7 @@ use portcullis_core::state::Task;
 use portcullis_mapping::Text;
 use std::sync::Arc;
 
-/// A stream before it has a place in the session: what can be computed without one is computed.
+/// A stream before it has a slot in the session. Everything that needs no slot is computed already.
 pub struct StreamRequest {
     pub(crate) governor: Arc<Governor>,
     pub(crate) id: String,
@@ -19,14 +19,13 @@ pub struct StreamRequest {
     pub(crate) source: Source,
     /// The engine, where it answers at once, so that the session may wait for it.
     pub(crate) local: Option<Box<dyn Engine>>,
-    /// The parts of the text, where they are there.
     pub(crate) parts: Option<GivenParts>,
     /// Why the stream ends right after BEGIN.
     pub(crate) refusal: Option<(Trigger, String)>,
 }
 
 impl StreamRequest {
-    /// The same stream with this digest in a NOTE record after BEGIN: of what was said of its input before.
+    /// The same stream with this digest in a NOTE record after BEGIN: the digest of an earlier report on its input.
     #[must_use]
     pub const fn noted(mut self, digest: [u8; 32]) -> Self {
         self.note = Some(digest);
@@ -49,8 +48,10 @@ impl std::fmt::Debug for StreamRequest {
 
 /// Where the spans of a stream come from.
 pub(crate) enum Source {
-    /// A whole text, read.
-    Text { whole: String, text: Arc<Text> },
+    Text {
+        whole: String,
+        text: Arc<Text>,
+    },
     /// Candidates that come while the stream is open.
     Proposals(Mode),
     /// Parts of a text that come while the stream is open.

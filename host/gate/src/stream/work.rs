@@ -9,7 +9,6 @@ use portcullis_mapping::{LogProbs, LogProbsError, Text};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// One span to be judged.
 #[derive(Clone, Debug)]
 pub(super) struct Work {
     pub(super) text: Arc<Text>,
@@ -29,10 +28,9 @@ pub(super) struct Work {
     pub(super) malformed: bool,
 }
 
-/// What an engine says of a part of a read text.
+/// An engine's log-probabilities for a part of a read text.
 #[derive(Clone, Debug)]
 pub(super) struct Said {
-    /// The part.
     pub(super) range: Range<usize>,
     /// Bytes of the candidate before it.
     pub(super) skipped: usize,
@@ -40,7 +38,7 @@ pub(super) struct Said {
 }
 
 impl Said {
-    /// Both as one, where the next part follows this one and the places of all tokens are known.
+    /// Both parts as one, if the next part follows this one and the places of all tokens are known.
     pub(super) fn joined(&self, next: &Self) -> Option<Self> {
         let (Some(Ok(first)), Some(Ok(second))) = (&self.logprobs, &next.logprobs) else { return None };
         if self.range.end != next.range.start || next.skipped > 0 {
@@ -56,7 +54,6 @@ impl Said {
 pub(super) struct Base {
     /// The byte of the read text that counting begins at.
     pub(super) from: usize,
-    /// Its number.
     pub(super) number: usize,
 }
 
@@ -85,7 +82,7 @@ impl Work {
         number(self.range.start)..number(self.range.end)
     }
 
-    /// How uncertain the engine is of it: the most uncertain of the parts that it stands in; unknown when one of them
+    /// How uncertain the engine is of it: the most uncertain of the parts that it is in; unknown when one of them
     /// is.
     pub(super) fn uncertainty(&self) -> Option<Result<BasisPoints, LogProbsError>> {
         let mut most: Option<BasisPoints> = None;
@@ -102,7 +99,6 @@ impl Work {
         most.map(Ok)
     }
 
-    /// Its bytes.
     pub(super) fn slice(&self) -> &str {
         self.text.slice(&self.range)
     }

@@ -1,6 +1,6 @@
 //! The native API: a caller that has a text of its own opens a governed stream, hands in candidate texts and tool
-//! calls, and gets the determination of each with the place of its record. It shows its readers what was released, and
-//! nothing else.
+//! calls, and gets the determination of each with the place of its record. It must show its readers only what was
+//! released.
 //!
 //! The routes and their OpenAPI document come from the same lines.
 
@@ -33,7 +33,7 @@ const DOCUMENT: &str = "/v1/portcullis/openapi.json";
 /// Bytes of one candidate at most, with those before it that wait for what follows them.
 const CANDIDATE_BYTES: usize = 512 << 10;
 
-/// What the document says beside the routes.
+/// The general part of the document, apart from the routes.
 #[derive(OpenApi)]
 #[openapi(
     info(

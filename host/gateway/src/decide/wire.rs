@@ -67,7 +67,7 @@ pub(super) struct ToolCall {
 #[serde(deny_unknown_fields)]
 pub(super) struct Closing {}
 
-/// What came of what was handed in.
+/// The outcome of what was handed in.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Decided {
     /// Name of the stream.

@@ -195,7 +195,7 @@ fn read_message(at: usize, message: ChatMessage) -> Result<Message, ApiError> {
     })
 }
 
-/// A conversation that a model can be asked to go on with.
+/// A conversation that a model can be asked to continue with.
 pub(super) fn checked(messages: Vec<Message>) -> Result<Vec<Message>, ApiError> {
     match messages.iter().rfind(|message| message.role != Role::System) {
         None if !messages.is_empty() => Ok(messages),
@@ -278,8 +278,8 @@ impl EventWriter for Events {
     }
 
     fn end(&mut self, usage: Usage, provenance: &Provenance) -> String {
-        // Many clients look at the first choice of every chunk; that there is none means the usage, for those who asked
-        // for it.
+        // Many clients look at the first choice of every chunk. A chunk without a choice is the usage, for clients that
+        // asked for it.
         let choice = json!({"index": 0, "delta": {}, "finish_reason": null});
         let last = self.chunk(if self.header.include_usage { json!([]) } else { json!([choice]) });
         done(last, self.header.include_usage.then_some(usage), provenance)

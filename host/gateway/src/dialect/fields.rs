@@ -90,7 +90,7 @@ impl OneOrMany {
     }
 }
 
-/// What a client says to the gateway itself.
+/// A client's settings for the gateway itself.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Extension {
@@ -108,7 +108,7 @@ impl Extension {
     }
 }
 
-/// A nonce, checked; `param` is the field that it stands in.
+/// A nonce, checked; `param` is the field that it is in.
 pub(crate) fn nonce(nonce: Option<String>, param: &str) -> Result<Option<String>, ApiError> {
     let is_fit = |nonce: &String| {
         (1..=64).contains(&nonce.len()) && nonce.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))

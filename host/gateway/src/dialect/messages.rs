@@ -138,7 +138,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
     })
 }
 
-/// A turn as messages: results of tools stand before what else it says.
+/// A turn as messages: results of tools come before its other content.
 fn read_turn(at: usize, turn: Turn, messages: &mut Vec<Message>) -> Result<(), ApiError> {
     let param = || format!("messages[{at}]");
     let role = match turn.role.as_str() {
@@ -302,7 +302,7 @@ impl EventWriter for Events {
     }
 }
 
-/// A block of a whole answer. The arguments of a call stand there as they were judged.
+/// A block of a whole answer. The arguments of a call are there as they were judged.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum WholeBlock {

@@ -26,7 +26,7 @@ pub enum Dialect {
     Messages,
 }
 
-/// Who answers: what every dialect writes into its answers.
+/// Fields that every dialect writes into its answers.
 #[derive(Clone, Debug)]
 pub struct Header {
     /// Identity of the answer.

@@ -136,7 +136,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
     })
 }
 
-/// `text.format` as chat completions have it: the schema's fields stand one level lower.
+/// `text.format` as chat completions have it: the schema's fields are one level lower.
 fn chat_format(format: Value) -> Value {
     match format {
         Value::Object(mut fields) if fields.get("type").and_then(Value::as_str) == Some("json_schema") => {

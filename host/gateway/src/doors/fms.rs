@@ -1,5 +1,5 @@
-//! The detector API of the FMS guardrails orchestrator (TrustyAI): it asks what stands in a text, and decides itself
-//! what becomes of it.
+//! The detector API of the FMS guardrails orchestrator (TrustyAI): it asks what is in a text, and decides itself
+//! the outcome.
 //!
 //! A detection is a span that the gate refuses: its rule, the name of the policy as its type, and the score 1, for the
 //! orchestrator drops what is below its threshold. Every span is judged, whatever the package does after a refusal: a
@@ -24,7 +24,7 @@ use serde_json::{Map, Value, json};
 use std::future::Future;
 use std::sync::Arc;
 
-/// What a refusal of the pre-execution filter is, in place of a policy's name.
+/// The name for refusals of the pre-execution filter, in place of a policy's name.
 const PREFILTER: &str = "prefilter";
 
 #[derive(Deserialize)]
@@ -248,7 +248,8 @@ async fn detect_generation(
     Ok(found)
 }
 
-/// What of a text the documents beside it do not say, under a policy with a closed world. They are its sources.
+/// The parts of a text that the given documents do not state, under a policy with a closed world. The documents are its
+/// sources.
 async fn detect_in_context(
     service: &Arc<Service>,
     headers: &HeaderMap,

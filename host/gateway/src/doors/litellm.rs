@@ -1,7 +1,7 @@
 //! LiteLLM's Generic Guardrail API: its proxy asks with the texts of a request before the model is called, and with
 //! those of the answer after it.
 //!
-//! An answer without a known `action` passes there, and so does status 502, 503 or 504. So whatever goes wrong behind
+//! An answer without a known `action` passes there, and so does status 502, 503 or 504. So whatever goes wrong after
 //! the check of the key is answered with status 200 and `BLOCKED`. `blocked_reason` reaches end users word for word: it
 //! holds rule ids, and no text.
 
@@ -56,7 +56,7 @@ enum InputType {
     Response,
 }
 
-/// A message of the conversation; its texts stand among [`GuardrailRequest::texts`].
+/// A message of the conversation; its texts are among [`GuardrailRequest::texts`].
 #[derive(Deserialize)]
 struct StructuredMessage {
     role: Option<String>,
@@ -95,9 +95,9 @@ struct GuardrailAnswer {
 enum Action {
     /// The request, or the answer, ends here.
     Blocked,
-    /// It goes on as it is.
+    /// It continues as it is.
     None,
-    /// It goes on with other texts.
+    /// It continues with other texts.
     GuardrailIntervened,
 }
 
@@ -137,7 +137,7 @@ async fn judge(service: &Arc<Service>, headers: &HeaderMap, body: Body) -> Resul
     let body = super::body_of(service, headers, body).await?;
     let request: GuardrailRequest = fields::read(&body)?;
     let mut inquiry = Inquiry::new(service, headers, (&body, request.model.as_deref(), "ltm_"))?;
-    // LiteLLM's own identities fit. An end user can choose another, which is not bound where it does not.
+    // LiteLLM's own identities have a valid form. If an end user chooses an invalid one, it is not bound.
     inquiry.nonce = fields::nonce(request.litellm_call_id.clone(), "litellm_call_id").unwrap_or(None);
     if request.images.as_ref().is_some_and(|images| !images.is_empty()) {
         return Err(ApiError::invalid("images", "an image cannot be judged here"));
@@ -164,7 +164,7 @@ impl GuardrailAnswer {
     }
 }
 
-/// Every text of a request with who speaks it. A text that stands in no message is the user's.
+/// Every text of a request with who speaks it. A text that is in no message is the user's.
 fn input(request: GuardrailRequest) -> Result<Vec<(Role, String)>, ApiError> {
     let written = |call: &ToolCall| format!("{} {}", call.function.name, call.function.arguments);
     let mut texts: Vec<(Role, String)> = Vec::new();
@@ -244,8 +244,8 @@ async fn answer(inquiry: &mut Inquiry, request: GuardrailRequest) -> Result<Guar
     Ok(GuardrailAnswer { action, blocked_reason, texts: Some(shown), stream_holdback_chars: Some(holdback) })
 }
 
-/// Characters at the end of a text whose sentence is not over: in a stream, what follows may change what is said of
-/// them.
+/// Characters at the end of a text whose sentence is not complete: in a stream, the following text may change their
+/// verdict.
 fn open_end(verdict: &TextVerdict, text: &str) -> usize {
     let mut reader = PartReader::new(Arc::clone(&verdict.governor));
     let pending = match reader.text(text, None) {

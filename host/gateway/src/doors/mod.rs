@@ -1,4 +1,4 @@
-//! Doors for programs that ask what the gate says of texts which they show themselves: other gateways and
+//! Doors for programs that ask for the gate's verdict on texts and show the texts themselves: other gateways and
 //! orchestrators.
 //!
 //! Each text has a governed stream of its own. A whole text is judged, and nothing is prevented here: its stream's mode
@@ -90,7 +90,7 @@ impl TextVerdict {
     }
 }
 
-/// Who asks: the body is read for callers with a key alone.
+/// Identifies the caller first: only bodies of callers with a key are read.
 async fn body_of(service: &Arc<Service>, headers: &HeaderMap, body: Body) -> Result<Bytes, ApiError> {
     service.caller(headers)?;
     service.check_running()?;
@@ -143,7 +143,7 @@ impl Inquiry {
         self.note(verdict).await
     }
 
-    /// The same of texts that the caller looked up: they are what its text is measured against, and not its task.
+    /// The same for texts that the caller looked up: its text is compared with them; they are not its task.
     async fn documents(&mut self, texts: Vec<(Role, String)>) -> Result<Vec<String>, ApiError> {
         let (_, verdict) = self.service.judge_input(texts).await?;
         self.note(verdict).await
@@ -179,7 +179,7 @@ impl Inquiry {
     }
 }
 
-/// What came of a stream of so many bytes, which has ended.
+/// The outcome of a stream of so many bytes, which has ended.
 fn verdict(mut stream: GovernedStream, length: usize) -> Result<TextVerdict, ApiError> {
     let failed = || ApiError::gate("the gate failed, and says nothing of this text");
     let end = stream.end().filter(|end| *end != SectionEnd::Broken).ok_or_else(failed)?;
@@ -189,7 +189,7 @@ fn verdict(mut stream: GovernedStream, length: usize) -> Result<TextVerdict, Api
         return Err(failed());
     }
     let is_admit = |answer: Option<Determination>| answer == Some(Determination::Admit);
-    // What waited for information may have been admitted later.
+    // A mutation that waited for information may have been admitted later.
     let is_admitted_later = |at: usize, range: &Range<usize>| {
         let mut later = judged.iter().skip(at + 1).map(|judged| &judged.determination);
         later.any(|later| is_admit(later.determination) && later.range() == *range)
@@ -204,7 +204,7 @@ fn verdict(mut stream: GovernedStream, length: usize) -> Result<TextVerdict, Api
         }
     }
     if end == SectionEnd::Refused {
-        // Nothing behind the place at which the gate ended the stream was judged.
+        // Nothing after the place at which the gate ended the stream was judged.
         let judged_to = judged.last().map_or(0, |judged| judged.determination.end).min(length);
         match refused.last_mut() {
             Some(last) if last.range.end >= judged_to => last.range.end = length.max(last.range.end),
@@ -224,5 +224,5 @@ fn verdict(mut stream: GovernedStream, length: usize) -> Result<TextVerdict, Api
     })
 }
 
-/// In place of a rule, where the gate ended a stream and no rule refused what is left of it.
+/// Takes the place of a rule if the gate ended a stream and no rule refused the rest.
 const STREAM_ENDED: &str = "STREAM-ENDED";

@@ -1,5 +1,4 @@
-//! Model servers: how they are asked, and how what they write is read. What they write goes to the gate and nowhere
-//! else.
+//! Model servers: requests to them, and reading their answers. Their text goes only to the gate.
 
 mod anthropic;
 mod openai;
@@ -29,7 +28,7 @@ pub enum Delta {
         /// The text.
         text: String,
     },
-    /// A piece of a tool call. Calls are told apart by `index`; one is whole when another begins or its choice ends.
+    /// A piece of a tool call. `index` distinguishes calls; one is whole when another begins or its choice ends.
     Call {
         /// Choice.
         choice: u32,
@@ -40,7 +39,7 @@ pub enum Delta {
         /// A piece of its arguments.
         arguments: String,
     },
-    /// Tokens of a choice's text, which comes behind them, where the gate asked for their log-probabilities.
+    /// Tokens of a choice's text, which comes after them, where the gate asked for their log-probabilities.
     Tokens {
         /// Choice.
         choice: u32,
@@ -220,11 +219,11 @@ impl Upstream {
     /// Whether this server can be asked for the log-probabilities of the tokens of this request's answer.
     #[must_use]
     pub fn gives_logprobs(&self, request: &Request) -> bool {
-        // llama.cpp's server refuses them beside tools in a stream.
+        // llama.cpp's server refuses log-probabilities together with tools in a stream.
         self.kind != UpstreamKind::LlamaCpp || request.tools.is_empty()
     }
 
-    /// Asks for an answer that begins with `begun`, or is empty before it: what comes is what follows `begun`.
+    /// Asks for an answer that begins with `begun`, which may be empty. The stream returns only the text after `begun`.
     ///
     /// # Errors
     /// [`UpstreamError`].
@@ -351,7 +350,7 @@ impl DeltaStream {
         }
     }
 
-    /// Reading goes on after a pause that was not the server's: it has its time anew.
+    /// Reading continues after a pause that was not the server's: it has its time again.
     pub fn resume(&mut self) {
         self.due = self.due.max(Instant::now() + self.limits.between_tokens());
     }

@@ -35,7 +35,7 @@ pub(super) fn completions_body(request: &Request, prompt: &str, model: &str) -> 
     Value::Object(body)
 }
 
-/// Has the answer go on from what it begins with.
+/// Has the answer continue from what it begins with.
 pub(super) fn go_on(body: &mut Map<String, Value>, begun: &str, kind: UpstreamKind) {
     if let Some(Value::Array(messages)) = body.get_mut("messages") {
         messages.push(json!({"role": "assistant", "content": begun}));

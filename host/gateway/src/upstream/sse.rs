@@ -32,7 +32,7 @@ pub struct SseReader {
     data: Option<String>,
     /// The last byte was CR: a LF after it belongs to the same line end.
     after_cr: bool,
-    /// No line has ended yet, so a byte-order mark may stand at the line's start.
+    /// No line has ended yet, so a byte-order mark may be at the line's start.
     first: bool,
 }
 

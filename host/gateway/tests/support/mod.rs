@@ -380,7 +380,7 @@ impl Card for MortalCard {
     }
 }
 
-/// What a client got.
+/// The response that a client got.
 #[derive(Clone, Debug)]
 pub struct Answer {
     pub status: u16,

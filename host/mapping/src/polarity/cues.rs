@@ -47,7 +47,7 @@ pub(crate) mod cue {
     pub(crate) const MAYBE: u64 = 1 << 34;
 }
 
-/// `[polarity]` as it stands in a language's file: words, and phrases of words.
+/// `[polarity]` as it is in a language's file: words, and phrases of words.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Lists {
@@ -90,7 +90,7 @@ pub(crate) struct Lists {
     ideas: Vec<String>,
 }
 
-/// A phrase of cues behind its first word.
+/// A phrase of cues after its first word.
 struct Rest {
     words: Vec<String>,
     cues: u64,
@@ -106,7 +106,7 @@ pub(crate) struct Cues {
 
 /// A word and what it does.
 pub(crate) struct Word<'t> {
-    /// What stands between it and the word before.
+    /// What is between it and the word before.
     pub(crate) gap: &'t str,
     text: Cow<'t, str>,
     cues: u64,
@@ -197,7 +197,7 @@ impl Cues {
         all
     }
 
-    /// What stands at a word: its cues, and the words of the longest phrase.
+    /// What is at a word: its cues, and the words of the longest phrase.
     fn cues_at(&self, all: &[Word<'_>], at: usize) -> (u64, usize) {
         let Some(word) = all.get(at) else { return (0, 1) };
         let rest = all.get(at + 1..).unwrap_or_default();

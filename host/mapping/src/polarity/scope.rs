@@ -1,11 +1,11 @@
-//! The scopes that stand open where a hit begins.
+//! The scopes that are open where a hit begins.
 
 use super::cues::{Word, cue};
 use super::mark::{Mark, mark};
 
 /// Words of an aside between two commas.
 const ASIDE: usize = 3;
-/// Words behind which a relative clause has its verb, mostly.
+/// Words after which a relative clause has its verb, mostly.
 const RELATIVE: usize = 3;
 
 /// What is open.
@@ -25,15 +25,15 @@ pub(super) struct Scope {
     planned: bool,
     /// An inverted condition ("were he to") makes all of its sentence one.
     supposed: bool,
-    /// Words since a relative clause of people in general began.
+    /// Words since the start of a relative clause about people in general.
     relative: Option<usize>,
 }
 
 impl Scope {
-    /// Reads what stands before a hit in its sentence; `gap` parts it from the hit.
+    /// Reads what is before a hit in its sentence; `gap` parts it from the hit.
     pub(super) fn before(words: &[Word<'_>], gap: &str, hit: Option<&Word<'_>>, strict: bool) -> Self {
         let mut scope = Self::default();
-        // The scope before the last comma, and where that stands.
+        // The scope before the last comma, and where that is.
         let mut aside: Option<(Self, usize)> = None;
         let mut from = 0;
         for at in 0..=words.len() {
@@ -57,7 +57,7 @@ impl Scope {
         scope
     }
 
-    /// A mark closes what stands open, but for what goes on behind it.
+    /// A mark closes what is open, but for what continues after it.
     fn part(&mut self, mark: Mark, gap: &str, next: &Word<'_>) {
         let goes_on = mark == Mark::Comma && next.is(cue::OR | cue::NOR);
         if !goes_on {

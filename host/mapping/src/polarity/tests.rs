@@ -69,7 +69,7 @@ fn a_hit_has_a_polarity_in_its_own_sentence() {
     assert!(!of(Polarity::Affirmed, "Does Dr. no. 4 use *model clauses*? Yes."));
 }
 
-/// What may deny it stands where nothing is looked at.
+/// The denial may be in a part of the sentence that is not read.
 #[test]
 fn a_hit_whose_sentence_is_not_seen_to_its_borders_is_not_affirmed() {
     let far = "which is said at length ".repeat(25);
@@ -90,7 +90,7 @@ fn a_hit_whose_sentence_is_not_seen_to_its_borders_is_not_affirmed() {
     }
 }
 
-/// What comes behind a line does not change it: it may not have come yet.
+/// Text after a line does not change it, because it may not have come yet.
 #[test]
 fn a_line_that_ends_at_the_reach_is_read_alike_with_what_follows() {
     for length in REACH - 3..REACH + 3 {

@@ -1,5 +1,5 @@
-//! When two propositions cannot both hold: they say of one subject, in one respect, under the same qualifiers, a
-//! statement and its denial, opposites, or two values where there is one.
+//! When two propositions cannot both hold: about one subject, in one respect and under the same qualifiers, they give a
+//! statement and its denial, opposites, or two values for something that has one value.
 
 use super::grammar::role;
 use super::word::Tables;
@@ -61,7 +61,7 @@ fn called_the_same(a: &Subject, b: &Subject) -> bool {
     !a.words.is_empty() && (a.words == b.words || part(a, b) || part(b, a))
 }
 
-/// Whether a denial denies a statement: all that it holds stands in the statement, and the statement says no more of
+/// Whether a denial denies a statement: all that it holds is in the statement, and the statement says no more of
 /// when, where or for whom.
 fn denies(tables: &Tables, said: &Proposition, denied: &Proposition) -> bool {
     let quantities = match (said.quantity, denied.quantity) {
@@ -136,8 +136,8 @@ impl<'a> Pair<'a> {
         matches!(a.lead.as_str(), "" | "at") && self.tables.are_opposites(one, other)
     }
 
-    /// Another value of what has one value: a number, a place in a row, a time, a holder of an office, the value of a
-    /// label.
+    /// A second value for something that has only one: a number, a place in a row, a time, the holder of an office, the
+    /// value of a label.
     fn two_values(&self) -> bool {
         if self.a.verb != self.b.verb || self.a.subject.words == "you" {
             return false;
@@ -204,7 +204,7 @@ impl<'a> Pair<'a> {
         self.tables.language.kinds(word) & kind::MONTH != 0
     }
 
-    /// Two places of which neither can lie in the other.
+    /// Two places of which neither can be in the other.
     fn two_places(&self, a: &Phrase, b: &Phrase) -> bool {
         let region = |p: &Phrase| p.words.iter().any(|w| self.tables.grammar.roles(w) & role::REGION != 0);
         a.name
@@ -215,7 +215,7 @@ impl<'a> Pair<'a> {
             && !b.words.iter().any(|w| self.month(w))
     }
 
-    /// What happens once, with two dates, places or makers.
+    /// Something that happens once, with two dates, places or makers.
     fn happened_twice(&self) -> bool {
         let (Some((verb, object)), Some((other, same))) = (self.event(self.a), self.event(self.b)) else {
             return false;
@@ -251,7 +251,7 @@ impl<'a> Pair<'a> {
         self.a_only.iter().chain(&self.b_only).any(condition)
     }
 
-    /// What happens once, and to what: "was founded", "opened".
+    /// An event that happens once, and its object: "was founded", "opened".
     fn event(&self, p: &Proposition) -> Option<(String, Vec<String>)> {
         let words = p.phrases.iter().filter(|f| f.lead.is_empty()).flat_map(|f| f.words.iter().cloned());
         let mut words: Vec<String> = words.collect();
@@ -289,7 +289,7 @@ fn one_word<'a>(a: &'a Phrase, b: &'a Phrase) -> Option<(&'a str, &'a str)> {
     differing.next().is_none().then_some((one, other))
 }
 
-/// Whether the words of one phrase all stand in the other.
+/// Whether the words of one phrase all are in the other.
 fn includes(a: &Phrase, b: &Phrase) -> bool {
     let within = |a: &Phrase, b: &Phrase| a.words.iter().all(|w| b.words.contains(w));
     within(a, b) || within(b, a)

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-/// Lists that a word can stand on, as bits.
+/// Lists that a word can be on, as bits.
 pub(crate) mod role {
     pub(crate) const UNASSERTED: u64 = 1 << 0;
     pub(crate) const BOUND: u64 = 1 << 1;
@@ -43,7 +43,7 @@ pub(crate) mod role {
     pub(crate) const GENERAL: u64 = 1 << 34;
 }
 
-/// A grammar file as it stands.
+/// A grammar file as it is.
 #[derive(Deserialize)]
 struct Lists {
     opposites: Vec<String>,
@@ -117,7 +117,7 @@ impl Grammar {
         Self { words, opposites }
     }
 
-    /// The lists that a word stands on.
+    /// The lists that a word is on.
     pub(crate) fn roles(&self, word: &str) -> u64 {
         self.words.get(word).copied().unwrap_or(0)
     }

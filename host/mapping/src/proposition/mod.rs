@@ -28,7 +28,7 @@ impl Propositions {
         Some(Self(Tables { language, lexicon, grammar }))
     }
 
-    /// What a span asserts, behind what stands before it in its sentence; pronouns are not resolved.
+    /// What a span asserts, read after what is before it in its sentence; pronouns are not resolved.
     pub(crate) fn read(&self, before: &str, span: &str) -> Vec<Proposition> {
         let mut found = self.sentence(&[before, span].concat(), span);
         if !before.is_empty() {
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
     use portcullis_core::proposition::{Subject, mention};
 
-    /// What the sentences conflict in, the last one against those before it.
+    /// The conflict of the last sentence with those before it.
     fn conflict(sentences: &[&str]) -> Option<Conflict> {
         let reader = Propositions::of("en").unwrap();
         let mut subjects: Vec<Subject> = Vec::new();

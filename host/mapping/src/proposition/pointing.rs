@@ -26,8 +26,8 @@ fn without_article(words: &[Word]) -> &[Word] {
     }
 }
 
-/// The noun phrase at the start of `words`, unless it is known to all, says itself which one is meant, or is no noun
-/// phrase.
+/// The noun phrase at the start of `words`. `None` if everyone knows what it means ("the sun"), if it says itself which
+/// one is meant, or if `words` does not start with one.
 fn phrase(tables: &Tables, words: &[Word], said: bool) -> Option<Vec<String>> {
     let stops = role::CUT | role::RELATIVE | role::CONDITION | role::DETERMINER;
     let ends = |at: usize, w: &Word| {

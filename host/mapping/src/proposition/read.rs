@@ -1,4 +1,4 @@
-//! Reading: clauses of a sentence by marks, verbs and prepositions. What cannot be read makes no proposition.
+//! Reading: clauses of a sentence by marks, verbs and prepositions. A clause that cannot be read makes no proposition.
 
 use super::grammar::role;
 use super::word::{Tables, Word};
@@ -34,7 +34,7 @@ pub(super) struct Reader<'a> {
     pub(super) tables: Tables,
     pub(super) shown: &'a str,
     pub(super) found: Vec<Proposition>,
-    /// Qualifiers that stand apart and hold for the whole sentence.
+    /// Qualifiers that are apart and hold for the whole sentence.
     shared: Vec<Phrase>,
 }
 
@@ -186,7 +186,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Where the verb of a segment stands, from `from` on.
+    /// Where the verb of a segment is, from `from` on.
     fn verb_at(&self, segment: &[Word], from: usize) -> Option<usize> {
         let found = self.next_verb(segment, from)?;
         // "The students who enrolled in May pay."

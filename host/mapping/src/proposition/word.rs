@@ -34,7 +34,7 @@ impl Word {
         self.kinds & kinds != 0
     }
 
-    /// Whether it leads to an object of its own; "of" belongs to what stands before it.
+    /// Whether it leads to an object of its own; "of" belongs to what is before it.
     pub(super) fn leads(&self) -> bool {
         (self.is(kind::PREPOSITION) || self.text == "than") && self.text != "of"
     }
@@ -49,7 +49,7 @@ impl Word {
     }
 }
 
-/// What stands between two words, when it parts them.
+/// What is between two words, when it parts them.
 fn mark(gap: &str) -> char {
     if gap.contains(" - ") {
         return '-';
@@ -107,7 +107,7 @@ impl Tables {
         self.lexicon.lemmas(word).iter().find(|l| l.part == PartOfSpeech::Noun).map(|l| l.word)
     }
 
-    /// Lists that a word or its verb stands on.
+    /// Lists that a word or its verb is on.
     pub(super) fn roles_of_verb(&self, word: &str) -> u64 {
         self.grammar.roles(word) | self.verb(word).map_or(0, |verb| self.grammar.roles(verb))
     }

@@ -35,13 +35,13 @@ fn is_special(byte: u8) -> bool {
 pub(super) enum Difference {
     /// Not at all.
     None,
-    /// By a space for each of these line breaks, but those before another.
+    /// Longer by one space per line break at these places; of several line breaks in a row, only the last counts.
     Lines(Vec<usize>),
     /// By more, perhaps.
     More,
 }
 
-/// How the view of a text can differ from the text: cheap, and never wrong when it does not say `More`.
+/// How the view of a text can differ from the text. A cheap check: if the answer is not `More`, it is certain.
 pub(super) fn difference(text: &str) -> Difference {
     let mut lines = Vec::new();
     // One space inside a line is itself.
@@ -58,7 +58,7 @@ pub(super) fn difference(text: &str) -> Difference {
         let before = at.checked_sub(1).and_then(|at| bytes.get(at)).copied().unwrap_or(b'\n');
         let after = || bytes.get(at + 1).copied().unwrap_or(b'\n');
         let same = match bytes.get(at).copied().unwrap_or(0) {
-            // One line break behind a word or mark, or the second of two.
+            // One line break after a word or mark, or the second of two.
             b'\n' if before == b'\n' => lines.last().is_some_and(|line| line + 1 == at) && after() != b'\n',
             b'\n' => {
                 lines.push(at);
@@ -206,7 +206,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Marks at the start of a line: what is quoted goes on, an item, a heading or a comment stands apart.
+    /// Marks at the start of a line: what is quoted continues, an item, a heading or a comment is apart.
     fn line_prefix(&mut self, byte: u8) -> bool {
         let run = self.rest().bytes().take_while(|b| *b == byte).count();
         let spaced = matches!(self.byte(self.at + run), Some(b' ' | b'\t'));
@@ -283,7 +283,7 @@ impl Builder<'_> {
         }
     }
 
-    /// A character that is seen as it is or as what it stands for; `written` says that it stands in the text itself.
+    /// A character that is seen as it is or as what it stands for; `written` says that it is in the text itself.
     fn character(&mut self, c: char, origin: Range<usize>, written: bool) {
         if c.is_ascii() {
             match c {
@@ -311,7 +311,7 @@ impl Builder<'_> {
             Fold::Bullet if self.line_start => self.gap(origin, 0, true),
             Fold::Bullet => self.write("\u{b7}", origin),
             Fold::Ascii(b'-') => self.dash_seen(origin),
-            // The capital I has the shape of l: inside a word in small letters it is one.
+            // The capital I has the shape of l: inside a word in small letters it is read as l.
             Fold::Ascii(b'I') if self.gap.is_none() && self.view.text.ends_with(|c: char| c.is_ascii_lowercase()) => {
                 self.write("l", origin);
             }
@@ -348,7 +348,7 @@ impl Builder<'_> {
         }
     }
 
-    /// White space of so many bytes, or what stands in its place.
+    /// White space of so many bytes, or what is in its place.
     fn space(&mut self, length: usize, line_breaks: usize, border: bool) {
         self.gap(self.at..self.at + length, line_breaks, border);
         self.at += length;
@@ -362,7 +362,7 @@ impl Builder<'_> {
         self.line_start |= line_breaks > 0;
     }
 
-    /// Writes white space: one space, or a blank line where one stands, over which nothing is joined.
+    /// Writes white space: one space, or a blank line where one is, over which nothing is joined.
     fn flush(&mut self) {
         let Some(gap) = self.gap.take() else { return };
         let wrapped = gap.line_breaks == 1 && !gap.border && self.view.text.ends_with('-');

@@ -105,7 +105,7 @@ pub(super) fn fold(c: char) -> Fold {
     }
 }
 
-/// The value of a decimal digit of any script, as a digit of ASCII: the digits of a script stand in one row, from 0 to
+/// The value of a decimal digit of any script, as a digit of ASCII: the digits of a script are in one row, from 0 to
 /// 9.
 fn decimal(c: char) -> Option<u8> {
     let (start, _) = PROPERTIES.decimal.range(c)?;
@@ -144,8 +144,8 @@ fn prototype(c: char) -> Option<u8> {
         return (!letter && !number).then_some(only);
     }
     match only {
-        // The capital I and the digits 1 and 0 have letters as their prototypes: of those of one shape the one of the
-        // same kind is meant.
+        // UTS #39 gives the capital I and the digits 1 and 0 letters as prototypes. Of several characters with one
+        // shape, the one of the same kind (letter or digit) is meant.
         b'l' if is.upper.holds(c) => Some(b'I'),
         b'l' if number => Some(b'1'),
         b'O' if number => Some(b'0'),

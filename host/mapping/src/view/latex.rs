@@ -8,7 +8,7 @@ pub(super) enum Control {
     Space(usize),
     /// A dash.
     Dash(usize),
-    /// The mark behind the backslash.
+    /// The mark after the backslash.
     Escaped(u8),
     /// A backslash.
     Backslash,
@@ -65,7 +65,7 @@ fn command(text: &str) -> Control {
     let after = rest.get(letters..).unwrap_or_default();
     let starred = usize::from(after.starts_with('*'));
     let argument = after.get(starred..).unwrap_or_default();
-    // A command takes the space behind it.
+    // A command takes the space after it.
     let length = 1 + letters + starred + usize::from(argument.starts_with(' '));
     if SIZED.contains(&name) {
         let size = argument.bytes().take(32).position(|b| b == b'}').filter(|_| argument.starts_with('{'));

@@ -13,7 +13,7 @@ pub(super) enum Leaves {
 pub(super) const LONGEST: usize = 1024;
 /// Longest formula.
 const FORMULA: usize = 128;
-/// Elements that stand apart from what is beside them.
+/// Elements whose text does not join the text beside them.
 const APART: &[&str] = &[
     "td",
     "th",
@@ -78,7 +78,7 @@ pub(super) fn tag(text: &str) -> Option<(usize, Leaves)> {
     Some((1 + closing + letters + end + 1, leaves))
 }
 
-/// Whether more text can make a tag of what a text begins with.
+/// Whether more text could complete a tag at the beginning of the text.
 pub(super) fn is_open_tag(text: &str) -> bool {
     let begins = |whole: &str| text.starts_with(whole) || whole.starts_with(text);
     if text.len() > LONGEST + 2 || tag(text).is_some() {
@@ -149,7 +149,7 @@ pub(super) fn is_open_link_end(text: &str) -> bool {
     opens && link_end(text).is_none() && open_line(text, LONGEST).is_some()
 }
 
-/// Bytes of the formula's end from its opening sign on: a sign that no space stands before and no digit behind.
+/// Bytes of the formula's end from its opening sign on: a sign that no space is before and no digit after.
 pub(super) fn formula(text: &str) -> Option<usize> {
     let line = bounded(text, FORMULA).split('\n').next().unwrap_or_default();
     let bytes = line.as_bytes();

@@ -1,6 +1,6 @@
 //! The matching view: the text as a reader of the page sees it, with the way back to the bytes.
 //!
-//! Classes and quantities are matched on the text and on its view; a hit in either stands. What the view leaves out or
+//! Classes and quantities are matched on the text and on its view; a hit in either counts. What the view leaves out or
 //! joins is said in `docs/explanation/mapping.md`. A line of ASCII without markup has no view: it is its own.
 
 mod build;
@@ -114,7 +114,7 @@ impl View {
         start.start..end.end.max(start.start)
     }
 
-    /// Where the bytes begin that the view stands for from `at` on; `end` at its end.
+    /// The start of the original bytes for the view from `at` on; `end` at the end of the view.
     pub(crate) fn origin_from(&self, at: usize, end: usize) -> usize {
         if at < self.text.len() { self.origin_of(at).start } else { end }
     }
@@ -127,7 +127,7 @@ impl View {
         if segment.copied { most.min(segment.at + (end - segment.origin.start)) } else { most }
     }
 
-    /// Behind the last border of a cell or an item in a range.
+    /// After the last border of a cell or an item in a range.
     pub(crate) fn last_border(&self, range: &Range<usize>) -> Option<usize> {
         let next = self.borders.partition_point(|b| *b < range.end);
         let border = next.checked_sub(1).and_then(|i| self.borders.get(i)).copied()?;
@@ -146,7 +146,7 @@ impl View {
         self.lines.get(first).is_some_and(|b| *b < range.end) || self.crosses_border(range)
     }
 
-    /// Whether a range of an aligned view is written otherwise than in the text.
+    /// Whether a range of an aligned view differs from the text.
     pub(crate) fn differs_in(&self, range: &Range<usize>) -> bool {
         let first = self.lines.partition_point(|b| *b < range.start);
         let lines = self.lines.iter().skip(first).take_while(|b| **b < range.end);

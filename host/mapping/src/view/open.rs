@@ -1,8 +1,8 @@
-//! Markup that the end of a text begins: where it stands, and what the text is seen as once it is complete.
+//! Markup that is still open at the end of a text: where it begins, and how the text reads once the markup is complete.
 
 use super::{latex, markup};
 
-/// Bytes at the end of a text in which markup can stand open.
+/// Bytes at the end of a text in which markup can be open.
 const REACH: usize = markup::LONGEST + 8;
 /// A terminal's control sequence.
 const ESCAPE: u8 = 0x1b;
@@ -11,12 +11,12 @@ const SEQUENCE: usize = 36;
 /// Longest entity, with `&` and `;`.
 const ENTITY: usize = 40;
 
-/// Where the first markup begins whose meaning more text can change; the text's length when there is none.
+/// The start of the first markup whose meaning more text can change; the text's length if there is none.
 pub(crate) fn undecided(text: &str) -> usize {
     let from = text.ceil_char_boundary(text.len().saturating_sub(REACH));
     let tail = text.get(from..).unwrap_or_default();
     let open = (0..tail.len()).find(|at| tail.get(*at..).is_some_and(|rest| is_open(rest) || is_open_link(rest)));
-    // What a mark, or a row of marks, means is said by the character behind it.
+    // The character after a mark, or a row of marks, decides its meaning.
     let marks =
         tail.trim_end_matches(|c: char| c.is_ascii_punctuation() && !matches!(c, '.' | '!' | '?' | ',') || c == '\r');
     from + open.unwrap_or(tail.len()).min(marks.len())
@@ -44,7 +44,7 @@ fn is_open_link(text: &str) -> bool {
 }
 
 /// The text without the entity, tag, command, target or emphasis that its end begins, and with its last link closed;
-/// `None` where nothing stands open. A prefix of it is a prefix of the text.
+/// `None` where nothing is open. A prefix of it is a prefix of the text.
 pub(crate) fn completed(text: &str) -> Option<String> {
     let from = text.ceil_char_boundary(text.len().saturating_sub(REACH));
     let tail = text.get(from..).unwrap_or_default();

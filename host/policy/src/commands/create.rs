@@ -8,10 +8,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
-/// The files of a new package called `name`.
-///
-/// # Errors
-/// A name that no package can have.
+/// The files of a new package called `name`. Errors: a name that no package can have.
 pub fn template(name: &str) -> Result<BTreeMap<String, Vec<u8>>, PolicyError> {
     let manifest = include_str!("template/policy.toml").replace("NAME", name);
     let mut files: BTreeMap<String, Vec<u8>> = [
@@ -30,9 +27,7 @@ pub fn template(name: &str) -> Result<BTreeMap<String, Vec<u8>>, PolicyError> {
 }
 
 /// Writes a new package into the folder `dir`, which must not exist yet; its last component is the package's name.
-///
-/// # Errors
-/// A folder that exists or cannot be written, a name that no package can have.
+/// Errors: a folder that exists or cannot be written, a name that no package can have.
 pub fn create(dir: &Path) -> Result<(), PolicyError> {
     let problem =
         |path: &Path, what: &dyn std::fmt::Display| Problem::new(Kind::File, format!("`{}`: {what}", path.display()));

@@ -31,8 +31,8 @@ const TOTAL_BUDGET: u32 = 2_000_000;
 pub struct Diff {
     /// Declarations and limits that changed, in words.
     pub declarations: Vec<String>,
-    /// Those of `declarations` whose effect no descriptor shows, or that keep descriptors from being put to both. While
-    /// there is one, the comparison is not complete.
+    /// Those of `declarations` that have no effect on descriptors, or that make it impossible to give a descriptor to
+    /// both. If there is one, the comparison is not complete.
     pub not_compared: Vec<String>,
     /// Rules that changed, by id.
     pub rules: Vec<RuleChange>,
@@ -42,12 +42,9 @@ pub struct Diff {
     pub undecided: Vec<(String, String)>,
 }
 
-/// A rule that changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RuleChange {
-    /// The rule's id.
     pub id: String,
-    /// What happened to it.
     pub change: Change,
 }
 
@@ -55,9 +52,7 @@ pub struct RuleChange {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// Only B has it.
     Added,
-    /// Only A has it.
     Removed,
     /// Both have it, but not the same; what differs, in words.
     Changed(Vec<String>),
@@ -66,20 +61,15 @@ pub enum Change {
 /// A descriptor that two packages decide differently.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Witness {
-    /// A's decision.
     pub a: Decision,
-    /// B's decision.
     pub b: Decision,
-    /// Category of the descriptor.
     pub category: String,
     /// The context as A reads it; `policy eval` takes it with the category beside its fields.
     pub context_a: Value,
     /// The context as B reads it.
     pub context_b: Value,
-    /// A's descriptor.
     #[serde(skip)]
     pub descriptor_a: Descriptor,
-    /// B's descriptor.
     #[serde(skip)]
     pub descriptor_b: Descriptor,
 }
@@ -103,10 +93,7 @@ impl Diff {
     }
 }
 
-/// How `b` differs from `a`.
-///
-/// # Errors
-/// A fault of this program: the two evaluators contradict a witness.
+/// How `b` differs from `a`. Errors: a fault of this program: the two evaluators contradict a witness.
 pub fn diff(a: (&Package, &Compiled), b: (&Package, &Compiled)) -> Result<Diff, PolicyError> {
     let sides = [Side { package: a.0, compiled: a.1 }, Side { package: b.0, compiled: b.1 }];
     let [first, second] = sides;
@@ -177,7 +164,7 @@ struct Cell<'a> {
     label: String,
 }
 
-/// Every cell of a package, host stages passed.
+/// Every cell of a package; the host stages pass.
 fn cells<'a>(universe: &'a Universe, rules: &'a [Translated<'a>], max_depth: u8) -> Vec<Cell<'a>> {
     let of = |bank: Bank, kind: RowKind| {
         let rules = rules.iter().filter(move |rule| rule.rule.bank == bank && rule.rule.kind == kind);
@@ -387,7 +374,6 @@ fn list_changes(what: &str, a: &[String], b: &[String]) -> Vec<String> {
 struct Recognition<'a> {
     classes: Vec<Class>,
     quantities: Vec<Quantity>,
-    /// Path and bytes of each vocabulary.
     vocabularies: Vec<(&'a str, &'a [u8])>,
 }
 

@@ -6,10 +6,7 @@ use portcullis_core::wire::Descriptor;
 use serde_json::Value;
 
 /// The descriptor of one line: fields that are left out have neutral values, unknown ones are errors. Host stages count
-/// as passed.
-///
-/// # Errors
-/// A line that is not JSON, or no context of this policy.
+/// as passed. Errors: a line that is not JSON, or no context of this policy.
 pub fn eval_line(contexts: Contexts<'_>, line: &str) -> Result<Descriptor, ContextError> {
     let mut value: Value = serde_json::from_str(line).map_err(|error| ContextError::Json(json_problem(&error)))?;
     let object = value.as_object_mut().ok_or(ContextError::NotAnObject)?;
@@ -19,7 +16,7 @@ pub fn eval_line(contexts: Contexts<'_>, line: &str) -> Result<Descriptor, Conte
         expected: "a name".into(),
         found: category.to_string(),
     })?;
-    // The fields stand beside the category, or in an object of their own.
+    // The fields are beside the category, or in an object of their own.
     let fields = match object.remove("context") {
         Some(fields) if object.is_empty() => fields,
         Some(_) => {

@@ -1,4 +1,4 @@
-//! `policy explain`: which rows match a descriptor, and of the nearest that do not, what keeps them from it.
+//! `policy explain`: which rows match a descriptor, and why the nearest other rows do not.
 
 use crate::compile::Compiled;
 use crate::cube::{Cube, Universe, presence_bit, rows::of_row};
@@ -17,7 +17,6 @@ const NEAREST: usize = 3;
 /// Why a descriptor is decided as it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Explanation {
-    /// The decision.
     pub decision: Decision,
     /// Policy bank, then entropy bank.
     pub banks: [BankExplanation; 2],
@@ -26,9 +25,7 @@ pub struct Explanation {
 /// One bank's part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BankExplanation {
-    /// The bank.
     pub bank: Bank,
-    /// Its answer.
     pub answer: BankDecision,
     /// Rows that match, by row; no rule for the permit-all.
     pub matched: Vec<(u16, Option<String>)>,
@@ -39,15 +36,12 @@ pub struct BankExplanation {
 /// A row that does not match.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NearMiss {
-    /// Its number.
     pub row: u16,
-    /// Id of its rule.
     pub rule: Option<String>,
     /// Each column that fails, in words.
     pub failed: Vec<String>,
 }
 
-/// Explains what `compiled` makes of `descriptor`.
 #[must_use]
 pub fn explain(compiled: &Compiled, vocabulary: &Vocabulary, descriptor: &Descriptor) -> Explanation {
     let banks = Evaluator::new(&compiled.image).evaluate(descriptor);
@@ -82,14 +76,13 @@ pub fn explain(compiled: &Compiled, vocabulary: &Vocabulary, descriptor: &Descri
     Explanation { decision, banks }
 }
 
-/// One column of a row that is not a wildcard, beside what a descriptor holds there.
+/// One column of a row that is not a wildcard, with the value of the descriptor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Condition {
     /// The field by its Cedar name.
     pub field: String,
     /// Its value in the descriptor.
     pub value: String,
-    /// What the row wants.
     pub wanted: String,
     /// Whether the value is what the row wants.
     pub holds: bool,

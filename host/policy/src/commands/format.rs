@@ -9,16 +9,12 @@ use cedar_policy_formatter::{Config, policies_str_to_pretty};
 pub struct Formatted {
     /// Path below the package's folder.
     pub path: String,
-    /// Formatted text.
     pub text: String,
     /// Whether the file differs from it.
     pub changed: bool,
 }
 
-/// The formatted text of one Cedar source.
-///
-/// # Errors
-/// A source that does not parse.
+/// The formatted text of one Cedar source. Errors: a source that does not parse.
 pub fn format_source(path: &str, source: &str) -> Result<String, PolicyError> {
     if source.trim().is_empty() {
         return Ok(String::new());
@@ -29,10 +25,8 @@ pub fn format_source(path: &str, source: &str) -> Result<String, PolicyError> {
     Ok(format!("{}\n", text.trim_end()))
 }
 
-/// Every Cedar source of the package, formatted. The prelude is not the package's to format.
-///
-/// # Errors
-/// A source that does not parse.
+/// Every Cedar source of the package, formatted. The prelude is not the package's to format. Errors: a source that does
+/// not parse.
 pub fn format(package: &Package) -> Result<Vec<Formatted>, PolicyError> {
     let sources = package.cedar_sources()?;
     let own = sources.into_iter().filter(|(path, _)| package.files().contains_key(*path));

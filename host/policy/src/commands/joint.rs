@@ -9,7 +9,6 @@ use crate::vocabulary::{ENUMERATIONS, FLAGS, QUANTITIES, Vocabulary, bit, bits_o
 use portcullis_core::wire::{CLASSES, Descriptor, QUANTITY_SLOTS};
 use zerocopy::little_endian::{I32, U128};
 
-/// One side of a comparison.
 #[derive(Clone, Copy)]
 pub(super) struct Side<'a> {
     pub(super) package: &'a Package,

@@ -16,7 +16,6 @@ use std::sync::Arc;
 /// What `policy check` found in a package that compiles.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// The compiled package.
     pub compiled: Compiled,
     /// Use of the policy bank, then of the entropy bank.
     pub banks: [BankUse; 2],
@@ -27,11 +26,9 @@ pub struct Report {
 /// Rows of one bank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BankUse {
-    /// The bank.
     pub bank: Bank,
     /// Rows used; in the entropy bank one more than its rules use, for the permit-all.
     pub rows: usize,
-    /// Rows of the table.
     pub capacity: u16,
     /// Rules of the bank, in order of their ids.
     pub rules: Vec<RuleUse>,
@@ -40,19 +37,14 @@ pub struct BankUse {
 /// Rows of one rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleUse {
-    /// The rule's id.
     pub id: String,
     /// What it does when it matches.
     pub kind: RowKind,
-    /// Rows that it needs.
     pub rows: usize,
 }
 
-/// Checks a package: compilation, schema, the form of its tests, warnings.
-///
-/// # Errors
-/// A package that does not compile, or whose checked-in schema is not the generated one, or with a malformed test:
-/// every problem.
+/// Checks a package: compilation, schema, the form of its tests, warnings. Errors: a package that does not compile, or
+/// whose checked-in schema is not the generated one, or with a malformed test: every problem.
 pub fn check(package: &Package, capacity: Capacity) -> Result<Report, PolicyError> {
     let (compiled, schema) = (package.compile_for(capacity), check_schema(package));
     let tests = package.files().contains_key(TESTS_FILE).then(|| parse_tests(package)).transpose();
@@ -101,10 +93,8 @@ fn open_to_denial(compiled: &Compiled, manifest: &Manifest) -> Vec<Problem> {
     classes.map(|(_, class)| problem(class)).collect()
 }
 
-/// Whether the package's schema is the generated one.
-///
-/// # Errors
-/// A schema that is missing, or differs; the problem points at the first line that does.
+/// Whether the package's schema is the generated one. Errors: a schema that is missing, or differs; the problem points
+/// at the first line that does.
 pub fn check_schema(package: &Package) -> Result<(), PolicyError> {
     const REMEDY: &str = "write it with `portcullis policy schema DIR`";
     let Some(found) = package.files().get(SCHEMA_FILE) else {

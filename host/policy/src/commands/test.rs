@@ -19,16 +19,12 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// One test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestCase {
     /// Line in `tests.jsonl`, from 1.
     pub line: usize,
-    /// What the test shows.
     pub name: String,
-    /// What is judged.
     pub input: Input,
-    /// What must come out.
     pub expect: Expectation,
 }
 
@@ -36,26 +32,15 @@ pub struct TestCase {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
     /// A descriptor, by its category and context.
-    Context {
-        /// Category.
-        category: String,
-        /// Fields of the context.
-        context: Value,
-    },
+    Context { category: String, context: Value },
     /// A text, which the mapping turns into descriptors, and what it was written for.
-    Text {
-        /// The text.
-        text: String,
-        /// Intent and verified facts.
-        task: Task,
-    },
+    Text { text: String, task: Task },
 }
 
 /// What a test expects.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expectation {
-    /// The determination.
     #[serde(deserialize_with = "determination")]
     pub determination: Determination,
     /// The deciding stage, where the test cares.
@@ -66,12 +51,10 @@ pub struct Expectation {
     pub rule: Option<String>,
 }
 
-/// What a text came to, as the caller's mapping and evaluator judge it.
+/// The verdict on a text by the caller's mapping and evaluator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judged {
-    /// The determination.
     pub determination: Determination,
-    /// The deciding stage.
     pub stage: Option<Stage>,
     /// Id of the deciding rule or reason.
     pub rule: Option<String>,
@@ -88,7 +71,6 @@ impl From<&Decision> for Judged {
 pub struct TestResult {
     /// Line in `tests.jsonl`, from 1.
     pub line: usize,
-    /// The test's name.
     pub name: String,
     /// What went wrong, if anything did.
     pub failure: Option<String>,
@@ -120,10 +102,7 @@ fn determination<'de, D: Deserializer<'de>>(from: D) -> Result<Determination, D:
     })
 }
 
-/// The tests of the package, in order.
-///
-/// # Errors
-/// No tests at all, and every malformed line.
+/// The tests of the package, in order. Errors: no tests at all, and every malformed line.
 pub fn parse_tests(package: &Package) -> Result<Vec<TestCase>, PolicyError> {
     let missing = || Problem::new(Kind::Line, format!("no `{TESTS_FILE}`: a policy ships with its tests"));
     let bytes = package.files().get(TESTS_FILE).ok_or_else(missing)?;
@@ -168,10 +147,7 @@ fn parse_line(number: usize, line: &str) -> Result<TestCase, String> {
 }
 
 /// Runs `tests`. Contexts are judged here, by evaluator and Cedar both; texts by `judge_text`, whose error is a
-/// failure.
-///
-/// # Errors
-/// A package whose Cedar cannot be made into an oracle.
+/// failure. Errors: a package whose Cedar cannot be made into an oracle.
 pub fn run_tests(
     package: &Package,
     compiled: &Compiled,

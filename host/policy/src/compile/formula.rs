@@ -6,7 +6,7 @@ use crate::cube::{Condition, Cube, Universe};
 /// Conjunctions that one rule may pass through while it is expanded; past this it is too large for any table.
 pub(super) const EXPANSION_LIMIT: usize = 1024;
 
-/// Conditions joined by "and" and "or"; negation stands in the conditions only.
+/// Conditions joined by "and" and "or"; negation is in the conditions only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Formula {
     True,

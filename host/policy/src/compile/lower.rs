@@ -1,7 +1,7 @@
 //! The lowering table: what each Cedar construct becomes, and what to write instead of the rest.
 //!
 //! Strict validation has already typed the expression and shown that it cannot fail at run time; in particular every
-//! access to a quantity stands behind its `has`, so a bound and its negation can both require presence.
+//! access to a quantity is behind its `has`, so a bound and its negation can both require presence.
 
 use super::formula::Formula;
 use super::operand::{Operand, Side, describe, operand};

@@ -50,15 +50,12 @@ impl Capacity {
 /// A rule and where its rows lie.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// The `@id`.
     pub id: String,
     /// The bank that holds its rows.
     pub bank: Bank,
     /// Permit, forbid with reject, or forbid with decompose.
     pub kind: RowKind,
-    /// The `@reason`.
     pub reason: Option<String>,
-    /// Where it is written.
     pub place: Option<Place>,
     /// Its rows in the bank; empty when it can never match.
     pub rows: Range<u16>,
@@ -118,7 +115,6 @@ impl Compiled {
         (0..).zip(self.image.rows(bank)).filter(move |(_, row)| own(row))
     }
 
-    /// The rule with this id.
     #[must_use]
     pub fn rule(&self, id: &str) -> Option<&Rule> {
         self.rules.binary_search_by(|rule| rule.id.as_str().cmp(id)).ok().and_then(|at| self.rules.get(at))
@@ -126,18 +122,13 @@ impl Compiled {
 }
 
 impl Package {
-    /// Compiles the package for the default tables.
-    ///
-    /// # Errors
-    /// Every problem of every rule, or a policy too large for the tables.
+    /// Compiles the package for the default tables. Errors: every problem of every rule, or a policy too large for the
+    /// tables.
     pub fn compile(&self) -> Result<Compiled, PolicyError> {
         self.compile_for(Capacity::default())
     }
 
-    /// Compiles the package for tables of this size.
-    ///
-    /// # Errors
-    /// As [`Package::compile`].
+    /// Compiles the package for tables of this size. Errors: as [`Package::compile`].
     pub fn compile_for(&self, capacity: Capacity) -> Result<Compiled, PolicyError> {
         if self.manifest().membership.is_some() {
             let problem = Problem::new(Kind::Manifest, "a member of a composition has no tables of its own");
@@ -152,9 +143,7 @@ impl Package {
     }
 
     /// The policy set as `cedar-policy` evaluates it, each policy under its `@id`: the oracle of the compiled rows.
-    ///
-    /// # Errors
-    /// As [`Package::compile`], as far as parsing and annotations go.
+    /// Errors: as [`Package::compile`], as far as parsing and annotations go.
     pub fn cedar_policies(&self) -> Result<cedar_policy::PolicySet, PolicyError> {
         let (parsed, problems) = rules::parse(self.files());
         PolicyError::unless_empty(problems)?;
@@ -263,7 +252,6 @@ fn lower(package: &Package, parsed: &[Parsed]) -> Result<(Vec<Formula>, Vec<Prob
     Ok((formulas, problems))
 }
 
-/// Scope and conditions of a rule.
 fn whole_rule(lowering: &mut Lowering<'_>, rule: &Parsed) -> Formula {
     for (what, constraint) in [
         ("principal", rule.policy.principal_constraint().into_inner()),
@@ -326,7 +314,7 @@ fn unknown_defers(package: &Package, parsed: &[Parsed]) -> Vec<Problem> {
         .collect()
 }
 
-/// One image of these packages, and each package's part in it. Rows lie in the order of the packages; no two packages
+/// One image of these packages, and each package's part in it. Rows are in the order of the packages; no two packages
 /// declare a domain in common, so that no descriptor matches rows of two.
 pub(crate) fn link(
     max_depth: u8,

@@ -3,18 +3,13 @@
 use crate::vocabulary::{Field, Unit, Vocabulary};
 use cedar_policy_core::ast::{BinaryOp, EntityUID, Expr, ExprKind, Literal, UnaryOp, Var};
 
-/// What stands on one side of an operator.
+/// What is on one side of an operator.
 #[derive(Clone, Debug)]
 pub(super) enum Operand<'a> {
-    /// A field of the context.
     Field(Field),
-    /// A quantity slot, by name.
     Quantity(&'a str),
-    /// The whole record of quantities.
     Quantities,
-    /// `context`.
     Context,
-    /// `action`.
     Action,
     Bool(bool),
     Long(i64),
@@ -27,7 +22,7 @@ pub(super) enum Operand<'a> {
     Other(&'static str, &'static str),
 }
 
-/// On which side of a comparison the field stands.
+/// On which side of a comparison the field is.
 #[derive(Clone, Copy)]
 pub(super) enum Side {
     Left,
@@ -119,7 +114,6 @@ const OTHER: Operand<'static> = Operand::Other(
     "compare one field of the context with a literal, and join such tests with `&&`, `||` and `!`",
 );
 
-/// What the operand is, for messages.
 pub(super) fn describe(operand: &Operand<'_>) -> String {
     match operand {
         Operand::Field(field) => format!("`context.{}`", field.name()),

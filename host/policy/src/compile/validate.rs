@@ -8,7 +8,7 @@ use miette::Diagnostic;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What strict validation says of the rules, warnings included: errors first, then warnings, by rule.
+/// Findings of strict validation: errors first, then warnings, by rule.
 #[derive(Default)]
 pub(super) struct Findings {
     pub(super) errors: Vec<Problem>,

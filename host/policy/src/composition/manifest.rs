@@ -29,12 +29,10 @@ pub struct Identity {
     pub name: String,
     /// Version, `major.minor.patch`.
     pub version: String,
-    /// One sentence.
     #[serde(default)]
     pub description: String,
 }
 
-/// A member.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct MemberEntry {
@@ -109,14 +107,12 @@ impl CompositionManifest {
 }
 
 impl ProfileEntry {
-    /// The profile's file in the composition.
     pub(super) fn path(&self, member: &str) -> String {
         format!("{PROFILES}{member}/{}.toml", self.name)
     }
 }
 
 impl MemberEntry {
-    /// The member's profiles, by name.
     pub(super) fn read_profiles(
         &self,
         files: &BTreeMap<String, Vec<u8>>,
@@ -143,7 +139,6 @@ impl MemberEntry {
     }
 }
 
-/// The profile in a file.
 pub(super) fn parse_profile(path: &str, bytes: &[u8]) -> Result<Profile, Problem> {
     let text = sources::text(path, bytes)?;
     toml::from_str(text).map_err(|error| Problem::new(Kind::Manifest, format!("`{path}`: {}", error.message())))

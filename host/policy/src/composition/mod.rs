@@ -73,10 +73,7 @@ impl Composition {
         }
     }
 
-    /// The composition of these files, by path below its folder.
-    ///
-    /// # Errors
-    /// As [`Composition::load`], apart from reading.
+    /// The composition of these files, by path below its folder. Errors: as [`Composition::load`], apart from reading.
     pub fn from_files(files: BTreeMap<String, Vec<u8>>) -> Result<Self, PolicyError> {
         load::check_paths(&files)?;
         let missing = || Problem::new(Kind::File, format!("no `{COMPOSITION_FILE}`: this is not a composition"));
@@ -107,10 +104,8 @@ impl Composition {
         Ok(Self { members: members.collect(), identity: manifest.composition })
     }
 
-    /// The composition from every file that its listing names.
-    ///
-    /// # Errors
-    /// As [`Composition::from_files`]; a prelude that is missing or not the one of this version.
+    /// The composition from every file that its listing names. Errors: as [`Composition::from_files`]; a prelude that
+    /// is missing or not the one of this version.
     pub fn from_listed(files: BTreeMap<String, Vec<u8>>) -> Result<Self, PolicyError> {
         Self::from_files(without_prelude(files)?)
     }
@@ -128,18 +123,12 @@ impl Composition {
     }
 
     /// Compiles the composition for the default tables: each member's part, in the order of the members. Their images
-    /// are the same.
-    ///
-    /// # Errors
-    /// Every problem of every member's rules, or the first member that does not fit.
+    /// are the same. Errors: every problem of every member's rules, or the first member that does not fit.
     pub fn compile(&self) -> Result<Vec<Compiled>, PolicyError> {
         self.compile_for(Capacity::default())
     }
 
-    /// Compiles the composition for tables of this size.
-    ///
-    /// # Errors
-    /// As [`Composition::compile`].
+    /// Compiles the composition for tables of this size. Errors: as [`Composition::compile`].
     pub fn compile_for(&self, capacity: Capacity) -> Result<Vec<Compiled>, PolicyError> {
         let (mut expanded, mut problems) = (Vec::new(), Vec::new());
         for member in &self.members {

@@ -98,7 +98,6 @@ struct Classes<'p> {
 }
 
 impl<'p> Classes<'p> {
-    /// Numbers of the package's classes.
     fn numbers(&mut self, package: &'p Package) -> Vec<usize> {
         let mut own: Vec<usize> = Vec::new();
         for class in &package.manifest().classes {

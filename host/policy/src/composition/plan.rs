@@ -1,4 +1,4 @@
-//! What `policy compose` works from: packages and profiles that lie anywhere, by the names that they get.
+//! The input of `policy compose`: packages and profiles in any folders, with the names that they get.
 
 use super::manifest::{CompositionManifest, MemberEntry, ProfileEntry, parse_profile};
 use super::{COMPOSITION_FILE, Composition, Identity, MEMBERS};
@@ -16,7 +16,6 @@ use std::path::{Path, PathBuf};
 pub struct Plan {
     /// Version, `major.minor.patch`.
     pub version: String,
-    /// One sentence.
     #[serde(default)]
     pub description: String,
     /// The members, in the order in which they are numbered.
@@ -38,10 +37,7 @@ pub struct PlannedMember {
 }
 
 impl Plan {
-    /// Reads a plan. Its paths are relative to the plan's folder.
-    ///
-    /// # Errors
-    /// A file that cannot be read, or is not a plan.
+    /// Reads a plan. Its paths are relative to the plan's folder. Errors: a file that cannot be read, or is not a plan.
     pub fn load(path: &Path) -> Result<Self, PolicyError> {
         let shown = path.display();
         let text =
@@ -59,10 +55,8 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The files of the composition called `name`. The same packages and profiles give the same bytes.
-    ///
-    /// # Errors
-    /// Packages and profiles that cannot be read or are broken, and members that do not fit into one image.
+    /// The files of the composition called `name`. The same packages and profiles give the same bytes. Errors: packages
+    /// and profiles that cannot be read or are broken, and members that do not fit into one image.
     pub fn compose(&self, name: &str) -> Result<BTreeMap<String, Vec<u8>>, PolicyError> {
         let mut files = BTreeMap::new();
         let mut members = Vec::new();

@@ -14,16 +14,13 @@ use std::fmt;
 /// How much of something is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Use {
-    /// Used.
     pub used: usize,
-    /// What there is.
     pub of: usize,
 }
 
 /// A composition, its digests, and what it uses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CompositionReport {
-    /// Name and version.
     pub composition: String,
     /// SHA-256 of the listing of its files.
     pub package_digest: Hex<32>,
@@ -31,7 +28,6 @@ pub struct CompositionReport {
     pub policy_digest: Hex<32>,
     /// Values of the enumeration `domain`.
     pub domains: Use,
-    /// Classes.
     pub classes: Use,
     /// Rows of the policy bank.
     pub policy_rows: Use,
@@ -50,9 +46,7 @@ pub struct MemberReport {
     pub reference: String,
     /// Name and version of its package.
     pub package: String,
-    /// Number of each domain.
     pub domains: BTreeMap<String, u8>,
-    /// Number of each class.
     pub classes: BTreeMap<String, u8>,
     /// Rows of the policy bank.
     pub policy_rows: usize,
@@ -63,10 +57,7 @@ pub struct MemberReport {
 }
 
 impl Composition {
-    /// Compiles the composition and reports what it uses.
-    ///
-    /// # Errors
-    /// As [`Composition::compile`].
+    /// Compiles the composition and reports what it uses. Errors: as [`Composition::compile`].
     pub fn report(&self, capacity: Capacity) -> Result<CompositionReport, PolicyError> {
         let compiled = self.compile_for(capacity)?;
         let members: Vec<_> = self.members.iter().zip(&compiled).map(|(member, own)| member.report(own)).collect();

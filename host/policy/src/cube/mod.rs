@@ -15,7 +15,6 @@ pub(crate) const ENUMERATION_COLUMNS: usize = 8;
 pub(crate) const RANGE_COLUMNS: usize = RANGES.len() + QUANTITY_SLOTS;
 pub(crate) const SET_COLUMNS: usize = 3;
 
-/// Conditions on one set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct SetCondition {
     /// Every one of these.
@@ -26,15 +25,13 @@ pub(crate) struct SetCondition {
     pub(crate) none: u128,
 }
 
-/// A conjunction of conditions, one a column; never empty within its universe, apart from what [`solve`] says of
+/// A conjunction of conditions, one per column; never empty within its universe, apart from what [`solve`] says of
 /// uncertainty.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Cube {
-    /// Allowed values.
     pub(crate) enumerations: [u32; ENUMERATION_COLUMNS],
     /// Flags and presence of quantities that must have a given value.
     pub(crate) bits_mask: u8,
-    /// That value.
     pub(crate) bits_value: u8,
     /// Inclusive ranges; a bounded quantity is also required to be present.
     pub(crate) ranges: [(i64, i64); RANGE_COLUMNS],
@@ -42,14 +39,12 @@ pub(crate) struct Cube {
     pub(crate) sets: [SetCondition; SET_COLUMNS],
 }
 
-/// One condition on one column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Condition {
     /// The enumeration in this column has one of these values.
     Enumeration(usize, u32),
-    /// This bit has this value.
     Bit(usize, bool),
-    /// The range in this column lies within these bounds.
+    /// The range in this column is within these bounds.
     Range(usize, i64, i64),
     /// The set in this column meets these conditions.
     Set(usize, SetCondition),
@@ -65,9 +60,7 @@ pub(crate) const fn presence_bit(slot: usize) -> usize {
 pub(crate) struct Universe {
     /// The cube without a condition.
     pub(crate) all: Cube,
-    /// Declared members of each set.
     pub(crate) members: [u128; SET_COLUMNS],
-    /// Flags, and presence of declared quantities.
     pub(crate) bits: u8,
 }
 
@@ -93,7 +86,6 @@ impl Universe {
         Self { all, members, bits: prefix_mask(presence_bit(quantities)) as u8 }
     }
 
-    /// The universe of what either declares.
     pub(crate) fn with(&self, other: &Self) -> Self {
         let mut both = self.clone();
         both.all.enumerations.iter_mut().zip(other.all.enumerations).for_each(|(mask, with)| *mask |= with);
@@ -178,7 +170,6 @@ impl SetCondition {
         chosen && other.all & !self.all == 0 && other.none & !self.none == 0
     }
 
-    /// Whether some set meets both conditions.
     fn meets(self, other: Self) -> bool {
         let (all, none) = (self.all | other.all, self.none | other.none);
         let chosen = |any: u128| any == 0 || any & !none != 0;

@@ -1,4 +1,4 @@
-//! Fewer rows for the same descriptors. Every step is exact: it drops a cube that lies within another, or joins two
+//! Fewer rows for the same descriptors. Every step is exact: it drops a cube that is within another, or joins two
 //! that differ in one column only and whose union is one cube.
 
 use super::{Cube, SetCondition};

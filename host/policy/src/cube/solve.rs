@@ -6,12 +6,10 @@ use portcullis_core::mutation::Place;
 use portcullis_core::wire::{BASIS_POINTS_MAX, Descriptor, Opcode, QUANTITY_SLOTS, StageOutcome, row_bits};
 use zerocopy::little_endian::{I32, U16, U128};
 
-/// What subtraction found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Residue {
     /// Nothing is left.
     Empty,
-    /// This is left, and perhaps more.
     Left(Box<Cube>),
     /// The budget ran out before either was certain.
     Unknown,
@@ -64,8 +62,8 @@ fn subtract(universe: &Universe, region: Cube, covers: &[&Cube], budget: &mut u3
     if unknown { Residue::Unknown } else { Residue::Empty }
 }
 
-/// `region` without `cover`, as cubes: for each condition of `cover`, what of the region breaks it but keeps those
-/// before.
+/// `region` without `cover`, as cubes: for each condition of `cover`, the part of the region that breaks it but meets
+/// the conditions before it.
 fn without(universe: &Universe, region: &Cube, cover: &Cube) -> Vec<Cube> {
     let mut parts = Vec::new();
     let mut rest = region.clone();
@@ -120,7 +118,7 @@ fn without(universe: &Universe, region: &Cube, cover: &Cube) -> Vec<Cube> {
             }
         }
     }
-    // Choices last and each by itself: a cube has room for one choice a set, so `rest` cannot keep a second.
+    // Choices last and each by itself: a cube has room for one choice per set, so `rest` cannot keep a second.
     for column in 0..SET_COLUMNS {
         let Some(any) = cover.sets.get(column).map(|condition| condition.any).filter(|any| *any != 0) else { continue };
         parts.extend(with_set(&rest, column, SetCondition::none(any)));

@@ -1,5 +1,5 @@
 //! Row bitmaps: for each column that some row constrains, which rows accept each value. A descriptor is judged by
-//! intersecting one bitmap a column, so the cost does not depend on how far into a row a mismatch stands.
+//! intersecting one bitmap per column, so the cost does not depend on how far into a row a mismatch is.
 //!
 //! Rows are taken 256 at a time (64 where the bank is small), the columns that no row of a block constrains are not
 //! stored, and the first set bit of each class in what remains is the answer.
@@ -12,7 +12,6 @@ use portcullis_core::wire::{Descriptor, ROW_NONE, Row, RowKind, small_enums};
 const BYTE_COLUMNS: usize = 13;
 /// Columns that are ranges over wider integers: eight scalars, four quantities.
 const WIDE_COLUMNS: usize = 12;
-/// Nibbles of the two class sets.
 const NIBBLES: usize = 64;
 
 /// A descriptor's values in the order of the columns.
@@ -54,7 +53,6 @@ impl Key {
     }
 }
 
-/// One bank, indexed.
 #[derive(Clone, Debug)]
 pub(super) enum Index {
     /// At most 64 rows.

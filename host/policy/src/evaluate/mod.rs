@@ -21,10 +21,8 @@ pub enum Outcome {
     Decompose,
 }
 
-/// What one bank answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BankAnswer {
-    /// The outcome.
     pub outcome: Outcome,
     /// The first matching row of the deciding class; `None` when no row matched (`DEFAULT-DENY`).
     pub row: Option<u16>,

@@ -16,8 +16,8 @@ pub struct Verdict {
     pub entropy_row: Option<u16>,
 }
 
-/// The verdict on a descriptor with these bank answers. Stage outcomes that are no code reject, as does a decompose at
-/// `max_depth` or deeper; the stage stays the one that failed first.
+/// The verdict on a descriptor with these bank answers. Unknown stage outcomes reject, and so does a decompose at
+/// `max_depth` or deeper. The stage is the first that failed.
 #[must_use]
 pub fn resolve(descriptor: &Descriptor, banks: &Banks, max_depth: u8) -> Verdict {
     let stages = [
@@ -35,7 +35,7 @@ pub fn resolve(descriptor: &Descriptor, banks: &Banks, max_depth: u8) -> Verdict
     Verdict { determination, stage, policy_row: banks.policy.row, entropy_row: banks.entropy.row }
 }
 
-/// Whether `verdict` is a reject only because the descriptor stands at the depth limit.
+/// Whether `verdict` is a reject only because the descriptor is at the depth limit.
 #[must_use]
 pub fn depth_limited(descriptor: &Descriptor, banks: &Banks, verdict: &Verdict) -> bool {
     let BankAnswer { outcome, .. } = match verdict.stage {

@@ -1,5 +1,5 @@
-//! What an image must be before anything evaluates it. A row that passes is one that the compiler could have written,
-//! so that equal policies have equal bytes and a corrupted table is found before it is loaded.
+//! Checks of an image before it is evaluated. Only rows that the compiler could have written pass. So equal policies
+//! have equal bytes, and a corrupted table is found before it is loaded.
 
 use super::{Bank, ImageError};
 use portcullis_core::hex;

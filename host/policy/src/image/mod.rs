@@ -34,15 +34,8 @@ impl Bank {
 /// Why bytes are no image of this version. Nothing of such bytes is ever evaluated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImageError {
-    /// Too short for a header.
     #[error("an image has at least {needed} bytes, these are {found}")]
-    Truncated {
-        /// Bytes needed.
-        needed: usize,
-        /// Bytes found.
-        found: usize,
-    },
-    /// The length is not what the header's row counts say.
+    Truncated { needed: usize, found: usize },
     #[error(
         "the header counts {policy} policy and {entropy} entropy rows, {needed} bytes in all, but the image has {found}"
     )]
@@ -51,23 +44,13 @@ pub enum ImageError {
         policy: u16,
         /// Entropy rows of the header.
         entropy: u16,
-        /// Bytes that they need.
         needed: usize,
-        /// Bytes found.
         found: usize,
     },
-    /// Not an image at all.
     #[error("no table image: it starts with {0:#010x} where `PCMI` was expected")]
     Magic(u32),
-    /// An image of another layout version.
     #[error("image version {found}, but this program knows only version {known}")]
-    Version {
-        /// Version of the image.
-        found: u8,
-        /// Version of this program.
-        known: u8,
-    },
-    /// An image for another layout or register map.
+    Version { found: u8, known: u8 },
     #[error("image for another layout: its map digest is {found}, this program's is {known}; build the policy again")]
     MapDigest {
         /// Map digest of the image, hexadecimal.
@@ -75,19 +58,10 @@ pub enum ImageError {
         /// Map digest of this program, hexadecimal.
         known: String,
     },
-    /// A header field that cannot be.
     #[error("image header: {0}")]
     Header(&'static str),
-    /// A row that cannot be.
     #[error("{} row {row}: {what}", bank.name())]
-    Row {
-        /// Bank of the row.
-        bank: Bank,
-        /// Its number in the bank.
-        row: usize,
-        /// What is wrong with it.
-        what: &'static str,
-    },
+    Row { bank: Bank, row: usize, what: &'static str },
 }
 
 /// A checked table image.
@@ -100,11 +74,8 @@ pub struct Image {
 }
 
 impl Image {
-    /// The image in `bytes`.
-    ///
-    /// # Errors
-    /// Anything but an image that this version's compiler could have written: truncated, foreign, or with a row whose
-    /// conditions are not in canonical form.
+    /// The image in `bytes`. Errors: anything but an image that this version's compiler could have written: truncated,
+    /// foreign, or with a row whose conditions are not in canonical form.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ImageError> {
         let truncated = ImageError::Truncated { needed: ImageHeader::BYTES, found: bytes.len() };
         let Ok((header, rest)) = ImageHeader::read_from_prefix(bytes) else { return Err(truncated) };
@@ -120,10 +91,8 @@ impl Image {
         Ok(Self { bytes: bytes.to_vec(), header, policy: policy.to_vec(), entropy: entropy.to_vec() })
     }
 
-    /// The image of these rows. The row counts of `header` are replaced by the rows' own.
-    ///
-    /// # Errors
-    /// As [`Image::from_bytes`], and more rows than a header can count.
+    /// The image of these rows. The row counts of `header` are replaced by the rows' own. Errors: as
+    /// [`Image::from_bytes`], and more rows than a header can count.
     pub fn new(mut header: ImageHeader, policy: &[Row], entropy: &[Row]) -> Result<Self, ImageError> {
         let count = |rows: &[Row]| u16::try_from(rows.len()).map_err(|_| ImageError::Header("more than 65535 rows"));
         header.policy_rows = count(policy)?.into();
@@ -140,7 +109,6 @@ impl Image {
         &self.bytes
     }
 
-    /// The header.
     #[must_use]
     pub const fn header(&self) -> &ImageHeader {
         &self.header
@@ -158,7 +126,6 @@ impl Image {
         &self.entropy
     }
 
-    /// Rows of `bank`.
     #[must_use]
     pub fn rows(&self, bank: Bank) -> &[Row] {
         match bank {

@@ -82,7 +82,7 @@ fn read(path: &str, file: &Path) -> Result<Vec<u8>, Problem> {
     Ok(bytes)
 }
 
-/// Paths that a listing can hold, one per line, and that no other file can stand in for.
+/// Checks the paths: a listing must be able to hold them, one per line, and no two files may have the same entry.
 pub(crate) fn check_paths(files: &BTreeMap<String, Vec<u8>>) -> Result<(), Problem> {
     for path in files.keys() {
         if path == PRELUDE_FILE {

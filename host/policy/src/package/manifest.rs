@@ -13,7 +13,6 @@ pub(crate) const ENUMERATION_VALUES: usize = 32;
 /// Bytes of a declared name at most.
 const NAME_BYTES: usize = 64;
 
-/// Parses the manifest, with every problem of its text.
 pub(super) fn parse(text: &str) -> Result<Manifest, Problem> {
     toml::from_str(text).map_err(|error| {
         let problem = Problem::new(Kind::Manifest, format!("policy.toml: {}", error.message()));
@@ -27,7 +26,6 @@ pub(super) fn parse(text: &str) -> Result<Manifest, Problem> {
     })
 }
 
-/// Every problem of what the manifest says.
 pub(super) fn check(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Vec<Problem> {
     let mut checks = Checks { problems: Vec::new(), text: files.get(MANIFEST_FILE) };
     let identity = &manifest.package;

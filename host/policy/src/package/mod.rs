@@ -35,11 +35,8 @@ pub struct Package {
 }
 
 impl Package {
-    /// Loads the package in the folder `dir`.
-    ///
-    /// # Errors
-    /// Files that cannot be read, are too large or are links; a manifest that does not parse or does not hold together;
-    /// a package whose name is not its folder's.
+    /// Loads the package in the folder `dir`. Errors: files that cannot be read, are too large or are links; a manifest
+    /// that does not parse or does not hold together; a package whose name is not its folder's.
     pub fn load(dir: &Path) -> Result<Self, PolicyError> {
         nearby::check(dir)?;
         let package = Self::from_files(load::files(dir)?)?;
@@ -54,10 +51,8 @@ impl Package {
         }
     }
 
-    /// The package of these files, by path below the package's folder.
-    ///
-    /// # Errors
-    /// As [`Package::load`], apart from reading.
+    /// The package of these files, by path below the package's folder. Errors: as [`Package::load`], apart from
+    /// reading.
     pub fn from_files(files: BTreeMap<String, Vec<u8>>) -> Result<Self, PolicyError> {
         load::check_paths(&files)?;
         let missing = || Problem::new(Kind::File, format!("no `{MANIFEST_FILE}`: this is not a policy package"));
@@ -110,10 +105,7 @@ impl Package {
         &self.files
     }
 
-    /// Cedar sources in order of their paths, the prelude first.
-    ///
-    /// # Errors
-    /// A source that is not UTF-8.
+    /// Cedar sources in order of their paths, the prelude first. Errors: a source that is not UTF-8.
     pub fn cedar_sources(&self) -> Result<Vec<(&str, &str)>, PolicyError> {
         Ok(cedar_sources(&self.files).collect::<Result<_, _>>()?)
     }
@@ -124,9 +116,9 @@ impl Package {
         crate::schema::generate(&self.manifest)
     }
 
-    /// What the package digest is the SHA-256 of: a line with the mapping version, then `SHA-256  length  path` for
-    /// each file in bytewise order of the paths, the prelude included. Each line can be checked with `sha256sum`. The
-    /// files of a member are those of its composition.
+    /// The package digest is the SHA-256 of this text: a line with the mapping version, then `SHA-256  length  path`
+    /// for each file in bytewise order of the paths, the prelude included. Each line can be checked with `sha256sum`.
+    /// The files of a member are those of its composition.
     #[must_use]
     pub fn listing(&self) -> String {
         let mut text = format!("portcullis package 1, mapping {MAPPING_VERSION}\n");
@@ -145,10 +137,8 @@ impl Package {
         own.chain([(PRELUDE_FILE, PRELUDE.as_bytes())]).collect()
     }
 
-    /// The package from every file that its listing names.
-    ///
-    /// # Errors
-    /// As [`Package::from_files`]; a prelude that is missing or not the one of this version.
+    /// The package from every file that its listing names. Errors: as [`Package::from_files`]; a prelude that is
+    /// missing or not the one of this version.
     pub fn from_listed(files: BTreeMap<String, Vec<u8>>) -> Result<Self, PolicyError> {
         Self::from_files(without_prelude(files)?)
     }

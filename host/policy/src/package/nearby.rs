@@ -1,4 +1,4 @@
-//! What may be meant where a folder is not a package.
+//! Suggestions if a folder is not a package.
 
 use super::MANIFEST_FILE;
 use crate::composition::COMPOSITION_FILE;

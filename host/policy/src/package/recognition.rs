@@ -1,4 +1,4 @@
-//! What the mapping cannot use of a package, as problems at their places in `policy.toml`.
+//! Parts of a package that the mapping cannot use, as problems at their places in `policy.toml`.
 
 use super::manifest::MANIFEST_FILE;
 use crate::error::{Kind, Place, Problem};

@@ -14,7 +14,6 @@ const ID_BYTES: usize = 64;
 const REASON_CHARS: usize = 400;
 const ID_HELP: &str = "write `@id(\"SOME-NAME\")` before `permit` or `forbid`: reports and records name the rule by it";
 
-/// A rule's annotations, read.
 #[derive(Clone, Debug)]
 pub(crate) struct Head {
     pub(crate) id: String,
@@ -23,7 +22,6 @@ pub(crate) struct Head {
     pub(crate) reason: Option<String>,
 }
 
-/// The place of `loc` in `file`.
 pub(crate) fn place(file: &str, loc: &Loc) -> Place {
     Place { file: file.into(), source: loc.src.clone(), offset: loc.start(), length: loc.end() - loc.start() }
 }

@@ -108,7 +108,7 @@ fn syntax(problem: Problem) -> Problem {
 /// A problem from what Cedar reports, at the first place that it labels.
 pub(crate) fn diagnostic(kind: Kind, file: &str, source: &Arc<str>, from: &dyn Diagnostic) -> Problem {
     let mut message = from.to_string();
-    // The rule is named by the problem itself.
+    // The problem names the rule already.
     if let Some(rest) = message.strip_prefix("for policy `").and_then(|rest| rest.split_once("`, ")) {
         message = rest.1.to_owned();
     }

@@ -11,9 +11,7 @@ use std::path::Path;
 pub struct Row {
     /// Id; the number of the line where there is none.
     pub id: String,
-    /// The input.
     pub text: String,
-    /// What it is.
     pub label: Option<String>,
     /// Language, else variant.
     pub variant: Option<String>,
@@ -29,53 +27,22 @@ struct Line {
     lang: Option<String>,
 }
 
-/// Why rows cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum RowError {
-    /// The file.
     #[error("cannot open `{name}`")]
-    Open {
-        /// File.
-        name: String,
-        /// What the system says.
-        source: std::io::Error,
-    },
-    /// A line that cannot be read.
+    Open { name: String, source: std::io::Error },
     #[error("{name}:{line}")]
-    Read {
-        /// File.
-        name: String,
-        /// Line, from 1.
-        line: usize,
-        /// What the system says.
-        source: std::io::Error,
-    },
-    /// A line that is not a row.
+    Read { name: String, line: usize, source: std::io::Error },
     #[error("{name}:{line}: {EXPECTED}")]
-    Json {
-        /// File.
-        name: String,
-        /// Line, from 1.
-        line: usize,
-        /// What is wrong.
-        source: serde_json::Error,
-    },
-    /// A row without a text.
+    Json { name: String, line: usize, source: serde_json::Error },
     #[error("{name}:{line}: no `text`; {EXPECTED}")]
-    Text {
-        /// File.
-        name: String,
-        /// Line, from 1.
-        line: usize,
-    },
+    Text { name: String, line: usize },
 }
 
 const EXPECTED: &str = "expected {\"id\", \"text\"}";
 
-/// The rows of a file, or of stdin for `-`; every line is one row's text where they are `plain`.
-///
-/// # Errors
-/// [`RowError`], of the file and of each line.
+/// The rows of a file, or of stdin for `-`; every line is one row's text where they are `plain`. Errors: [`RowError`],
+/// of the file and of each line.
 pub fn read(file: &Path, plain: bool) -> Result<impl Iterator<Item = Result<Row, RowError>> + use<>, RowError> {
     let name = file.display().to_string();
     let reader: Box<dyn BufRead> = if file.as_os_str() == "-" {

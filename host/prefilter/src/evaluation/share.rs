@@ -11,11 +11,8 @@ const Z2: u128 = 3_841_459;
 /// millionths, rounded outwards.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Share {
-    /// Number.
     pub of: u64,
-    /// Of how many.
     pub all: u64,
-    /// The share.
     pub share_ppm: u64,
     /// Lower end of the interval.
     pub low_ppm: u64,

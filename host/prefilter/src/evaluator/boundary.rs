@@ -8,7 +8,7 @@ use crate::rules::{Measure, Measurements, RuleSet};
 
 /// Nesting beyond what anybody can be sure to read alike.
 const HALT_NESTING: &str = "HALT-NESTING";
-/// Brackets or quotations that stand open at once, at most.
+/// Brackets or quotations that are open at once, at most.
 const DEPTH_MAX: usize = 512;
 
 pub(super) fn judge(bytes: Input, rules: &RuleSet, budget: Budget) -> EvaluatorFinding {
@@ -19,7 +19,7 @@ pub(super) fn judge(bytes: Input, rules: &RuleSet, budget: Budget) -> EvaluatorF
     finding(rules, &bytes, &measured, budget)
 }
 
-/// Measures how deep brackets and quotations nest; where it is too deep to go on.
+/// Measures how deep brackets and quotations nest; where it is too deep to continue.
 fn nesting(bytes: &[u8], measured: &mut Measurements) -> Option<usize> {
     let (mut depth, mut quotes, mut run) = (0usize, 0usize, 0usize);
     let (mut deepest, mut longest) = (0, 0);
@@ -46,7 +46,7 @@ fn nesting(bytes: &[u8], measured: &mut Measurements) -> Option<usize> {
                     _ => {}
                 }
             }
-            // Signs that go on a run of quotations.
+            // Signs that continue a run of quotations.
             _ => run += 1,
         }
         let deep = depth.max(quotes);

@@ -1,8 +1,7 @@
-//! Encoded and obfuscated form: what is written so that it is not read as what it says. The form is the finding;
-//! nothing is decoded.
+//! Encoded and obfuscated forms: text that hides what it says. The form itself is the finding; nothing is decoded.
 //!
-//! One pass over tokens between blanks. The classes of a token's bytes say which of the closer looks it is worth; most
-//! get none.
+//! One pass over tokens between blanks. The classes of a token's bytes decide which detailed checks it gets; most
+//! tokens get none.
 
 mod script;
 mod shifted;
@@ -39,12 +38,10 @@ pub(super) fn judge(bytes: Input, rules: &RuleSet, budget: Budget) -> EvaluatorF
     finding(rules, &bytes, &measured, budget)
 }
 
-/// What stands between two blanks.
 #[derive(Clone, Copy)]
 struct Token<'b> {
     bytes: &'b [u8],
     start: usize,
-    /// The classes of its bytes, together.
     classes: u16,
 }
 
@@ -69,17 +66,13 @@ fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
-/// `0` and `1`.
 const BIT: u16 = 1;
-/// Other digits.
 const DIGIT: u16 = 1 << 1;
-/// `a` to `f`, `A` to `F`.
 const HEX: u16 = 1 << 2;
 const LOWER: u16 = 1 << 3;
 const UPPER: u16 = 1 << 4;
 /// `.` and `-`, the signs of Morse code.
 const MORSE: u16 = 1 << 5;
-/// `+`, `/`, `=`, `_`.
 const BASE64: u16 = 1 << 6;
 /// Signs that stand for letters: `@`, `$`, `!`.
 const LEET: u16 = 1 << 7;
@@ -87,7 +80,6 @@ const LEET: u16 = 1 << 7;
 const ESCAPE: u16 = 1 << 8;
 /// Not ASCII.
 const HIGH: u16 = 1 << 9;
-/// No text.
 const CONTROL: u16 = 1 << 10;
 const OTHER: u16 = 1 << 11;
 

@@ -1,7 +1,7 @@
 //! Non-imperative inducement: role-play frames, persona contracts, staged dialogues, games and stories that carry a
 //! directive.
 //!
-//! No single word of these is an order. What is looked for is the frame: which of its parts stand together.
+//! None of these words alone is an order. The evaluator looks for frames: parts that occur together.
 
 use super::{Budget, Input, finding};
 use crate::blocks::places;

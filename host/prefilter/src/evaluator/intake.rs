@@ -1,4 +1,4 @@
-//! Whether the bytes are text at all: what is not is ambiguous, and halts.
+//! Whether the bytes are text. Other bytes are ambiguous, so the filter halts.
 
 use super::{Budget, Input, halt};
 use crate::report::EvaluatorFinding;

@@ -17,7 +17,7 @@ pub type Input = Box<[u8]>;
 /// Judges an input by rules, within a budget.
 pub type Judge = fn(Input, &RuleSet, Budget) -> EvaluatorFinding;
 
-/// What a judgement may cost. It is part of the verdict: what would cost more is halted, whatever the machine.
+/// The cost limit of a judgement. It is a part of the verdict: an input that would cost more halts, on every machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
     /// Bytes of an input at most.
@@ -33,7 +33,6 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// Steps for so many bytes.
     #[must_use]
     pub fn steps(self, bytes: usize) -> u64 {
         (bytes as u64).saturating_mul(self.steps_per_byte).saturating_add(4096)
@@ -54,13 +53,11 @@ impl Evaluator {
         Self { rules, judge }
     }
 
-    /// Its name.
     #[must_use]
     pub fn name(&self) -> &str {
         self.rules.evaluator()
     }
 
-    /// Its rules.
     #[must_use]
     pub const fn rules(&self) -> &RuleSet {
         &self.rules
@@ -94,10 +91,8 @@ const BUILTIN: [(&str, &str, Judge); 5] = [
 /// The evaluator that no policy can leave out.
 pub(crate) const INTAKE: &str = "intake";
 
-/// The evaluators that there are, by name.
-///
-/// # Errors
-/// The rules are part of the program and are read in its tests; an error is a defect.
+/// The evaluators that there are, by name. Errors: the rules are part of the program and are read in its tests; an
+/// error is a defect.
 pub fn builtin() -> Result<Vec<Evaluator>, RuleError> {
     BUILTIN.iter().map(|(name, text, judge)| Ok(Evaluator::new(RuleSet::parse(name, text)?, *judge))).collect()
 }

@@ -1,6 +1,6 @@
 //! Where a clause begins and ends, as far as marks and line ends show it.
 
-/// Whether a clause begins at a place: nothing but blanks and opening marks stands between it and the start, a line's
+/// Whether a clause begins at a place: nothing but blanks and opening marks is between it and the start, a line's
 /// end, or a mark that ends a clause.
 pub(super) fn begins_clause(bytes: &[u8], at: usize) -> bool {
     let before = bytes.get(..at).unwrap_or_default();
@@ -25,7 +25,7 @@ pub(super) fn ends_clause(bytes: &[u8], at: usize) -> bool {
     after.first().is_none_or(|b| matches!(b, b'\n' | b'\r') || is_mark(*b)) || begins_with_wide_mark(after)
 }
 
-/// Blanks, and marks that stand around words without ending a clause: quotation marks, brackets, emphasis, bullets.
+/// Blanks, and marks that are around words without ending a clause: quotation marks, brackets, emphasis, bullets.
 const fn is_beside(byte: u8) -> bool {
     matches!(
         byte,

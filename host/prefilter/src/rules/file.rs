@@ -23,8 +23,8 @@ pub(crate) struct RuleFile {
 }
 
 /// A family of literals. A literal begins at the start of a word and ends at the end of one; one that ends in `*` is a
-/// stem and may go on. ASCII letters stand for both cases, a blank for a blank or a line's end, `'` for the typographic
-/// one, too: each an alternative in the automaton, so that the input is never changed.
+/// stem and may continue. ASCII letters stand for both cases, a blank for a blank or a line's end, `'` for the
+/// typographic one, too: each an alternative in the automaton, so that the input is never changed.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Cue {
@@ -44,10 +44,10 @@ pub(crate) struct Phrase {
     /// A family right after which it does not begin.
     #[serde(default)]
     pub(crate) unless_after: Option<String>,
-    /// It begins a clause, or stands right after this family.
+    /// It begins a clause, or is right after this family.
     #[serde(default)]
     pub(crate) opens: Option<String>,
-    /// It ends a clause, or stands right before this family.
+    /// It ends a clause, or is right before this family.
     #[serde(default)]
     pub(crate) ends: Option<String>,
 }
@@ -56,13 +56,11 @@ pub(crate) struct Phrase {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
-    /// Its identifier.
     pub id: String,
     /// Its tier, where no policy says otherwise.
     pub tier: Tier,
     /// The structure that it stands for, and why that is one.
     pub structure: String,
-    /// Inputs that have it.
     pub hits: Vec<String>,
     /// Inputs that come near and do not have it.
     pub passes: Vec<String>,
@@ -75,34 +73,31 @@ pub struct Rule {
     /// A family right after which the sequence does not begin.
     #[serde(default)]
     pub(crate) unless_after: Option<String>,
-    /// The sequence begins a clause, or stands right after this family.
+    /// The sequence begins a clause, or is right after this family.
     #[serde(default)]
     pub(crate) opens: Option<String>,
-    /// The sequence ends a clause, or stands right before this family.
+    /// The sequence ends a clause, or is right before this family.
     #[serde(default)]
     pub(crate) ends: Option<String>,
-    /// Its parts may stand in several passages: the border between them is a part of the structure.
+    /// Its parts may be in several passages: the border between them is a part of the structure.
     #[serde(default)]
     pub(crate) crosses: bool,
     /// A family that, standing after the sequence, takes it back.
     #[serde(default)]
     pub(crate) closed_by: Option<String>,
-    /// Families that all stand together with these.
+    /// Families that all are together with these.
     #[serde(default)]
     pub(crate) needs: Vec<String>,
-    /// Families of which some stand together.
     #[serde(default)]
     pub(crate) together: Vec<String>,
-    /// One family that stands there several times.
+    /// One family that is there several times.
     #[serde(default)]
     pub(crate) repeated: Option<String>,
-    /// A measured form.
     #[serde(default)]
     pub(crate) measure: Option<Measure>,
     /// How many families, repetitions, or what value of the measure at least.
     #[serde(default)]
     pub(crate) at_least: usize,
-    /// Bytes within which they stand.
     #[serde(default)]
     pub(crate) within: usize,
 }
@@ -123,7 +118,7 @@ pub(crate) enum Measure {
     PercentNeedless,
     /// Percent escapes of one token that is neither a link nor a path.
     PercentWords,
-    /// Pairs of letters that no language has, in words that stand close together.
+    /// Pairs of letters that no language has, in words that are close together.
     OddPairs,
     /// Tokens of dots and dashes that follow each other.
     MorseRun,
@@ -139,29 +134,24 @@ pub(crate) enum Measure {
     Invisible,
     /// Bidirectional overrides and embeddings.
     Bidi,
-    /// Tag characters and supplementary variation selectors.
     Tags,
     /// Words in which ASCII letters and letters of a look-alike script alternate.
     MixedWords,
     /// Letters of a mathematical, enclosed or full-width alphabet that follow each other.
     StyledRun,
-    /// Combining marks on one base.
     Stacked,
     /// One token, or two in turn, again and again.
     RepeatedToken,
-    /// One byte again and again.
     ByteRun,
     /// Control characters that are no white space.
     Control,
-    /// Brackets or quotations that stand open at once.
+    /// Brackets or quotations that are open at once.
     Depth,
-    /// Quotation marks that follow each other.
     QuoteRun,
     /// Names in brackets that are quoted, or that a colon follows.
     Turns,
 }
 
-/// Number of each family.
 pub(crate) type Families = BTreeMap<String, usize>;
 
 impl RuleFile {

@@ -1,4 +1,4 @@
-//! Finds cues: where the literals of the families stand.
+//! Finds cues: where the literals of the families are.
 //!
 //! The automaton is walked from each place where a literal may begin and dies at the first byte that continues none, so
 //! that the work is at most the longest literal for each place. Input bytes are compared as they are. Before it is
@@ -19,7 +19,6 @@ const BLANKS_MAX: usize = 4;
 /// Bytes of a literal up to which a state has a row of transitions.
 const DENSE: usize = 4;
 
-/// A family's literal in the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Hit {
     pub(super) family: usize,
@@ -33,14 +32,12 @@ struct Literal {
     length: usize,
     /// Its end is the end of a word.
     whole: bool,
-    /// The bytes, where their case counts.
     exact: Option<Vec<u8>>,
 }
 
 #[derive(Debug)]
 pub(super) struct Lexicon {
     automaton: Option<NFA>,
-    /// By number of the automaton's pattern.
     literals: Vec<Literal>,
     beginnings: Beginnings,
 }
@@ -138,13 +135,11 @@ impl Lexicon {
     }
 }
 
-/// Places of a bitmap.
 const PLACES: usize = 1 << 15;
-/// Bytes that one look takes in.
 const LOOK: usize = 3;
 
 /// How literals begin: bitmaps over their first three bytes and over the three after these, in both cases of ASCII
-/// letters. What is not in them begins no literal.
+/// letters. Bytes that are not in them cannot begin a literal.
 #[derive(Debug)]
 struct Beginnings {
     first: Vec<u64>,
@@ -173,7 +168,7 @@ impl Beginnings {
     fn may_begin(&self, bytes: &[u8], start: usize) -> bool {
         let rest = bytes.get(start..).unwrap_or_default();
         let [a, b, c, d, e, f] = rest.first_chunk::<6>().copied().unwrap_or_else(|| {
-            // What lies behind the end is not a byte of a literal.
+            // What is after the end is not a byte of a literal.
             let mut padded = [0; 6];
             padded.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
             padded
@@ -183,7 +178,7 @@ impl Beginnings {
     }
 }
 
-/// Where three bytes stand in a bitmap. Others may stand there, too.
+/// Where three bytes are in a bitmap. Others may be there, too.
 #[inline]
 fn place(bytes: [u8; LOOK]) -> usize {
     let [a, b, c] = bytes.map(u32::from);

@@ -22,27 +22,13 @@ use structure::Structures;
 /// A rule file that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum RuleError {
-    /// It does not read.
     #[error("the rules of `{evaluator}`: {problem}")]
-    Read {
-        /// The evaluator.
-        evaluator: String,
-        /// What is wrong.
-        problem: String,
-    },
-    /// A rule or family that does not hold together.
+    Read { evaluator: String, problem: String },
     #[error("`{name}` in the rules of `{evaluator}`: {problem}")]
-    Rule {
-        /// The evaluator.
-        evaluator: String,
-        /// The rule or family.
-        name: String,
-        /// What is wrong.
-        problem: String,
-    },
+    Rule { evaluator: String, name: String, problem: String },
 }
 
-/// The compiled rules of one evaluator. It holds no state: every judgement begins anew.
+/// The compiled rules of one evaluator. It holds no state: every judgement begins again.
 #[derive(Debug)]
 pub struct RuleSet {
     evaluator: String,
@@ -52,16 +38,13 @@ pub struct RuleSet {
     measured: Vec<(usize, Measure, usize)>,
     tiers: Vec<Tier>,
     quotable: bool,
-    /// The most severe tier of what stands within a quotation; `None` where that makes no difference.
+    /// The most severe tier of what is within a quotation; `None` where that makes no difference.
     quoted: Option<Tier>,
     digest: [u8; 32],
 }
 
 impl RuleSet {
-    /// Reads and compiles a rule file (TOML).
-    ///
-    /// # Errors
-    /// [`RuleError`] names the rule.
+    /// Reads and compiles a rule file (TOML). Errors: [`RuleError`] names the rule.
     pub fn parse(evaluator: &str, text: &str) -> Result<Self, RuleError> {
         let read = |problem: String| RuleError::Read { evaluator: evaluator.to_owned(), problem };
         let file: RuleFile = toml::from_str(text).map_err(|e| read(e.to_string()))?;
@@ -78,8 +61,8 @@ impl RuleSet {
         Ok(Self { evaluator, rules, lexicon, structures, measured, tiers, quotable, quoted: None, digest })
     }
 
-    /// The same rules, where what they find within a quotation is at most of this tier. Rules whose file is not
-    /// `quotable` stay as they are.
+    /// The same rules, but a finding within a quotation has at most this tier. Rules of a file that is not `quotable`
+    /// do not change.
     #[must_use]
     pub fn with_quoted(mut self, quoted: Option<Tier>) -> Self {
         self.quoted = quoted.filter(|_| self.quotable);
@@ -97,7 +80,6 @@ impl RuleSet {
         self
     }
 
-    /// The evaluator that they are for.
     #[must_use]
     pub fn evaluator(&self) -> &str {
         &self.evaluator
@@ -129,7 +111,7 @@ impl RuleSet {
         (run.found(), steps, done)
     }
 
-    /// What the rules over measures find, where `measured` gives each measure's largest value and where it stands.
+    /// What the rules over measures find, where `measured` gives each measure's largest value and where it is.
     pub(crate) fn match_measures(&self, measured: &Measurements) -> Vec<RuleHit> {
         let found = |(rule, measure, least): &(usize, Measure, usize)| {
             let (value, start, end) = measured.get(*measure)?;
@@ -151,13 +133,11 @@ impl RuleSet {
     }
 }
 
-/// A rule that matched, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RuleHit {
     pub(crate) rule: usize,
     pub(crate) start: usize,
     pub(crate) end: usize,
-    /// Whether it stands within a quotation.
     pub(crate) quoted: bool,
 }
 
@@ -166,7 +146,7 @@ pub(crate) struct RuleHit {
 pub(crate) struct Measurements(Vec<(Measure, usize, usize, usize)>);
 
 impl Measurements {
-    /// Notes a value; the first largest one stands.
+    /// Notes a value; of equal values the first one counts.
     pub(crate) fn note(&mut self, measure: Measure, value: usize, start: usize, end: usize) {
         if value == 0 {
             return;

@@ -1,4 +1,4 @@
-//! Passages: what stands between blank lines and fences. A structure is looked for within one of them, because texts
+//! Passages: what is between blank lines and fences. A structure is looked for within one of them, because texts
 //! that were put together say nothing of each other.
 
 use crate::blocks::places;
@@ -13,7 +13,7 @@ pub(super) struct Passages<'b> {
     bytes: &'b [u8],
     /// Ends of lines that are still to come.
     lines: Box<dyn Iterator<Item = usize> + 'b>,
-    /// Where the line begins that is looked at next, and where the passage does.
+    /// The start of the next line, and the start of the passage.
     line: usize,
     start: usize,
 }
@@ -23,27 +23,26 @@ impl<'b> Passages<'b> {
         Self { bytes, lines: Box::new(places(bytes, |b| b == b'\n')), line: 0, start: 0 }
     }
 
-    /// Goes on to the passage of a place, which lies behind all places before.
+    /// Continues to the passage of a place, which is after all places before.
     pub(super) fn go_to(&mut self, at: usize) {
         while self.line <= at {
-            // The line that the place stands in has an end, or is the last.
+            // The line that the place is in has an end, or is the last.
             let end = self.lines.next().unwrap_or(self.bytes.len());
             let line = self.bytes.get(self.line..end).unwrap_or_default();
             if parts(line) {
-                // What a fence says besides (its info string) goes with what follows.
+                // The info string of a fence belongs to the following passage.
                 self.start = self.line;
             }
             self.line = end + 1;
         }
     }
 
-    /// Where the passage begins.
     pub(super) const fn start(&self) -> usize {
         self.start
     }
 }
 
-/// Whether a line parts what stands before it from what follows.
+/// Whether a line ends a passage.
 fn parts(line: &[u8]) -> bool {
     is_blank(line) || is_fence(line)
 }

@@ -1,4 +1,4 @@
-//! Quotations: what stands between quotation marks within a passage, in a block quotation, in code. Whoever quotes an
+//! Quotations: what is between quotation marks within a passage, in a block quotation, in code. Whoever quotes an
 //! order does not give it; the profile `document` holds it for less. It is never judged away: what is quoted and what
 //! is not are distinguished by marks alone, and a structure that reaches out of its quotation counts in full.
 
@@ -25,7 +25,7 @@ impl Quotations {
             let fence = is_fence(text);
             if fence || fenced || block || coded || is_blank(text) {
                 all.inline(bytes, prose.take(), start);
-                // A fence that no one closes quotes nothing: what follows it would be all there is.
+                // A fence that is never closed quotes nothing; otherwise it would quote the whole rest.
                 if (fenced && !fence) || block || (coded && !is_blank(text)) {
                     all.push(start, end);
                 }
@@ -43,7 +43,7 @@ impl Quotations {
         all
     }
 
-    /// Whether a range stands within one quotation.
+    /// Whether a range is within one quotation.
     pub(super) fn hold(&self, start: usize, end: usize) -> bool {
         let next = self.0.partition_point(|(from, _)| *from <= start);
         next.checked_sub(1).and_then(|at| self.0.get(at)).is_some_and(|(_, to)| end <= *to)
@@ -57,7 +57,7 @@ impl Quotations {
         }
     }
 
-    /// What stands between quotation marks of a passage of prose that began at `from`.
+    /// What is between quotation marks of a passage of prose that began at `from`.
     fn inline(&mut self, bytes: &[u8], from: Option<usize>, to: usize) {
         let Some(mut at) = from else { return };
         let mut open: Option<(Mark, usize)> = None;
@@ -81,15 +81,13 @@ impl Quotations {
     }
 }
 
-/// Whether a fence stands at the start of some line.
+/// Whether a fence is at the start of some line.
 fn closes_later(bytes: &[u8]) -> bool {
     bytes.split(|b| *b == b'\n').any(is_fence)
 }
 
-/// A quotation mark.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mark {
-    /// One sign for both ends.
     Straight(u8),
     /// Curly double marks, of which languages use each for either end.
     Double,
@@ -123,7 +121,7 @@ impl Mark {
     }
 }
 
-/// The quotation mark at the start of `bytes`, and how many bytes to go on.
+/// The quotation mark at the start of `bytes`, and how many bytes to continue.
 fn mark(bytes: &[u8]) -> (Option<Mark>, usize) {
     match bytes {
         [sign @ (b'"' | b'\'' | b'`'), ..] => (Some(Mark::Straight(*sign)), 1),

@@ -1,7 +1,7 @@
-//! Arrangements of cues: sequences, families that stand together, repetitions.
+//! Arrangements of cues: sequences, families that are together, repetitions.
 //!
 //! Each arrangement keeps a few places and is moved on by the hits in order, so that the work is linear in the hits
-//! whatever the input. What stands in another passage does not count, except for rules over the border itself.
+//! whatever the input. What is in another passage does not count, except for rules over the border itself.
 
 use super::RuleHit;
 use super::clause::{begins_clause, ends_clause};
@@ -16,7 +16,6 @@ const BARRED: usize = 8;
 const BESIDE: usize = 2;
 /// Before every place of an input, however far an arrangement reaches.
 const NOWHERE: i64 = i64::MIN / 2;
-/// Chains of phrases over phrases.
 const NESTING_MAX: usize = 4;
 
 #[derive(Clone, Copy, Debug)]
@@ -39,15 +38,14 @@ enum Yields {
 struct Arrangement {
     shape: Shape,
     yields: Yields,
-    /// Whether its parts may stand in several passages.
+    /// Whether its parts may be in several passages.
     crosses: bool,
     /// Whether it must begin a clause or follow a lead.
     opens: bool,
-    /// Whether it must end a clause or stand before a tail.
+    /// Whether it must end a clause or be before a tail.
     ends: bool,
 }
 
-/// The arrangements of a rule file.
 #[derive(Debug)]
 pub(super) struct Structures {
     arrangements: Vec<Arrangement>,
@@ -160,7 +158,7 @@ impl Structures {
         Ok(())
     }
 
-    /// What may stand beside the arrangement that was added last: what bars it, leads into it, and follows it.
+    /// Conditions around the arrangement that was added last: families that exclude it, lead into it, or follow it.
     fn beside(
         &mut self,
         name: &str,
@@ -188,7 +186,6 @@ impl Structures {
         Ok(())
     }
 
-    /// What takes a rule back.
     fn add_closings(&mut self, file: &RuleFile, families: &Families) -> Result<(), (String, String)> {
         for (number, rule) in file.rules.iter().enumerate() {
             for family in rule.closed_by.iter().flat_map(|f| f.split('|')) {
@@ -235,7 +232,7 @@ impl Structures {
     }
 }
 
-/// Where an arrangement, as far as it has come, stands.
+/// Where an arrangement is, as far as it has come.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     start: usize,
@@ -247,7 +244,6 @@ fn place_of(place: usize) -> i64 {
     i64::try_from(place).unwrap_or(i64::MAX / 4)
 }
 
-/// One input's way through the structures.
 pub(super) struct Run<'s> {
     structures: &'s Structures,
     bytes: &'s [u8],
@@ -257,11 +253,11 @@ pub(super) struct Run<'s> {
     offsets: Vec<usize>,
     /// By step of a sequence: the last two places, the later first; the last places of a repetition.
     places: Vec<[Option<Place>; 2]>,
-    /// By slot of families that stand together: where one of it began last.
+    /// By slot of families that are together: where one of it began last.
     starts: Vec<i64>,
-    /// By arrangement: where what bars it ended last.
+    /// By arrangement: the last end of a family that excludes it.
     barred: Vec<Option<usize>>,
-    /// By arrangement: where what leads into it ended last.
+    /// By arrangement: the last end of a family that leads into it.
     led: Vec<Option<usize>>,
     /// By arrangement: what is complete but for the family that must follow.
     ended: Vec<Option<Place>>,
@@ -327,7 +323,7 @@ impl Run<'_> {
         }
     }
 
-    /// Whether an arrangement may begin here, as far as what stands before it goes.
+    /// Whether an arrangement may begin here, as far as what is before it goes.
     fn may_begin(&self, number: usize, arrangement: &Arrangement, at: usize) -> bool {
         let near = |of: &[Option<usize>], most: usize| {
             of.get(number).copied().flatten().is_some_and(|end| end <= at && at - end <= most)
@@ -348,7 +344,7 @@ impl Run<'_> {
                 if self.found.iter().all(|f| f.rule != rule || f.quoted != quoted) {
                     self.found.push(RuleHit { rule, start: place.start, end: place.end, quoted });
                 }
-                // The first place stands, unless something may take it back or it counts for less than a later one may.
+                // The first place counts, unless something may take it back or it counts for less than a later one may.
                 let closable = structures.closes.iter().any(|c| c.contains(&rule));
                 if let Some(done) = self.done.get_mut(number).filter(|_| !closable && !quoted) {
                     *done = true;

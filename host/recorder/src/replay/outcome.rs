@@ -1,22 +1,20 @@
-//! What came of a replay.
+//! The outcome of a replay.
 
 use portcullis_evidence::bundle::BundleError;
 use portcullis_evidence::verify::{Reason, ReplayCode, Status};
 use portcullis_report::escape::printable;
 use std::fmt;
 
-/// What came of a replay.
+/// The outcome of a replay.
 #[derive(Debug, Default, serde::Serialize)]
 pub struct ReplayReport {
     /// The worst of the reasons.
     pub status: Status,
-    /// Streams in the logs.
     pub streams: u64,
-    /// Streams that replay.
     pub replayed: u64,
     /// Records that are what the replay gives.
     pub records: u64,
-    /// What the sample was drawn with.
+    /// Seed of the sample.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<String>,
     /// Why not everything replays: the first finding of each code, and how many there are.
@@ -24,7 +22,6 @@ pub struct ReplayReport {
 }
 
 impl ReplayReport {
-    /// Files that are not a bundle.
     #[must_use]
     pub fn broken(error: &BundleError) -> Self {
         let mut outcome = Self::default();

@@ -6,18 +6,16 @@ use crate::page::{Origin, table};
 use crate::time::utc;
 use maud::{Markup, html};
 use portcullis_core::hex::Hex;
-use portcullis_evidence::verify::{Code, Property, Reason, Report, Status, Summary, TrustFile};
+use portcullis_evidence::verify::{Code, Property, Reason, Report, RuleCount, Status, Summary, TrustFile};
 
 /// What was checked, with what, and by whose trust.
 #[derive(Clone, Debug, Default)]
 pub struct Making {
     /// What the bundle is called.
     pub name: String,
-    /// What made the page.
     pub origin: Origin,
     /// The trust folder.
     pub trust: String,
-    /// Its files.
     pub trusted: Vec<TrustFile>,
     /// Unix second for the validity of certificates, where one was given.
     pub at: Option<u64>,
@@ -25,7 +23,6 @@ pub struct Making {
     pub allow_sim: bool,
 }
 
-/// The page.
 #[must_use]
 pub fn page(report: &Report, making: &Making) -> String {
     let session = &report.session;
@@ -47,7 +44,7 @@ pub fn page(report: &Report, making: &Making) -> String {
     crate::page::page(&format!("Evidence report: {}", making.name), &content)
 }
 
-/// How this page came about: what another reader needs to check the same again.
+/// The origin of this page: everything that another reader needs to repeat the check.
 fn about(report: &Report, making: &Making) -> Markup {
     let code = match report.exit_code {
         0 => "0: affirmed",
@@ -124,7 +121,7 @@ fn properties(report: &Report) -> Markup {
     }
 }
 
-/// Words of this program in which backticks stand around code.
+/// Words of this program in which backticks are around code.
 fn marked(text: &str) -> Markup {
     html! {
         @for (at, part) in text.split('`').enumerate() {
@@ -243,7 +240,7 @@ fn counts(session: &Summary) -> Markup {
         ("Streams that continue another one", number(session.continued)),
         ("Admitted", number(counts.admits)),
         ("Rejected", number(counts.rejects)),
-        ("To be decomposed", number(counts.decomposes)),
+        ("Split, to be judged in parts", number(counts.decomposes)),
         ("Digests noted", number(counts.notes)),
         ("Heartbeats", number(counts.heartbeats)),
         ("Alarms", number(counts.alarms)),
@@ -253,7 +250,15 @@ fn counts(session: &Summary) -> Markup {
         h2 { "Counts" }
         p { "As the card recorded them, refused candidates included." }
         (table("Counts", &rows))
-        @if !session.refusals.is_empty() { (refusals(session)) }
+        (decided("Rejected, by what decided", &session.refusals))
+        (decided("Split, by what decided", &session.splits))
+        @if !(session.refusals.is_empty() && session.splits.is_empty()) {
+            p {
+                "Rules and their reasons are those of the package in the bundle; without it, their numbers in the order of their ids. "
+                "No row: nothing permitted the span, or a check of the host decided. Of a split span nothing is refused until its "
+                "parts are judged."
+            }
+        }
         @if !counts.refused.is_empty() {
             h3 { "Entries that the card refused, by fault" }
             table {
@@ -268,27 +273,24 @@ fn counts(session: &Summary) -> Markup {
     }
 }
 
-/// Rejects and splits apart: of a split nothing is refused until its parts are judged.
-fn refusals(session: &Summary) -> Markup {
+/// How often each rule, or the lack of one, decided; empty without rows.
+fn decided(heading: &str, rules: &[RuleCount]) -> Markup {
     let number = |n: Option<u16>| n.map_or_else(|| "none".to_owned(), |n| n.to_string());
     html! {
-        h3 { "Rejected and decomposed, by what decided" }
-        p {
-            "Rules and their reasons are those of the package in the bundle; without it, their numbers in the order of their ids. No row: "
-            "nothing permitted the span, or a check of the host decided. The records do not say of a row whether it rejected or "
-            "decomposed; the counts above do."
-        }
-        div.wide role="region" aria-label="Rejected and decomposed, by what decided" tabindex="0" {
-            table {
-                thead { tr { @for head in ["Stage", "Rule", "Reason", "Row", "Count"] { th scope="col" { (head) } } } }
-                tbody {
-                    @for refusal in &session.refusals {
-                        tr {
-                            td { (refusal.stage.name()) }
-                            td { (Line(&refusal.id.clone().unwrap_or_else(|| number(refusal.rule)))) }
-                            td { (Line(refusal.reason.as_deref().unwrap_or_default())) }
-                            td { (number(refusal.row)) }
-                            td { (refusal.count) }
+        @if !rules.is_empty() {
+            h3 { (heading) }
+            div.wide role="region" aria-label=(heading) tabindex="0" {
+                table {
+                    thead { tr { @for head in ["Stage", "Rule", "Reason", "Row", "Count"] { th scope="col" { (head) } } } }
+                    tbody {
+                        @for rule in rules {
+                            tr {
+                                td { (rule.stage.name()) }
+                                td { (Line(&rule.id.clone().unwrap_or_else(|| number(rule.rule)))) }
+                                td { (Line(rule.reason.as_deref().unwrap_or_default())) }
+                                td { (number(rule.row)) }
+                                td { (rule.count) }
+                            }
                         }
                     }
                 }

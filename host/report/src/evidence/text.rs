@@ -79,8 +79,8 @@ impl fmt::Display for ReportText<'_> {
     }
 }
 
-/// The reasons of a property and what to do about each. What shows nothing but that the card is simulated stands in
-/// one line.
+/// The reasons of a property and what to do about each. Reasons that only show that the card is simulated are in one
+/// line.
 fn lines(conclusion: &Conclusion) -> Vec<String> {
     let (simulated, others): (Vec<_>, Vec<_>) =
         conclusion.reasons.iter().partition(|reason| is_of_simulation(reason.code));
@@ -105,9 +105,7 @@ const fn is_of_simulation(code: Code) -> bool {
 /// The conclusion of a program, with what it means.
 #[derive(Clone, Copy, Debug)]
 pub struct VerdictText {
-    /// The conclusion.
     pub status: Status,
-    /// Where it is shown.
     pub terminal: Terminal,
 }
 
@@ -127,7 +125,6 @@ const fn tone(status: Status) -> Tone {
     }
 }
 
-/// Profiles that a text report lists.
 const PROFILES_SHOWN: usize = 20;
 
 fn profiles(f: &mut String, all: &BTreeMap<Hex<32>, ProfileUse>, unknown: u64) -> fmt::Result {
@@ -200,9 +197,7 @@ fn session(f: &mut String, session: &Summary) -> fmt::Result {
 /// A series as text, its verdict first.
 #[derive(Clone, Copy, Debug)]
 pub struct SeriesText<'a> {
-    /// The series.
     pub series: &'a Series,
-    /// Where it is shown.
     pub terminal: Terminal,
 }
 

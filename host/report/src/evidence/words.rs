@@ -2,7 +2,6 @@
 
 use portcullis_evidence::verify::{Assurance, Status};
 
-/// A verdict, in a sentence.
 pub(super) const fn meaning(status: Status) -> &'static str {
     match status {
         Status::Affirmed => "Everything that was checked holds.",
@@ -11,7 +10,6 @@ pub(super) const fn meaning(status: Status) -> &'static str {
     }
 }
 
-/// Whose key stands behind the evidence.
 pub(super) const fn assurance(level: Assurance) -> &'static str {
     match level {
         Assurance::L0 => "simulated; the key is public",

@@ -11,7 +11,6 @@ use std::collections::BTreeMap;
 pub struct LedgerModel {
     /// First entry of the ledger.
     pub header: Header,
-    /// By number.
     pub streams: BTreeMap<u64, StreamModel>,
     /// Whether the last write was cut short.
     pub torn: bool,
@@ -23,21 +22,17 @@ pub struct LedgerModel {
     pub faults: RuleCounts,
     /// Host time of the first entry, milliseconds since 1970.
     pub first_time: Option<u64>,
-    /// And of the last.
     pub last_time: u64,
 }
 
 /// Times, by stage and rule.
 pub type RuleCounts = BTreeMap<(String, String), u64>;
 
-/// One stream.
 #[derive(Debug, Default)]
 pub struct StreamModel {
-    /// Identity in the input.
     pub id: String,
     /// Absent where the ledger does not hold the beginning.
     pub mode: Option<Mode>,
-    /// Of the task.
     pub intent: String,
     /// The whole text of a recorded stream.
     pub text: Option<String>,
@@ -45,14 +40,13 @@ pub struct StreamModel {
     pub judged: Vec<Judgement>,
     /// Other events in words, each after so many determinations.
     pub notes: Vec<(usize, String)>,
-    /// What left.
     pub released: String,
     /// Absent where the ledger does not hold the end.
     pub summary: Option<Summary>,
 }
 
 impl StreamModel {
-    /// Whether anything of it was rejected, or it ended early or not at all.
+    /// Whether a part of it was rejected, or the stream ended early or never.
     pub(super) fn is_refused(&self) -> bool {
         self.summary.as_ref().is_none_or(|summary| summary.stopped.is_some() || summary.rejected > 0)
     }
@@ -82,7 +76,8 @@ impl LedgerModel {
         let after = stream.judged.len();
         match entry.event.what {
             EventKind::Begun { id, context, text, .. } => {
-                // A ledger that is gone on with numbers its streams anew; the last of a number is shown.
+                // Each run that continues a ledger counts its streams from 1 again; the last stream of a number is
+                // shown.
                 *stream = StreamModel {
                     id,
                     mode: Some(context.mode),

@@ -91,7 +91,7 @@ fn counts(caption: &str, counts: &RuleCounts) -> Markup {
     }
 }
 
-/// The list of streams, and what finds some of them.
+/// The list of streams, with a search.
 fn index(model: &LedgerModel) -> Markup {
     let list = html! {
         ol {
@@ -104,7 +104,7 @@ fn index(model: &LedgerModel) -> Markup {
         nav aria-label="Streams" {
             h2 { "Streams" }
             @if model.streams.len() >= SEARCHED_FROM {
-                // The script shows it: without one it could do nothing.
+                // The script shows it, because it does not work without the script.
                 div #filter hidden role="search" {
                     label for="words" { "Search" } " " input #words type="search" autocomplete="off"; " "
                     label { input #refused type="checkbox"; " refusals only" } " "

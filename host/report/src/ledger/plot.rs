@@ -11,7 +11,6 @@ const BOTTOM: usize = 22;
 /// Points that have a mark of their own.
 const MARKS: usize = 400;
 
-/// Points that make a curve.
 const POINTS_MIN: usize = 3;
 
 /// The slope after each admitted transition; nothing for a stream with too few of them.

@@ -7,7 +7,6 @@ use maud::{Markup, html};
 use portcullis_core::wire::Determination;
 use portcullis_gate::{Judgement, Mode, Summary};
 
-/// What a span is marked as.
 fn mark(judged: &Judgement) -> (&'static str, &'static str) {
     match judged.determination.determination {
         Some(Determination::Admit) => ("admit", "admitted"),
@@ -17,7 +16,6 @@ fn mark(judged: &Judgement) -> (&'static str, &'static str) {
     }
 }
 
-/// Why, in a line.
 fn why(judged: &Judgement) -> String {
     let d = &judged.determination;
     let (_, outcome) = mark(judged);
@@ -32,7 +30,6 @@ fn why(judged: &Judgement) -> String {
     text
 }
 
-/// The section of one stream.
 pub(super) fn section(number: u64, stream: &StreamModel, thresholds: [u16; 3]) -> Markup {
     let mode = match stream.mode {
         Some(Mode::Recorded) => "recorded: the text was there before; it was judged, nothing was prevented",
@@ -94,7 +91,7 @@ fn recorded(number: u64, text: &str, judged: &[Judgement]) -> Markup {
     let mut at = 0;
     for judged in leaves {
         let range = judged.determination.range();
-        // A span that was judged again, after it had waited, is shown where it was judged last.
+        // If a span waited and was judged again, it is shown at the place of its last judgement.
         if range.start < at {
             continue;
         }

@@ -5,7 +5,7 @@ use portcullis_gate::EventKind;
 use portcullis_gate::engine::Proposal;
 use portcullis_gate::ledger::Entry;
 
-/// An event in a line. Names and texts in it stand as they are: see [`printable`].
+/// An event in a line. Names and texts in it are as they are: see [`printable`].
 #[must_use]
 pub fn line(what: &EventKind) -> String {
     match what {

@@ -1,6 +1,7 @@
 //! Markdown tables of every layout.
 
 use super::{Layout, Type};
+use crate::table::Below;
 use std::fmt::Write as _;
 
 /// The text of `docs/reference/wire-formats.md`.
@@ -14,9 +15,11 @@ pub(crate) fn markdown(layout: &Layout) -> String {
     out.push('`');
     out.push_str(&base16ct::lower::encode_string(&layout.map_digest));
     out.push_str("`.\n\n## Constants\n\n| name | value | meaning |\n| --- | --- | --- |\n");
+    let mut below = Below::default();
     for (name, c) in &layout.consts {
-        let _ = writeln!(out, "| `{name}` | {} | {} |", c.value, c.doc);
+        let _ = writeln!(out, "| `{name}` | {} | {} |", c.value, below.cell(name, &c.doc));
     }
+    below.end(&mut out);
     for s in &layout.structs {
         let _ = write!(
             out,
@@ -39,8 +42,10 @@ pub(crate) fn markdown(layout: &Layout) -> String {
             let gap = f.reserved && f.ty == Type::Bytes;
             let name = if gap { "reserved".into() } else { format!("`{}`", f.name) };
             let zero = if f.reserved && !gap { "Reserved, zero. " } else { "" };
-            let _ = writeln!(out, "| {} | {name} | {base}{count} | {zero}{}{note} |", f.at, f.doc);
+            let meaning = below.cell(&f.name, &format!("{zero}{}{note}", f.doc));
+            let _ = writeln!(out, "| {} | {name} | {base}{count} | {meaning} |", f.at);
         }
+        below.end(&mut out);
     }
     for b in &layout.bits {
         let _ = write!(out, "\n## Bits `{}`\n\n{}\n\n| bits | name | meaning |\n| --- | --- | --- |\n", b.name, b.doc);
@@ -50,8 +55,9 @@ pub(crate) fn markdown(layout: &Layout) -> String {
             } else {
                 format!("{} to {}", bit.bit, bit.bit + bit.width - 1)
             };
-            let _ = writeln!(out, "| {range} | `{name}` | {} |", bit.doc);
+            let _ = writeln!(out, "| {range} | `{name}` | {} |", below.cell(name, &bit.doc));
         }
+        below.end(&mut out);
     }
     for e in &layout.enums {
         let _ = write!(
@@ -61,8 +67,9 @@ pub(crate) fn markdown(layout: &Layout) -> String {
         );
         for (name, v) in &e.values {
             let value = if e.bits() == 16 { format!("{:#06x}", v.value) } else { v.value.to_string() };
-            let _ = writeln!(out, "| {value} | `{name}` | {} |", v.doc);
+            let _ = writeln!(out, "| {value} | `{name}` | {} |", below.cell(name, &v.doc));
         }
+        below.end(&mut out);
     }
     out
 }

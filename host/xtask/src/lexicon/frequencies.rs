@@ -35,7 +35,7 @@ pub(super) fn text(wordnet: &WordNet) -> Result<String> {
 /// 256 times the binary logarithm of `all / part`, rounded down: the fraction's bits come one by one from squares.
 fn logarithm(all: u64, part: u64) -> u64 {
     let whole = u64::from((all / part).max(1).ilog2());
-    // `all / part` by its power of two, between 1 and 2, with 32 bits behind the point.
+    // `all / part` by its power of two, between 1 and 2, with 32 bits after the point.
     let mut rest = (u128::from(all) << 32) / (u128::from(part) << whole);
     let mut bits = whole;
     for _ in 0..8 {

@@ -18,7 +18,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use wordnet::WordNet;
 
-/// The pack of English.
 const FOLDER: &str = "host/mapping/languages/en";
 const DIGESTS: &str = "digests.toml";
 const TABLES: [&str; 2] = ["lexicon.txt", "frequencies.txt"];

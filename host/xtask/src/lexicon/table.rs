@@ -1,8 +1,8 @@
 //! `lexicon.txt`: lemmas with the words of their first senses, and irregular forms, sorted by their bytes.
 //!
-//! A line is a word, then entries behind a space each: `v6=purchase+n:buyer,n:buying!sell` is a verb of weight 6 with
-//! its synonyms, the words it is derived from or to, and its antonyms; `@` stands before what a noun is a kind of;
-//! `>v:buy` says that the word is a form of the verb. The weight is the binary logarithm of how often the lemma stands
+//! A line is a word, then entries after a space each: `v6=purchase+n:buyer,n:buying!sell` is a verb of weight 6 with
+//! its synonyms, the words it is derived from or to, and its antonyms; `@` is before what a noun is a kind of;
+//! `>v:buy` says that the word is a form of the verb. The weight is the binary logarithm of how often the lemma is
 //! in the tagged texts, up to 9.
 
 use super::package;
@@ -17,8 +17,8 @@ const DERIVED_SENSES: usize = 2;
 const OPPOSED_SENSES: usize = 5;
 /// A synonym has the sense among so many first ones of its own: "get" is not what "start" means.
 const SYNONYM_SENSES: usize = 5;
-/// What a noun is a kind of is looked for so many steps up: ibuprofen is a non-steroidal, that is a drug against
-/// inflammation, a medicine.
+/// More general nouns are searched up to this many steps: ibuprofen is a non-steroidal, that is a drug against
+/// inflammation, that is a medicine.
 const STEPS: usize = 3;
 /// A part of speech has synonyms and derivations when one in so many uses of the word is of it: "buy" is not "a steal".
 const RARE: u64 = 10;
@@ -52,7 +52,6 @@ pub(super) fn text(wordnet: &WordNet) -> Result<String> {
     Ok(text)
 }
 
-/// The lemmas that the table holds.
 struct Selection<'w> {
     wordnet: &'w WordNet,
     lemmas: BTreeSet<Lemma>,
@@ -193,7 +192,7 @@ pub(super) fn head(what: &str, licence: &[String]) -> String {
     text
 }
 
-/// Whether a word can stand in a table: lower-case ASCII letters, with hyphens inside.
+/// Whether a word can be in a table: lower-case ASCII letters, with hyphens inside.
 pub(super) fn is_plain(word: &str) -> bool {
     !word.is_empty() && word.split('-').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase()))
 }

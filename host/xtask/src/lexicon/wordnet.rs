@@ -8,7 +8,6 @@ use std::path::Path;
 /// Parts of speech with the ends of their files' names. An adjective satellite is an adjective.
 const PARTS: [(char, &str); 4] = [('a', "adj"), ('n', "noun"), ('r', "adv"), ('v', "verb")];
 
-/// Words that mean the same.
 pub(super) struct Synset {
     /// Words as they are written, an underscore between those of a phrase.
     pub(super) words: Vec<String>,
@@ -29,11 +28,9 @@ pub(super) struct WordNet {
     pub(super) synsets: BTreeMap<(char, u32), Synset>,
     /// Synsets of a lemma, the most frequent first.
     pub(super) senses: BTreeMap<(String, char), Vec<u32>>,
-    /// How often a lemma's senses stand in the texts that WordNet tagged.
+    /// How often a lemma's senses are in the texts that WordNet tagged.
     pub(super) counts: BTreeMap<(String, char), Vec<u64>>,
-    /// Irregular form, part of speech, lemma.
     pub(super) irregular: Vec<(String, char, String)>,
-    /// What each synset means, with examples.
     pub(super) glosses: Vec<String>,
     pub(super) licence: Vec<String>,
 }
@@ -89,7 +86,7 @@ impl WordNet {
         let words = usize::from_str_radix(fields.nth(2)?, 16).ok()?;
         let mut synset = Synset { words: Vec::new(), pointers: Vec::new() };
         for _ in 0..words {
-            // A mark in brackets says where an adjective may stand.
+            // A mark in brackets says where an adjective may be.
             let word = fields.next()?;
             synset.words.push(word.split_once('(').map_or(word, |(word, _)| word).to_owned());
             fields.next()?;

@@ -31,7 +31,6 @@ struct Found {
     nameless: Vec<String>,
     doubled: Vec<String>,
     dangling: u32,
-    /// Text of what is folded.
     folded: String,
     /// Streams shown: all, refused only, found by name; on a page that can be searched.
     streams: Option<usize>,
@@ -73,7 +72,6 @@ fn program(name: &str) -> Result<PathBuf> {
     Ok(root()?.join(target_dir()).join("debug").join(name))
 }
 
-/// The page of the demo's ledger.
 fn ledger(folder: &Path) -> Result<PathBuf> {
     let (ledger, page) = (folder.join("ledger"), folder.join("governed-text.html"));
     capture(Command::new(demo::binary()?).args(demo::RUN).arg("--ledger").arg(&ledger))?;
@@ -152,7 +150,7 @@ fn found(dom: &str) -> Result<Found> {
     serde_json::from_str(&json).with_context(|| format!("the page was not judged: `{json}`"))
 }
 
-/// What is folded on the screen is on paper, where the page's script runs and where it does not.
+/// Text that is folded on the screen must be on paper, with and without the page's script.
 fn printed(browser: &Browser, page: &Path, name: &str) -> Result<()> {
     let folder = page.parent().context("a page stands in a folder")?;
     let html = fs::read_to_string(page)?;

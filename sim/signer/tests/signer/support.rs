@@ -13,12 +13,10 @@ pub(crate) fn hex(text: &str) -> Vec<u8> {
     base16ct::mixed::decode_vec(text).unwrap()
 }
 
-/// The RustCrypto key of these seeds.
 pub(crate) fn software_key(seeds: &[u8; 48]) -> SigningKey<Sha2_128f> {
     SigningKey::slh_keygen_internal(&seeds[..16], &seeds[16..32], &seeds[32..])
 }
 
-/// PK.seed ‖ PK.root.
 pub(crate) fn public_key(key: &SigningKey<Sha2_128f>) -> Vec<u8> {
     AsRef::<VerifyingKey<Sha2_128f>>::as_ref(key).to_vec()
 }
@@ -28,7 +26,6 @@ pub(crate) fn software_signature(key: &SigningKey<Sha2_128f>, message: &[u8]) ->
     key.try_sign_with_context(message, &[], None).unwrap().to_vec()
 }
 
-/// RustCrypto's opinion of a signature.
 pub(crate) fn verifies(public_key: &[u8], message: &[u8], signature: &[u8]) -> bool {
     let key = VerifyingKey::<Sha2_128f>::try_from(public_key).unwrap();
     let Ok(signature) = Signature::try_from(signature) else { return false };

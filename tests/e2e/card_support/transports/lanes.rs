@@ -4,7 +4,6 @@ use super::TestCard;
 use portcullis_card::transport::model::ModelCard;
 use portcullis_card::{Card, CardError, DmaBuffer, Watch, forward_card};
 
-/// A card that can have more than one lane.
 pub trait Laned: TestCard {
     fn of_lanes(lanes: u8) -> Self;
 }

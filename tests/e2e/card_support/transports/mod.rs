@@ -14,7 +14,6 @@ use portcullis_core::wire::Fault;
 
 /// A card that a test can disturb.
 pub trait TestCard: Card + Sized {
-    /// A new one.
     fn fresh() -> Self;
     /// From now on a read of the card is answered with an error.
     fn break_reads(&mut self);
@@ -24,9 +23,7 @@ pub trait TestCard: Card + Sized {
     fn hang_reads(&mut self);
     /// From now on no write of the card is answered.
     fn hang_writes(&mut self);
-    /// Ends hanging.
     fn mend(&mut self);
-    /// Gives the hardware reset. Memory stays.
     fn hardware_reset(&mut self);
     /// Lets clocks pass, unwatched.
     fn pass(&mut self, clocks: u64);
@@ -54,7 +51,6 @@ impl TestCard for ModelCard {
     fn hardware_reset(&mut self) {
         Self::hardware_reset(self);
     }
-    /// Its tick counts steps.
     fn pass(&mut self, clocks: u64) {
         for _ in 0..clocks {
             self.read32(0).unwrap();

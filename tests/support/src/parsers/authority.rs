@@ -1,4 +1,4 @@
-//! What is sent to a witness.
+//! Requests to a witness.
 
 use portcullis_authority::witness::{Post, read_head};
 

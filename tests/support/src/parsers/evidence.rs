@@ -1,4 +1,4 @@
-//! Parsers of `portcullis-evidence`: where one encoding is the rule, what is read is written as the same bytes.
+//! Parsers of `portcullis-evidence`: if a format has one encoding only, writing what was read gives the same bytes.
 
 use ed25519_dalek::SigningKey;
 use portcullis_core::wire::{self, Descriptor, Record, RecordType};
@@ -15,14 +15,14 @@ use zerocopy::{FromBytes, IntoBytes};
 
 /// Bytes of an Ed25519 signature, which ends a message.
 const SIGNATURE: usize = 64;
-/// Where the key id stands in a ticket's message.
+/// Where the key id is in a ticket's message.
 const KID: std::ops::Range<usize> = 9..17;
 
 fn key() -> SigningKey {
     SigningKey::from_bytes(&[7; 32])
 }
 
-/// A message but for its signature, which another key would make another one.
+/// Compares messages without their signatures, because another key gives another signature.
 fn same_but_signature(read: &[u8], written: &[u8]) {
     let end = read.len() - SIGNATURE;
     assert_eq!(read.len(), written.len());

@@ -1,4 +1,4 @@
-//! What reaches the gate from beside: engines, clients, stores and files of its own that somebody may have changed.
+//! Other inputs of the gate: engines, clients, stores, and files of its own that somebody may have changed.
 
 use portcullis_gate::ContextDocument;
 use portcullis_gate::anchor::Store;

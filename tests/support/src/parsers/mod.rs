@@ -1,4 +1,4 @@
-//! One function a parser, by area. The fuzzer calls them through `fuzz/targets`, CI through `tests/e2e/parsers.rs`.
+//! One function per parser, by area. The fuzzer calls them through `fuzz/targets`, CI through `tests/e2e/parsers.rs`.
 
 mod authority;
 mod evidence;

@@ -7,7 +7,7 @@ use portcullis_policy::image::Image;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
-/// Stands before each file of a package in the fuzzer's bytes; the file's path is its first line.
+/// Is before each file of a package in the fuzzer's bytes; the file's path is its first line.
 pub(super) const SEPARATOR: u8 = 0x1e;
 
 pub(super) fn image(bytes: &[u8]) -> bool {

@@ -31,7 +31,6 @@ fn honest<T>(with: impl FnOnce(&Honest) -> T) -> T {
     })
 }
 
-/// The files of the honest session.
 pub fn honest_files() -> MemoryFiles {
     honest(|honest| honest.files.clone())
 }
@@ -48,8 +47,8 @@ fn pem(der: &[u8]) -> String {
     format!("-----BEGIN CERTIFICATE-----\n{}-----END CERTIFICATE-----\n", lines.collect::<String>())
 }
 
-/// A certificate as DER, or any PEM. Believed is only one that was issued: each has a random serial, and else they are
-/// the same.
+/// A certificate as DER, or any PEM. Only issued certificates may be accepted; they differ only in their random
+/// serials.
 pub(super) fn certificate(bytes: &[u8]) -> bool {
     honest(|honest| {
         let chain = &honest.files.0[bundle::CHAIN];
@@ -103,8 +102,8 @@ pub(super) fn bundle(bytes: &[u8]) -> bool {
         }
         let Ok(report) = verify(&files, &honest.trust, Options::default(), &mut |_| ()) else { return false };
         if report.status == Status::Affirmed {
-            // What the card and the witness bind is as it was; lines of JSON, PEM and the README have more than one
-            // form.
+            // Everything that the card and the witness bind must be unchanged; JSON lines, PEM and the README have more
+            // than one form.
             let free =
                 [bundle::MANIFEST, bundle::README, bundle::CERTIFICATE, bundle::CHAIN, bundle::STREAMS, bundle::INPUTS];
             let free = |name: &str| free.contains(&name) || [bundle::SPANS, bundle::RECEIPTS].contains(&name);

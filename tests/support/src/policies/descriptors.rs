@@ -131,7 +131,7 @@ impl Descriptors<'_> {
         *self.random.pick(&[(1, 0), (1, 0), (1, 0), (1, 0), (2, 1), (3, 1)])
     }
 
-    /// Sets what `row` constrains so that it matches, at its bounds as often as within.
+    /// Sets the fields that `row` constrains so that it matches: half of the time at its bounds.
     fn aim(&mut self, d: &mut Descriptor, row: &Row) {
         let small = row.small_enums.get();
         let group = |random: &mut Random, mask: u16, bit: u32| bit_of(random, u128::from((small & mask) >> bit));

@@ -9,11 +9,9 @@ macro_rules! constructs {
     ($($name:ident),* $(,)?) => {
         /// A construct that rules can be written with.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[expect(missing_docs, reason = "the names are the constructs")]
         pub enum Construct { $($name),* }
 
         impl Construct {
-            /// Every construct.
             pub const ALL: &[Self] = &[$(Self::$name),*];
         }
     };

@@ -38,7 +38,6 @@ name = "age"
 years = "1"
 "#;
 
-/// A permit for everything.
 pub const PERMIT: &str = "@id(\"PERMIT\")\npermit (principal, action, resource);\n";
 
 /// The files of the fixture with these Cedar rules in `rules.cedar`.

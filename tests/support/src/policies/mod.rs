@@ -18,28 +18,22 @@ use std::collections::BTreeMap;
 /// How often each construct of the lowering table was generated.
 pub type Coverage = BTreeMap<Construct, u64>;
 
-/// A generated package, compiled.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// Seed that made it.
     pub seed: u64,
-    /// The package.
     pub package: Package,
-    /// Its rows and image.
     pub compiled: Compiled,
-    /// Constructs in its rules.
     pub coverage: Coverage,
     /// Attempts that Cedar's validation called impossible, or that were too large for the tables.
     pub discarded: u32,
     constants: Constants,
 }
 
-/// Constants of a policy's source, for descriptors that stand on them.
+/// Constants of a policy's source, for descriptors that are on them.
 #[derive(Clone, Debug, Default)]
 struct Constants {
     /// By range column, quantities after the eleven fields.
     ranges: [Vec<i64>; 15],
-    /// By set column: literal sets.
     sets: [Vec<u128>; 3],
 }
 
@@ -79,7 +73,7 @@ impl Case {
         panic!("seed {seed}: forty attempts refused");
     }
 
-    /// A case of a package that was not generated: descriptors stand on the bounds of its rows alone.
+    /// A case of a package that was not generated: descriptors are on the bounds of its rows alone.
     ///
     /// # Panics
     /// When the package does not compile.
@@ -89,7 +83,7 @@ impl Case {
         Self { seed, package, compiled, coverage: Coverage::new(), discarded: 0, constants: Constants::default() }
     }
 
-    /// The same case with another version of its package; descriptors still stand on the constants of the first.
+    /// The same case with another version of its package; descriptors still are on the constants of the first.
     ///
     /// # Panics
     /// When the package does not compile.

@@ -59,7 +59,7 @@ pub struct Card {
     grafted: RefCell<BTreeMap<Vec<u8>, Vec<u8>>>,
 }
 
-/// How the spans of a world begin that are tool calls.
+/// The beginning of those spans of a world that are tool calls.
 const CALL: &str = r#"{"arguments":"#;
 
 impl Card {
@@ -120,7 +120,6 @@ impl Card {
     }
 }
 
-/// The parties that a verifier believes.
 pub struct World {
     pub root: CertificateAuthority,
     pub sim_root: CertificateAuthority,
@@ -331,7 +330,6 @@ pub fn nonce(serial: u64) -> u64 {
 #[derive(Clone)]
 pub struct Parts {
     pub card: Rc<Card>,
-    /// Lanes of the card.
     pub count: u8,
     /// Who signs the checkpoints; the card, unless somebody forges.
     pub signer: Rc<Card>,
@@ -347,7 +345,7 @@ pub struct Parts {
     pub contexts: BTreeMap<[u8; 32], Vec<u8>>,
     pub anchors: BTreeMap<[u8; 32], Vec<u8>>,
     pub log: Log,
-    /// Lines of all lanes; the key `lane` says of which, where it is not 0, and stands in the file of receipts only.
+    /// Lines of all lanes; the key `lane` says of which, where it is not 0, and is in the file of receipts only.
     pub spans: Vec<Value>,
     pub streams: Vec<Value>,
     pub receipts: Vec<Value>,
@@ -374,7 +372,6 @@ impl Parts {
         (self.spans, self.streams, self.receipts) = (Vec::new(), Vec::new(), Vec::new());
     }
 
-    /// The whole honest session.
     pub fn play(&mut self) {
         // No two streams of a session have one id.
         let id = |slot: u16| format!("a{slot}");
@@ -409,7 +406,7 @@ impl Parts {
         self.begin_in(slot, id, context(id, &self.package));
     }
 
-    /// Begins a stream in this context, whatever it holds.
+    /// Begins a stream in this context, which may be malformed.
     pub fn begin_in(&mut self, slot: u16, id: &str, context: Vec<u8>) {
         let (lane, index) = self.next(slot);
         self.log.begin(slot, sha(&context));
@@ -468,7 +465,6 @@ impl Parts {
         }
     }
 
-    /// The witness's note of each checkpoint.
     pub fn notes(&self) -> Vec<Vec<u8>> {
         let entry = |serial: u64, checkpoint: &wire::Checkpoint| WitnessEntry {
             ticket: self.ticket.serial,
@@ -547,7 +543,6 @@ impl Parts {
     }
 }
 
-/// Makes the manifest again.
 pub fn remanifest(files: &mut MemoryFiles) {
     let manifest = Manifest::of(files).unwrap().to_json().unwrap();
     files.0.insert(bundle::MANIFEST.to_owned(), manifest);
@@ -563,7 +558,7 @@ pub fn codes(report: &Report) -> BTreeSet<String> {
     Property::ALL.iter().flat_map(of).collect()
 }
 
-/// These codes, as [`codes`] gives them.
+/// A set of codes in the form of [`codes`].
 pub fn set(codes: &[&str]) -> BTreeSet<String> {
     codes.iter().map(|code| (*code).to_owned()).collect()
 }

@@ -7,7 +7,6 @@ use portcullis_card::machine::bar::Bar;
 use portcullis_card::transport::vfio::{Access, Interrupts, PciDevice, VfioError};
 use std::time::{Duration, Instant};
 
-/// The device's registers.
 const IDENTITY: u32 = 0x00;
 const LIVENESS: u32 = 0x04;
 const INTERRUPT_STATUS: u32 = 0x24;
@@ -21,7 +20,7 @@ const DMA_COMMAND: u32 = 0x98;
 const START: u32 = 1;
 const TO_MEMORY: u32 = 2;
 const INTERRUPT: u32 = 4;
-/// Where the device's own 4 KiB stand, and how much of them is used: some versions of QEMU die at the last byte.
+/// Where the device's own 4 KiB are, and how much of them is used: some versions of QEMU die at the last byte.
 const BUFFER: u32 = 0x40000;
 const BYTES: u32 = 4088;
 /// The device has 28 address lines.
@@ -75,7 +74,7 @@ fn main() -> Result<()> {
     device.enable(true)?;
     println!("ok no DMA without bus mastering");
 
-    // What was taken away is out of reach; the guard pattern stays.
+    // The device cannot reach memory that was unmapped; the guard pattern is unchanged.
     let freed = device.release(target)?;
     transfer(&device, target, TO_MEMORY)?;
     ensure!(freed.read(0, &mut back), "access of memory that was allocated");

@@ -23,9 +23,7 @@ use std::time::{Duration, Instant};
 
 /// Between two pieces of a stream: 50 tokens per second.
 const PACE: Duration = Duration::from_millis(20);
-/// Pieces of a sentence.
 const TOKENS: usize = 10;
-/// Sentences of a paced answer.
 const SENTENCES: usize = 40;
 
 /// What one run of paced streams showed.

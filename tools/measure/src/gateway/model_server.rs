@@ -51,7 +51,6 @@ impl ModelServer {
     }
 }
 
-/// A sentence of an answer.
 fn pieces(sentence: usize) -> [&'static str; TOKENS] {
     let of = |words: &'static [&'static str]| words[sentence % words.len()];
     ["The ", of(&KINDS), of(&PLACES), "lies ", of(&SIDES), "of ", "the ", "town ", "and ", of(&ENDS)]

@@ -13,7 +13,6 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The gateway as a process.
 pub(super) struct Gateway {
     process: Child,
     base: String,
@@ -44,7 +43,6 @@ impl Gateway {
         Ok(self.base.parse()?)
     }
 
-    /// Memory in use, in KiB.
     pub(super) fn memory(&self) -> Result<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.process.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
@@ -127,7 +125,6 @@ fn allow_everything() -> Result<SocketAddr> {
     Ok(address)
 }
 
-/// Answers the requests of one connection.
 fn allow(stream: TcpStream) -> Result<()> {
     const BODY: &str = "{\"action\":\"NONE\"}";
     stream.set_nodelay(true)?;

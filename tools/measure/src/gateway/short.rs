@@ -15,13 +15,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Sentences of an answer.
 const SENTENCES: usize = 3;
-/// How long answers are asked for.
 const TIME: Duration = Duration::from_secs(10);
 /// Clients that ask as fast as they can.
 const CLIENTS: usize = 16;
-/// Where the proxy's configuration stands.
 const WORK: &str = "target/xtask/bench";
 
 /// Measures the model server alone, behind the gateway and behind LiteLLM's proxy.
@@ -41,7 +38,7 @@ pub(super) fn run(program: &Path) -> Result<()> {
 }
 
 fn row(name: &str, address: SocketAddr) -> Result<()> {
-    // What is made once is made before the clock starts.
+    // Everything that happens only once happens before the measurement.
     for _ in 0..20 {
         ask_once(address)?;
     }
@@ -55,7 +52,7 @@ fn ask_once(address: SocketAddr) -> Result<()> {
     ask(address, &format!("0 {SENTENCES} quick"), |_| Ok(()))
 }
 
-/// How long each answer took that so many clients got in [`TIME`].
+/// The time of each answer that this number of clients got in [`TIME`].
 fn answers(address: SocketAddr, clients: usize) -> Result<Vec<Duration>> {
     let over = Arc::new(AtomicBool::new(false));
     let askers = (0..clients).map(|_| {

@@ -82,7 +82,7 @@ fn place(row: &Value) -> Range<usize> {
     starts.first().copied().unwrap_or(0)..starts.get(WITHIN).copied().unwrap_or(usize::MAX)
 }
 
-/// Whether a halt or a refusal for the topic stands there.
+/// Whether a halt or a refusal for the topic is there.
 fn found(row: &Value, of: &Judged) -> bool {
     let halts = of.stopped.iter().filter(|(why, _)| why == "drift_halt").map(|(_, at)| *at);
     let topics = of.leaves.iter().filter(|l| !l.admitted && l.rule == "LINEAGE-TOPIC-SHIFT").map(|l| l.range.start);

@@ -13,7 +13,6 @@ use serde_json::Value;
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// The seed that chooses among words.
 const SEED: &str = "1";
 
 pub(crate) fn run(cases: &Cases<'_>, folder: &Path) -> Result<()> {
@@ -53,7 +52,7 @@ pub(crate) fn run(cases: &Cases<'_>, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Whose biography a generated row is of: its id is the row and the sentence.
+/// The person whose biography a generated row comes from. A row's id names the row and the sentence.
 fn person<'a>(row: &Value, people: &'a [String]) -> Option<&'a str> {
     let at: usize = row["id"].as_str()?.split_once('.')?.0.parse().ok()?;
     people.get(at).map(String::as_str)

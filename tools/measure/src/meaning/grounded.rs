@@ -34,7 +34,7 @@ pub(crate) fn run(cases: &Cases<'_>, folder: &Path) -> Result<()> {
     read_parts(cases, &parts)
 }
 
-/// Counts the sentences of one model with one store, and returns the parts of what was split that were released.
+/// Counts the sentences of one model with one store, and returns the released parts of split sentences.
 fn measure(
     cases: &Cases<'_>,
     table: &mut Table,

@@ -23,7 +23,6 @@ use portcullis_tools::tool::say;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// What every measurement needs.
 pub(crate) struct Cases<'a> {
     folder: &'a Path,
     policies: Policies,

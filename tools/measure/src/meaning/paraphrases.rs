@@ -1,4 +1,4 @@
-//! Paraphrases of passages that stand in one store, sentence by sentence as facts: true ones leave whole, false twins
+//! Paraphrases of passages that are in one store, sentence by sentence as facts: true ones leave whole, false twins
 //! do not.
 
 use super::Cases;
@@ -63,7 +63,7 @@ fn lines(row: &Value) -> Result<String> {
     Ok(lines)
 }
 
-/// The first run of capitalised words, without an article before it; "of" may stand between two of them.
+/// The first run of capitalised words, without an article before it; "of" may be between two of them.
 fn subject(passage: &str) -> Option<String> {
     let words: Vec<&str> = passage.split(' ').collect();
     let capital = |at: usize| words.get(at).is_some_and(|w| w.starts_with(char::is_uppercase));

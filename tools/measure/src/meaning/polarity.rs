@@ -1,5 +1,5 @@
 //! Polarity: a class counts where the writer affirms it, seen from outside. A class that forbids refuses its text; a
-//! class that opens a gate lets a sentence behind the text pass.
+//! class that opens a gate lets a sentence that follows the text pass.
 
 use super::Cases;
 use super::policies::{Name, Question};

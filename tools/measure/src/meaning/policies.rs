@@ -15,13 +15,12 @@ const PERMIT_ALL: &str = "[package]\nname = \"permit-all\"\nversion = \"1.0.0\"\
     [enumerations]\ndomain = [\"any\"]\naudience = [\"any\"]\ntemporal = [\"any\"]\nregister = [\"any\"]\n";
 const CLOSED: &str = "closed_world = true";
 
-/// What is changed of a package of a closed world.
+/// Changes to a package with a closed world.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum World {
     /// Nothing.
     #[default]
     Shipped,
-    /// It is opened.
     Open,
     /// It is opened, and its trust slope ends no text, so that the slope can be read of every span.
     OpenWithoutHalt,
@@ -51,7 +50,6 @@ impl Name {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Question {
     pub(crate) policy: Name,
-    /// Lines of an anchor store.
     pub(crate) store: Option<String>,
     pub(crate) intent: String,
     pub(crate) text: String,
@@ -64,7 +62,6 @@ impl Question {
     }
 }
 
-/// Policies that were compiled.
 #[derive(Default)]
 pub(crate) struct Policies {
     compiled: RefCell<BTreeMap<Name, Rc<Policy>>>,
@@ -80,7 +77,7 @@ impl Policies {
         Ok(policy)
     }
 
-    /// What becomes of each text, in their order. Texts of one policy and one store are judged together.
+    /// The outcome of each text, in their order. Texts of one policy and one store are judged together.
     pub(crate) fn judge(&self, questions: &[Question]) -> Result<Vec<Judged>> {
         let mut together: BTreeMap<(&Name, Option<&str>), Vec<usize>> = BTreeMap::new();
         for (at, q) in questions.iter().enumerate() {

@@ -16,7 +16,7 @@ const POLICIES: [&str; 5] = ["clinical", "finance-suitability", "pii", "privileg
 
 pub(crate) fn run(cases: &Cases<'_>, data: Option<&Path>) -> Result<()> {
     let own = rows(&cases.folder.join("answers.jsonl"))?;
-    // What has no subject of a policy: answers of the domain `general`, and lives.
+    // Texts without a subject of any policy: answers of the domain `general`, and biographies.
     let plain = |row: &&Value| {
         ["answer-general-", "answer-biography-"].iter().any(|start| text_of(&row["id"]).starts_with(start))
     };

@@ -1,5 +1,5 @@
-//! Splitting: what is left of a sentence asserts nothing that the sentence did not. A release that no list of the case
-//! holds is to be read by a person.
+//! Splitting: the rest of a sentence may not assert anything that the sentence did not. A release that is in no list of
+//! the case must be read by a person.
 
 use super::Cases;
 use super::policies::Question;

@@ -3,12 +3,11 @@
 use crate::judged::Judged;
 use std::ops::Range;
 
-/// What became of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     Released,
     Withheld,
-    /// It stands in bytes that say nothing by themselves and go with their neighbours.
+    /// It is in bytes that say nothing by themselves and go with their neighbours.
     Inert,
 }
 
@@ -24,7 +23,7 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// What became of the word that stands at `word`. Of a text that was judged again the admit counts.
+/// The outcome of the word that is at `word`. Of a text that was judged again the admit counts.
 pub(crate) fn fate(judged: &Judged, word: &Range<usize>) -> Fate {
     let here = || judged.leaves.iter().filter(|l| l.range.start < word.end && word.start < l.range.end);
     let end = judged.leaves.iter().map(|l| l.range.end).max().unwrap_or(0);
@@ -51,7 +50,7 @@ pub(crate) fn withheld(judged: &Judged, text: &str) -> String {
     list.join("; ")
 }
 
-/// Words in lower case, to compare what was released with what is expected.
+/// Words in lower case, to compare released with expected text.
 pub(crate) fn lowered(text: &str) -> Vec<String> {
     words(text).filter_map(|w| text.get(w)).map(str::to_lowercase).collect()
 }

@@ -3,7 +3,6 @@
 use crate::judged::share;
 use std::collections::BTreeMap;
 
-/// Shares of several columns by name.
 pub(crate) struct Table {
     head: Vec<&'static str>,
     rows: BTreeMap<String, Vec<(usize, usize)>>,
@@ -15,7 +14,6 @@ impl Table {
         Self { head: head.to_vec(), rows: BTreeMap::new() }
     }
 
-    /// Counts a case in a column, from 0.
     pub(crate) fn count(&mut self, name: &str, column: usize, good: bool) {
         let columns = self.head.len().saturating_sub(1);
         let row = self.rows.entry(name.to_owned()).or_insert_with(|| vec![(0, 0); columns]);

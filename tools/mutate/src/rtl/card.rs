@@ -35,9 +35,7 @@ const NETLIST: &str = "card.v";
 /// The damaged card, in the programs that test it.
 pub(super) struct Card {
     programs: Vec<Program>,
-    /// Tests of each module.
     tests: BTreeMap<String, Vec<String>>,
-    /// The mutants that the netlist holds.
     holds: BTreeSet<usize>,
 }
 
@@ -109,7 +107,7 @@ fn judge(program: &Program, alive: usize) -> Result<Outcome> {
     Ok(match (failed, status.success(), status.code()) {
         (true, ..) => Outcome::Killed,
         (false, true, _) => Outcome::Survived,
-        // A test that ended itself has failed; one that was ended had no time left.
+        // A test that ended by itself has failed; a test that was killed ran out of time.
         (false, false, Some(_)) => Outcome::Killed,
         (false, false, None) => Outcome::TimedOut,
     })
@@ -143,7 +141,7 @@ fn damage(mutants: &[Mutant], card: &Path) -> Result<BTreeMap<usize, String>> {
     Ok(damage)
 }
 
-/// What Yosys says against the damage, if anything.
+/// The error of Yosys about the damage, if there is one.
 fn complaint(card: &Path, damage: &BTreeMap<usize, String>) -> Result<Option<String>> {
     let folder = card.parent().context("a design stands in a folder")?;
     let lines: String = damage.values().map(|command| format!("{command}\n")).collect();
@@ -172,7 +170,6 @@ fn tests_of(doc: &str, module: &str) -> Result<Vec<String>> {
     Ok(names.filter(here).map(str::to_owned).collect())
 }
 
-/// The undamaged card, elaborated flat.
 fn elaborate() -> Result<PathBuf> {
     let folder = Path::new(FOLDER).join("design-card");
     let list = fs::read_to_string("rtl/portcullis.f")?;
@@ -187,7 +184,6 @@ fn elaborate() -> Result<PathBuf> {
     Ok(folder.join("elaborated.il"))
 }
 
-/// The damaged card as Verilog.
 fn netlist(card: &Path, damage: &BTreeMap<usize, String>) -> Result<String> {
     let folder = card.parent().context("a design stands in a folder")?;
     let damage: Vec<_> = damage.values().map(String::as_str).collect();
@@ -260,7 +256,7 @@ fn tree(netlist: &str) -> Result<PathBuf> {
     let tree = tool::root()?.join(FOLDER).join("card-tree");
     seeded::copy_tree(&tree)?;
     let file = tree.join(NETLIST);
-    // Written anew, it would be built anew.
+    // Written again, it would be built again.
     if fs::read_to_string(&file).ok().as_deref() != Some(netlist) {
         fs::write(file, netlist)?;
     }

@@ -1,4 +1,4 @@
-//! Cells of an elaborated design, and where the cell of one design stands in another.
+//! Cells of an elaborated design, and where the cell of one design is in another.
 //!
 //! Designs number their cells each in its own way. What they share is the place in the source: a cell of the same kind
 //! from the same place is the same logic, where there is one of the same parameters that one, and where a loop or
@@ -10,9 +10,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// Type and source of a cell.
 type Kind = (String, String);
-/// A kind with the cell's parameters, as they stand in the design.
+/// A kind with the cell's parameters, as they are in the design.
 type Form = (Kind, String);
 
 #[derive(Default)]

@@ -24,10 +24,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// Where designs, kept results and the damaged card stand.
+/// Where designs, kept results and the damaged card are.
 const FOLDER: &str = "target/mutate";
 
-/// What one proof or one test said of a mutant.
+/// The result of one proof or test for a mutant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Outcome {
@@ -36,7 +36,7 @@ enum Outcome {
     Survived,
     /// No answer in time: neither.
     TimedOut,
-    /// The tools could not read the mutant, or the damaged cell does not stand in that design: neither.
+    /// The tools could not read the mutant, or the damaged cell is not in that design: neither.
     Unusable,
 }
 
@@ -77,7 +77,6 @@ pub(crate) struct Request<'a> {
     pub(crate) folder: Option<&'a str>,
     /// Only the mutants whose module contains this.
     pub(crate) filter: Option<&'a str>,
-    /// Leave out the simulated card.
     pub(crate) proofs_only: bool,
 }
 
@@ -110,7 +109,6 @@ impl Kept {
         self.all().get(at).cloned().context("the mutant stands in the list")
     }
 
-    /// Notes a trial, on disk too.
     fn note(&self, at: usize, trial: Trial) -> Result<()> {
         let mut all = self.mutants.lock().unwrap_or_else(PoisonError::into_inner);
         all.get_mut(at).context("the mutant stands in the list")?.tried.push(trial);
@@ -179,7 +177,7 @@ fn try_tests(kept: &Kept, at: usize, card: &Card) -> Result<()> {
     Ok(())
 }
 
-/// One trial, unless it stands in the list already; whether it killed.
+/// One trial, unless it is in the list already; whether it killed.
 fn try_one(
     kept: &Kept,
     at: usize,

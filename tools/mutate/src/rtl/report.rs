@@ -5,7 +5,7 @@ use anyhow::Result;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// What became of a mutant after all that was tried.
+/// The outcome of a mutant after all that was tried.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     ByProof,

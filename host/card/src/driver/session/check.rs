@@ -13,7 +13,8 @@ use crate::driver::error::{LossCause, SessionError};
 use crate::driver::lane::{LaneDriver, Pending};
 use crate::driver::outcome::Outcome;
 
-/// A completion of `lane` against the entry that it must answer. What it says is the outcome, once its record agrees.
+/// Compares a completion of `lane` with the entry that it must answer. Its content is the outcome, once the record
+/// agrees.
 pub(super) fn completion<C: Card>(
     completion: &Completion,
     lane: &LaneDriver,
@@ -54,7 +55,7 @@ pub(super) fn completion<C: Card>(
     Ok(Outcome::Judged(Verdict { determination, stage, policy_row, entropy_row }))
 }
 
-/// What every record of this session has.
+/// Checks the fields that every record of this session shares.
 fn common<C: Card>(
     answer: &Answer,
     index: u64,
@@ -71,9 +72,9 @@ fn common<C: Card>(
     Ok(RecordType::try_from(answer.record_type)?)
 }
 
-/// The record that `lane` has given last, one of an entry: the entry byte for byte, and the answer of its completion
-/// where there is one. Only an entry that was refused for its CRC may differ: it was damaged on its way, and the record
-/// shows what arrived.
+/// Compares the last record of `lane` with its entry, byte for byte, and with the answer of the completion if there is
+/// one. Only an entry that was refused for its CRC may differ: it was damaged on its way, and the record shows what
+/// arrived.
 pub(super) fn entry_record<C: Card>(
     record: &Record,
     lane: &LaneDriver,
@@ -139,7 +140,7 @@ pub(super) fn session_record<C: Card>(
     let limits = (fields.heartbeat_records.get(), fields.heartbeat_ticks.get());
     check(limits == (session.heartbeat.records, session.heartbeat.ticks), "other heartbeat limits")?;
     check(fields.heartbeat_nonce.get() == lane.heartbeat.nonce, "another heartbeat nonce")?;
-    // A cause stands where something went wrong, and nowhere else.
+    // There is a cause if something went wrong, and only then.
     let cause = Fault::try_from(fields.cause.get())?;
     let caused = match kind {
         RecordType::Alarm => cause != Fault::None,

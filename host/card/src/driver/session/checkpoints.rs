@@ -13,17 +13,13 @@ use std::time::{Duration, Instant};
 
 impl<C: Card> Session<C> {
     /// Asks for a checkpoint over everything logged so far. It comes when it is signed: to the sink, in a later call.
-    ///
-    /// # Errors
-    /// The session's state, and the transport's.
+    /// Errors: the session's state, and the transport's.
     pub fn flush(&mut self) -> Result<(), SessionError> {
         self.healthy()?;
         Ok(registers::with(&mut self.card, |r| r.checkpoint_flush().try_write(|w| w.set_v(true)))?)
     }
 
-    /// Hands every checkpoint that the card has written to the sink; how many there were.
-    ///
-    /// # Errors
+    /// Hands every checkpoint that the card has written to the sink; how many there were. Errors:
     /// [`LossCause::Checkpoint`] for one that does not fit this session, [`LossCause::Sink`], and the transport's.
     pub fn collect_checkpoints(&mut self) -> Result<u64, SessionError> {
         let Some(checkpoints) = &self.checkpoints else { return Ok(0) };
@@ -44,10 +40,7 @@ impl<C: Card> Session<C> {
     }
 
     /// Asks for a checkpoint over everything logged so far, for [`Session::settle`]. Without checkpoints it asks for
-    /// nothing.
-    ///
-    /// # Errors
-    /// As [`Session::flush`].
+    /// nothing. Errors: as [`Session::flush`].
     pub fn ask_settled(&mut self) -> Result<(), SessionError> {
         if self.checkpoints.is_some() {
             self.flush()?;
@@ -59,9 +52,7 @@ impl<C: Card> Session<C> {
 
     /// Hands the checkpoints that have come to the sink, and waits at most about this long for the one that was asked
     /// for. `true`: it has come, or none was asked for. The card's own bound on signing holds over all calls together.
-    ///
-    /// # Errors
-    /// As [`Session::collect_checkpoints`]; [`SessionError::Wait`] for one that does not come.
+    /// Errors: as [`Session::collect_checkpoints`]; [`SessionError::Wait`] for one that does not come.
     pub fn settle(&mut self, within: Duration) -> Result<bool, SessionError> {
         let settled = self.settle_inner(within);
         self.or_mark_lost(settled)
@@ -115,7 +106,7 @@ impl<C: Card> Session<C> {
         Ok(())
     }
 
-    /// What the driver can tell without hashing the log and verifying; that is the verifier's part.
+    /// Checks of the driver, which neither hashes the log nor verifies signatures: the verifier does that.
     fn check_checkpoint(&self, found: &Checkpoint, serial: u64, last: &Checkpoint) -> Result<(), SessionError> {
         let check = |holds: bool, what| if holds { Ok(()) } else { Err(LossCause::Checkpoint { serial, what }) };
         check(found.magic.get() == CHECKPOINT_MAGIC, "wrong magic")?;

@@ -13,12 +13,9 @@ impl<C: Card> Session<C> {
     /// Waits for what is in flight, closes the session, and takes the memory back. The card is quiet then.
     ///
     /// A faulted card is closed too, where its log is intact: the record names the cause. So is a card that faults over
-    /// CLOSE, once its ALARM is collected.
-    ///
-    /// # Errors
-    /// The session's state, a CLOSE record that does not come or does not fit, and the transport's. The card is reset
-    /// in any case, and the memory taken back once it is quiet: a card that needs its hardware reset keeps it, as its
-    /// bus may still write there.
+    /// CLOSE, once its ALARM is collected. Errors: the session's state, a CLOSE record that does not come or does not
+    /// fit, and the transport's. The card is reset in any case, and the memory taken back once it is quiet: a card that
+    /// needs its hardware reset keeps it, as its bus may still write there.
     pub fn close(mut self) -> Result<CloseReport, SessionError> {
         let closed = self.finish();
         let lanes = std::mem::take(&mut self.lanes);

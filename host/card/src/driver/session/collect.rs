@@ -11,15 +11,13 @@ use crate::driver::outcome::{Completed, Outcome};
 use crate::driver::rings::NextCompletion;
 use crate::error::CardError;
 
-/// What becomes of an entry whose card is lost: no answer came in time, and none will count.
+/// The outcome of an entry whose card is lost: no answer came in time, and none will count.
 const LOST: Outcome = Outcome::Fault(Fault::Watchdog);
 
 impl<C: Card> Session<C> {
     /// What was answered since the last call, in each lane in order of submission. Does not wait and reads no register.
-    ///
-    /// # Errors
-    /// The session's state, and [`SessionError::Lost`] when an answer does not fit; nothing that fits is held back then
-    /// from an earlier call, and nothing of this call is given out.
+    /// Errors: the session's state, and [`SessionError::Lost`] when an answer does not fit; nothing that fits is held
+    /// back then from an earlier call, and nothing of this call is given out.
     pub fn poll(&mut self) -> Result<Vec<Completed>, SessionError> {
         if self.ready.is_empty() {
             self.healthy()?;
@@ -31,10 +29,8 @@ impl<C: Card> Session<C> {
     }
 
     /// Waits until at least one entry is answered, and gives all that are. Without an entry in flight it gives none.
-    /// When the card has faulted, the entries in flight are answered with the fault.
-    ///
-    /// # Errors
-    /// [`SessionError::Wait`] when the card makes no progress (it is lost then), or as [`Session::poll`].
+    /// When the card has faulted, the entries in flight are answered with the fault. Errors: [`SessionError::Wait`]
+    /// when the card makes no progress (it is lost then), or as [`Session::poll`].
     pub fn wait(&mut self) -> Result<Vec<Completed>, SessionError> {
         loop {
             let answered = self.poll()?;
@@ -45,10 +41,8 @@ impl<C: Card> Session<C> {
         }
     }
 
-    /// Waits until every entry is answered, and gives the answers in order of submission.
-    ///
-    /// # Errors
-    /// As [`Session::wait`]. Then no answer is given out by this call: [`Session::abandon`] has them.
+    /// Waits until every entry is answered, and gives the answers in order of submission. Errors: as [`Session::wait`].
+    /// Then no answer is given out by this call: [`Session::abandon`] has them.
     pub fn drain(&mut self) -> Result<Vec<Completed>, SessionError> {
         let mut all = Vec::new();
         while self.in_flight() > 0 || !self.ready.is_empty() {
@@ -65,7 +59,7 @@ impl<C: Card> Session<C> {
     }
 
     /// After the card is lost: every entry without an answer that counts, oldest first, refused with a fault. Each is
-    /// given once, here or by an earlier call. While the card is not lost there is none.
+    /// returned once, here or by an earlier call. The list is empty while the card is not lost.
     pub fn abandon(&mut self) -> Vec<Completed> {
         if !matches!(self.health, Health::Lost(_)) {
             return Vec::new();
@@ -137,7 +131,6 @@ impl<C: Card> Session<C> {
         }
     }
 
-    /// Records consumed, of all lanes.
     pub(super) fn logged(&self) -> u64 {
         self.lanes.iter().map(|lane| lane.rings.logged).sum()
     }
@@ -148,7 +141,7 @@ impl<C: Card> Session<C> {
         let record = lane.rings.next_record(&self.card)?;
         let index = lane.rings.logged;
         lane.rings.logged += 1;
-        // By its lane it is kept, so that much is checked before.
+        // The record is stored by its lane, so the lane is checked first.
         if record.answer.lane != lane.number {
             return Err(lane.lost(index, "another lane").into());
         }
@@ -201,7 +194,7 @@ impl<C: Card> Session<C> {
         let bound = self.card.patience();
         let mut no_progress = false;
         for _ in 0..bound {
-            // Everything is said only after a quantum in vain: under load nothing here touches a register.
+            // Everything is said only after a quantum without result: under load nothing here touches a register.
             for lane in &mut self.lanes {
                 lane.rings.ring_submitted(&mut self.card, no_progress)?;
                 lane.rings.ring_consumed(&mut self.card, no_progress)?;
@@ -239,7 +232,7 @@ impl<C: Card> Session<C> {
         // Its ALARM may be waiting for room in a log.
         self.collect_all()?;
         self.lanes.iter_mut().try_for_each(|lane| lane.rings.ring_consumed(&mut self.card, true))?;
-        // Its last writes. A dead bus never gets quiet; what was answered by then counts all the same.
+        // Waits for the card's last writes. A dead bus never becomes quiet; answers that came before still count.
         match self.await_signed("the card to be quiet after a fault", |s| !s.busy) {
             Ok(_) | Err(SessionError::Wait(_)) => {}
             Err(error) => return Err(error),
@@ -273,7 +266,7 @@ impl<C: Card> Session<C> {
                 lane.alarm = Some(record);
             }
             RecordType::Close => {
-                // CLOSE was under way: written before the fault, without a cause, or behind its ALARM.
+                // CLOSE was under way: written before the fault, without a cause, or after its ALARM.
                 let cause = self.session_record(at, &record, RecordType::Close)?;
                 let lane = self.lanes.get_mut(at).ok_or(SessionError::NotOpen)?;
                 let expected = if lane.alarm.is_some() { fault } else { Fault::None };
@@ -284,7 +277,7 @@ impl<C: Card> Session<C> {
             }
             RecordType::Heartbeat => self.accept_heartbeat(at, &record)?,
             _ => {
-                // Recorded but not completed: the record stands in the log, the entry is not answered by it.
+                // Recorded but not completed: the record is in the log, the entry is not answered by it.
                 let lane = self.lanes.get(at).ok_or(SessionError::NotOpen)?;
                 let what = "a record of an entry that was not submitted";
                 let pending = lane.pending.front().ok_or_else(|| lane.lost(record.answer.log_index.get(), what))?;
@@ -297,8 +290,8 @@ impl<C: Card> Session<C> {
     }
 }
 
-/// The lane of the oldest entry without an answer, and what stands there: what was submitted first is answered first,
-/// as a rule.
+/// The lane of the oldest entry without an answer, and its next completion. Entries are usually answered in the order
+/// of submission.
 fn next_answer<'a, C: Card>(
     lanes: &'a [LaneDriver],
     card: &C,

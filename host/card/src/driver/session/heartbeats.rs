@@ -13,10 +13,8 @@ use crate::registers;
 impl<C: Card> Session<C> {
     /// Presents a heartbeat and waits for its record in every lane: the credit is full again then. Entries in flight
     /// are answered first; their answers come with the next [`Session::poll`]. A sink that gives nonces
-    /// ([`crate::driver::RecordSink::nonce`]) makes this call unnecessary.
-    ///
-    /// # Errors
-    /// [`SessionError::Missing`], the session's state, a record that does not come, and the transport's.
+    /// ([`crate::driver::RecordSink::nonce`]) makes this call unnecessary. Errors: [`SessionError::Missing`], the
+    /// session's state, a record that does not come, and the transport's.
     pub fn heartbeat(&mut self, nonce: u64) -> Result<(), SessionError> {
         if !self.info.heartbeat {
             return Err(SessionError::Missing("heartbeats"));
@@ -94,9 +92,9 @@ impl<C: Card> Session<C> {
     /// Waits until as many more as `share` says of each lane will find credit. Only where a witness answers; else the
     /// card says what it thinks of them.
     ///
-    /// A nonce comes with a checkpoint. Where no records make one due, time does: past half of the limit of time one is
-    /// asked for, past three quarters the entries wait for its heartbeat, so that they do not meet the limit on their
-    /// way.
+    /// A nonce comes with a checkpoint. Where no records make one due, time does: after half of the time limit it asks
+    /// for one; after three quarters entries wait for its heartbeat, so that they do not reach the card after the
+    /// limit.
     pub(super) fn await_credit(&mut self, share: impl Fn(&LaneDriver) -> usize) -> Result<(), SessionError> {
         if !self.witnessed {
             return Ok(());
@@ -143,8 +141,8 @@ impl<C: Card> Session<C> {
         few && (self.heartbeat.ticks == 0 || elapsed < self.clocks() / 4 * 3)
     }
 
-    /// Clocks since the last heartbeat, in the lane that had it first. While the card works its records tell the time;
-    /// an idle one is asked for it.
+    /// Clocks since the last heartbeat, in the lane that had it first. Records carry the time while the card works; an
+    /// idle card is asked for its tick.
     fn elapsed(&mut self) -> Result<u64, SessionError> {
         if self.heartbeat.ticks != 0 {
             self.collect()?;

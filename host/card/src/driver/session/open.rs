@@ -45,17 +45,13 @@ fn random_epoch() -> Result<u32, SessionError> {
 
 impl<C: Card> Session<C> {
     /// Brings `card` up with `image` and opens a session: identity, reset, tables with read-back, rings, epoch, OPEN.
-    ///
-    /// # Errors
-    /// Anything that is not exactly as expected; the card is left in RESET then, where it can be reached.
+    /// Errors: any deviation from what is expected. The card is then left in RESET, if it still answers.
     pub fn open(card: C, image: &Image, config: SessionConfig) -> Result<Self, SessionError> {
         Self::open_tables(card, &Tables::from(image), config)
     }
 
-    /// [`Session::open`] with tables that need not be an image; the card judges them by itself.
-    ///
-    /// # Errors
-    /// As [`Session::open`].
+    /// [`Session::open`] with tables that need not be an image; the card judges them by itself. Errors: as
+    /// [`Session::open`].
     pub fn open_tables(mut card: C, tables: &Tables<'_>, config: SessionConfig) -> Result<Self, SessionError> {
         let info = load_only(&mut card, tables)?;
         check_rings(&info, &config)?;
@@ -165,7 +161,7 @@ impl<C: Card> Session<C> {
         Err(WaitError { awaited, bound, quantum: self.card.quantum() }.into())
     }
 
-    /// Gives the memory back. The card is quiet: it knows that its bus owes it nothing.
+    /// Gives the memory back. The card is quiet: no answer of its bus is outstanding.
     pub(super) fn release(&mut self, lanes: Vec<LaneDriver>) -> Result<(), SessionError> {
         lanes.into_iter().try_for_each(|lane| lane.rings.release(&mut self.card))?;
         Ok(self.checkpoints.take().map_or(Ok(()), |checkpoints| self.card.release(checkpoints.ring))?)

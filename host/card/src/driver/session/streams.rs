@@ -11,9 +11,7 @@ use crate::driver::outcome::{Completed, Outcome};
 use crate::driver::stream_table::StreamHandle;
 
 impl<C: Card> Session<C> {
-    /// Where the next entry of `stream` stands. The span commitment is made over it.
-    ///
-    /// # Errors
+    /// Where the next entry of `stream` is. The span commitment is made over it. Errors:
     /// [`SessionError::NoStream`], [`SessionError::StreamSpent`].
     pub fn place(&self, stream: &StreamHandle) -> Result<Place, SessionError> {
         let sequence = self.next_sequence(stream)?;
@@ -32,9 +30,7 @@ impl<C: Card> Session<C> {
     }
 
     /// Submits one entry and waits for its answer. Answers to others that come first are kept for [`Session::poll`].
-    ///
-    /// # Errors
-    /// As [`Session::submit`] and [`Session::wait`].
+    /// Errors: as [`Session::submit`] and [`Session::wait`].
     pub fn call(&mut self, entry: Descriptor) -> Result<Completed, SessionError> {
         let mut others = Vec::new();
         while self.room_for(entry.slot.get()) == 0 {
@@ -59,10 +55,8 @@ impl<C: Card> Session<C> {
     }
 
     /// Opens a stream on the lowest free slot of a lane, of each lane in turn. `context` is the digest of the stream's
-    /// context document.
-    ///
-    /// # Errors
-    /// [`SessionError::NoFreeSlot`], [`SessionError::Refused`] when the card refused it, or as [`Session::call`].
+    /// context document. Errors: [`SessionError::NoFreeSlot`], [`SessionError::Refused`] when the card refused it, or
+    /// as [`Session::call`].
     pub fn begin(&mut self, context: [u8; 32]) -> Result<(StreamHandle, Completed), SessionError> {
         self.healthy()?;
         let slot = self.streams.free().ok_or(SessionError::NoFreeSlot(self.info.max_streams))?;
@@ -85,10 +79,8 @@ impl<C: Card> Session<C> {
     }
 
     /// Judges `mutation` as the next entry of `stream`. `commitment` is the span commitment over [`Session::place`].
-    ///
-    /// # Errors
-    /// As [`Session::place`] and [`Session::call`]. An entry that the card refused is an [`Outcome::Fault`], not an
-    /// error.
+    /// Errors: as [`Session::place`] and [`Session::call`]. An entry that the card refused is an [`Outcome::Fault`],
+    /// not an error.
     pub fn gate(
         &mut self,
         stream: &StreamHandle,
@@ -99,10 +91,8 @@ impl<C: Card> Session<C> {
         self.call(mutation.descriptor(place, commitment))
     }
 
-    /// Judges a descriptor as the next entry of `stream`: its slot, sequence and CRC are filled in.
-    ///
-    /// # Errors
-    /// As [`Session::gate`].
+    /// Judges a descriptor as the next entry of `stream`: its slot, sequence and CRC are filled in. Errors: as
+    /// [`Session::gate`].
     pub fn gate_descriptor(
         &mut self,
         stream: &StreamHandle,
@@ -113,19 +103,14 @@ impl<C: Card> Session<C> {
         self.call(placed.sealed())
     }
 
-    /// Has a digest recorded as the next entry of `stream`.
-    ///
-    /// # Errors
-    /// As [`Session::gate`].
+    /// Has a digest recorded as the next entry of `stream`. Errors: as [`Session::gate`].
     pub fn note(&mut self, stream: &StreamHandle, digest: [u8; 32]) -> Result<Completed, SessionError> {
         let place = self.place(stream)?;
         self.call(Descriptor::entry(Opcode::Note, place, digest).sealed())
     }
 
-    /// Ends `stream` and frees its slot. `trailing` covers trailing inert bytes.
-    ///
-    /// # Errors
-    /// [`SessionError::NoStream`], or as [`Session::call`]. When the card refused it, the slot stays open.
+    /// Ends `stream` and frees its slot. `trailing` covers trailing inert bytes. Errors: [`SessionError::NoStream`], or
+    /// as [`Session::call`]. When the card refused it, the slot stays open.
     pub fn end(&mut self, stream: StreamHandle, trailing: [u8; 32]) -> Result<Completed, SessionError> {
         let place = Place { slot: stream.slot, sequence: self.next_sequence(&stream)? };
         self.call(Descriptor::entry(Opcode::End, place, trailing).sealed())

@@ -14,9 +14,7 @@ fn is_gate(entry: &Descriptor) -> bool {
 impl<C: Card> Session<C> {
     /// Submits `entries`, each to the lane of its slot, and gives the ticket of the first; the others' follow it.
     /// Slots, sequences and CRCs are the caller's; at most one GATE of a slot is in flight. A card that has enough to
-    /// do hears of them with the next that come, at the latest from [`Session::poll`] or [`Session::wait`].
-    ///
-    /// # Errors
+    /// do hears of them with the next that come, at the latest from [`Session::poll`] or [`Session::wait`]. Errors:
     /// [`SessionError::RingFull`] and [`SessionError::InFlight`], with nothing submitted; or the session's state.
     pub fn submit(&mut self, entries: &[Descriptor]) -> Result<u64, SessionError> {
         for (i, entry) in entries.iter().enumerate().filter(|(_, entry)| is_gate(entry)) {
@@ -30,9 +28,7 @@ impl<C: Card> Session<C> {
         self.push(entries, None, true)
     }
 
-    /// [`Session::submit`] without the check of streams, for entries that the card is meant to refuse.
-    ///
-    /// # Errors
+    /// [`Session::submit`] without the check of streams, for entries that the card is meant to refuse. Errors:
     /// [`SessionError::RingFull`] with nothing submitted, or the session's state.
     #[cfg(feature = "test-hooks")]
     pub fn submit_raw(&mut self, entries: &[Descriptor]) -> Result<u64, SessionError> {
@@ -40,9 +36,7 @@ impl<C: Card> Session<C> {
     }
 
     /// [`Session::submit_raw`] to `lane`, whatever the entries' slots: a lane refuses those that are not its own.
-    ///
-    /// # Errors
-    /// As [`Session::submit_raw`]; [`SessionError::NoLane`].
+    /// Errors: as [`Session::submit_raw`]; [`SessionError::NoLane`].
     #[cfg(feature = "test-hooks")]
     pub fn submit_raw_to(&mut self, lane: u8, entries: &[Descriptor]) -> Result<u64, SessionError> {
         self.submit_to_lane(lane, entries)

@@ -11,7 +11,7 @@ use std::fs;
 const PAGE: usize = 4096;
 
 impl Function {
-    /// Whether the ids are those of a card. A card that was built with other ids is not known by them.
+    /// Whether the ids are those of a card. A card that was built with other ids is not recognised.
     #[must_use]
     pub fn has_card_ids(&self) -> bool {
         IDS.contains(&(self.vendor, self.device))

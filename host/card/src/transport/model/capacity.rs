@@ -18,8 +18,6 @@ pub(super) const LOG_LOG2_MAX: u8 = 20;
 pub(super) const READS: u32 = 32;
 /// The model's evidence must never look genuine: its key flags are those of the simulated card.
 pub(super) const KEY_FLAGS: u8 = (key_flags::SIM | key_flags::NO_TRNG) as u8;
-/// Bytes of the register window.
 pub(super) const REGISTER_WINDOW: u32 = 1 << 20;
-/// Bytes of a bank's window.
 pub(super) const BANK_WINDOW: u32 = 0x4_0000;
 const _: () = assert!(POLICY_WINDOW + BANK_WINDOW <= ENTROPY_WINDOW);

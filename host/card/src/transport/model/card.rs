@@ -27,7 +27,7 @@ pub struct ModelCard {
     written: BTreeMap<Register, u32>,
     tables: TableMemory,
     lifecycle: Lifecycle,
-    /// What the lanes have in common while a session lasts.
+    /// State that all lanes share during a session.
     opened: SessionLatch,
     lanes: Vec<LaneModel>,
 }
@@ -45,7 +45,7 @@ impl ModelCard {
         Self::of_lanes(1)
     }
 
-    /// A card of this many lanes after its reset; `None` where no card has as many.
+    /// A card with this number of lanes after its reset; `None` for a number that no card has.
     #[must_use]
     pub fn with_lanes(lanes: u8) -> Option<Self> {
         LANES.contains(&lanes).then(|| Self::of_lanes(lanes))
@@ -81,7 +81,6 @@ impl ModelCard {
         self.written.get(&register).copied().unwrap_or_default()
     }
 
-    /// A value in two registers.
     fn pair(&self, low: Register, high: Register) -> u64 {
         u64::from(self.value(high)) << 32 | u64::from(self.value(low))
     }

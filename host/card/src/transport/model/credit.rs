@@ -1,6 +1,6 @@
 //! Heartbeat credit of a lane; the same rules as `rtl/lane/heartbeat.sv`.
 
-/// What the card may still accept before it hears from the outside again.
+/// Entries that the card may still accept before the next heartbeat.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Credit {
     /// Limits, latched at OPEN; 0 is none.

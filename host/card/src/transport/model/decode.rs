@@ -41,11 +41,9 @@ pub(super) enum Register {
     OpenStreams,
     BusyClocksLo,
     BusyClocksHi,
-    /// A register that every lane has.
     Lane(u8, Queue),
 }
 
-/// A register of a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Queue {
     SqLo,
@@ -65,7 +63,6 @@ pub(super) enum Queue {
 }
 
 impl Register {
-    /// Writable in RESET and LOAD only.
     pub(super) const fn is_config(self) -> bool {
         matches!(
             self,

@@ -6,13 +6,11 @@ use portcullis_core::wire::{
 };
 use zerocopy::IntoBytes;
 
-/// What stays as it is for the whole of a stream: domain, audience, register, epistemic mode.
+/// The fields that may not change within a stream: domain, audience, register, epistemic mode.
 type Context = [u8; 4];
 
-/// An open stream.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OpenStream {
-    /// Sequence of the next accepted entry.
     next: u32,
     /// Context of the first GATE that was accepted.
     context: Option<Context>,

@@ -18,7 +18,6 @@ use super::host_memory::HostMemory;
 use crate::limits::{LOG_LOG2_MIN, RING_LOG2_MIN};
 use crate::registers;
 
-/// Entries that are fetched ahead.
 const FETCH_AHEAD: usize = 64;
 
 #[derive(Debug, Default, Clone, Copy)]
@@ -31,7 +30,6 @@ pub(super) struct Counters {
     pub(super) busy_clocks: u64,
 }
 
-/// Ring configuration, latched at OPEN.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct RingRegisters {
     pub(super) submissions: u64,
@@ -48,7 +46,7 @@ pub(super) struct HostBus {
     pub(super) tick: u64,
 }
 
-/// What every lane of a session has in common, latched at OPEN.
+/// Fields that all lanes of a session share, latched at OPEN.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SessionLatch {
     pub(super) header: ImageHeader,
@@ -84,7 +82,6 @@ pub(super) struct LaneModel {
     sq_tail: u16,
     cq_head: u16,
     log_head: u32,
-    /// Entries fetched, completions and records written.
     pub(super) fetched: u16,
     pub(super) cq_issued: u16,
     pub(super) log_issued: u32,
@@ -106,7 +103,6 @@ impl LaneModel {
         Self { number, ..Self::default() }
     }
 
-    /// The lane at OPEN.
     pub(super) fn open(number: u8, rings: RingRegisters, evaluator: Evaluator, credit: Credit) -> Self {
         let slots = vec![None; MAX_STREAMS as usize];
         Self { rings, evaluator: Some(evaluator), credit, slots, ..Self::new(number) }
@@ -129,7 +125,6 @@ impl LaneModel {
         self.fetched_entries.is_empty()
     }
 
-    /// What was fetched is forgotten.
     pub(super) fn drop_fetched(&mut self) {
         self.fetched_entries.clear();
     }
@@ -200,7 +195,7 @@ impl LaneModel {
             }
             self.fetch(bus)?;
             self.answer_fetched(bus, opened)?;
-            // Full rings, or nothing left.
+            // The rings are full, or nothing is left to fetch.
             if !self.is_idle() || self.fetched == self.sq_tail {
                 return Ok(());
             }
@@ -342,7 +337,6 @@ impl LaneModel {
         Ok(index)
     }
 
-    /// Writes a record of the session.
     pub(super) fn write_session_record(
         &mut self,
         bus: &mut HostBus,

@@ -85,7 +85,7 @@ impl Default for TableMemory {
     }
 }
 
-/// What an address above the registers belongs to.
+/// The window that an address above the registers belongs to.
 enum Window {
     Header(usize),
     Policy,

@@ -17,13 +17,12 @@ use crate::transport::memory::DmaMemory;
 
 /// The base address register with the card's registers.
 const REGISTERS: u32 = 0;
-/// Bytes that the register map takes.
 const MAP_BYTES: u64 = 0x2000;
 /// Where Amazon's shell and the XDMA bridge keep their interrupt block (PG195, "IRQ Block Registers"), in which base
 /// address register, and which vendor's devices have it.
 const IRQ_BLOCK: (u32, u32) = (2, 0x2000);
 const IRQ_BLOCK_VENDORS: [u16; 2] = [0x1d0f, 0x10ee];
-/// What stands in the upper half of the block's first register.
+/// What is in the upper half of the block's first register.
 const IRQ_BLOCK_ID: u32 = 0x1fc2;
 
 /// One wait.
@@ -40,9 +39,6 @@ pub struct VfioCard {
 
 impl VfioCard {
     /// Opens the card and resets it.
-    ///
-    /// # Errors
-    /// [`VfioError`].
     pub fn open(bdf: Bdf, access: Access) -> Result<Self, VfioError> {
         let mut device = PciDevice::open(bdf, access)?;
         // The last user's state must not be this one's. Not every function can be reset; the driver resets the design
@@ -77,7 +73,7 @@ fn open_irq_block(device: &mut PciDevice) {
     if let Ok(bar) = device.bar(index, u64::from(base) + 0x100)
         && bar.read32(base).is_some_and(|id| id >> 16 == IRQ_BLOCK_ID)
     {
-        // Request 0 to vector 0, then the mask; both lie in the register that was just mapped.
+        // Request 0 to vector 0, then the mask; both are in the register that was just mapped.
         let _ = bar.write32(base + 0x80, 0x0302_0100);
         let _ = bar.write32(base + 0x04, 1);
     }

@@ -31,9 +31,7 @@ const BUS_MASTER: u16 = 1 << 2;
 /// Which kind of message-signalled interrupt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interrupts {
-    /// MSI.
     Msi,
-    /// MSI-X.
     Msix,
 }
 
@@ -55,9 +53,7 @@ impl std::fmt::Debug for PciDevice {
 }
 
 impl PciDevice {
-    /// Opens a function that `vfio-pci` has, resets it where it can be reset, and lets it answer and do DMA.
-    ///
-    /// # Errors
+    /// Opens a function that `vfio-pci` has, resets it where it can be reset, and lets it answer and do DMA. Errors:
     /// [`VfioError`], with what mends it.
     pub fn open(bdf: Bdf, access: Access) -> Result<Self, VfioError> {
         let opened = open(bdf, access, &Sysfs::default())?;
@@ -77,7 +73,7 @@ impl PciDevice {
         self.bdf
     }
 
-    /// What stands between the device and memory.
+    /// What is between the device and memory.
     #[must_use]
     pub const fn access(&self) -> Access {
         match self.opened {
@@ -87,9 +83,6 @@ impl PciDevice {
     }
 
     /// Reads configuration space.
-    ///
-    /// # Errors
-    /// [`VfioError::Ioctl`].
     pub fn config_read<const N: usize>(&self, offset: u64) -> Result<[u8; N], VfioError> {
         let mut bytes = [0; N];
         let file = self.file()?;
@@ -99,9 +92,6 @@ impl PciDevice {
     }
 
     /// Writes configuration space.
-    ///
-    /// # Errors
-    /// [`VfioError::Ioctl`].
     pub fn config_write(&self, offset: u64, bytes: &[u8]) -> Result<(), VfioError> {
         let file = self.file()?;
         file.write_all_at(bytes, self.config + offset)
@@ -109,18 +99,12 @@ impl PciDevice {
     }
 
     /// Vendor and device id.
-    ///
-    /// # Errors
-    /// [`VfioError::Ioctl`].
     pub fn ids(&self) -> Result<(u16, u16), VfioError> {
         let [a, b, c, d] = self.config_read::<4>(0)?;
         Ok((u16::from_le_bytes([a, b]), u16::from_le_bytes([c, d])))
     }
 
     /// Lets the device answer in its memory space and, with `master`, do DMA and raise interrupts; else neither.
-    ///
-    /// # Errors
-    /// [`VfioError::Ioctl`].
     pub fn enable(&mut self, master: bool) -> Result<(), VfioError> {
         let old = u16::from_le_bytes(self.config_read(COMMAND)?);
         let both = MEMORY_SPACE | BUS_MASTER;
@@ -136,10 +120,8 @@ impl PciDevice {
         Ok(())
     }
 
-    /// Resets the function; it answers and does DMA as before.
-    ///
-    /// # Errors
-    /// [`VfioError::Ioctl`], also for a device that has no reset.
+    /// Resets the function; it answers and does DMA as before. Errors: [`VfioError::Ioctl`], also for a device that has
+    /// no reset.
     pub fn reset(&mut self) -> Result<(), VfioError> {
         // SAFETY: the request takes no argument.
         if unsafe { ioctl(&self.opened.fd(), request::VFIO_DEVICE_RESET()) } < 0 {
@@ -148,10 +130,7 @@ impl PciDevice {
         self.enable(true)
     }
 
-    /// Maps a base address register of at least `needed` bytes.
-    ///
-    /// # Errors
-    /// [`VfioError::Region`], [`VfioError::Ioctl`].
+    /// Maps a base address register of at least `needed` bytes. Errors: [`VfioError::Region`], [`VfioError::Ioctl`].
     pub fn bar(&mut self, index: u32, needed: u64) -> Result<&Bar, VfioError> {
         if !self.bars.contains_key(&index) {
             let info = region(&self.opened, index)?;
@@ -172,9 +151,7 @@ impl PciDevice {
         self.bars.get(&index)
     }
 
-    /// Allocates zeroed memory that the device reaches at the address that comes back, at most at `highest`.
-    ///
-    /// # Errors
+    /// Allocates zeroed memory that the device reaches at the address that comes back, at most at `highest`. Errors:
     /// [`VfioError::Memory`], [`VfioError::Addresses`], [`VfioError::Open`].
     pub fn allocate(&mut self, bytes: usize, highest: u64) -> Result<u64, VfioError> {
         let (pages, remedy) = match self.access() {
@@ -216,19 +193,14 @@ impl PciDevice {
         Ok(address)
     }
 
-    /// Memory of this device.
-    ///
-    /// # Errors
-    /// [`VfioError::Unmapped`].
+    /// Memory of this device. Errors: [`VfioError::Unmapped`].
     pub fn memory(&self, address: u64) -> Result<&DmaMemory, VfioError> {
         self.mapped.get(&address).ok_or(VfioError::Unmapped(address))
     }
 
-    /// Takes memory away from the device. It must be quiet where no IOMMU stands before it.
+    /// Takes memory away from the device. Without an IOMMU, the device must be idle.
     ///
-    /// The memory comes back, so that somebody can see that the device reaches it no more.
-    ///
-    /// # Errors
+    /// The memory comes back, so that somebody can see that the device reaches it no more. Errors:
     /// [`VfioError::Unmapped`], [`VfioError::Open`].
     pub fn release(&mut self, address: u64) -> Result<DmaMemory, VfioError> {
         let size = self.memory(address)?.len();
@@ -244,9 +216,6 @@ impl PciDevice {
     }
 
     /// Has the first interrupt raise an event. A hint: nothing may depend on it.
-    ///
-    /// # Errors
-    /// [`VfioError::Ioctl`].
     pub fn interrupt(&mut self, kind: Interrupts) -> Result<EventFd, VfioError> {
         let failed = |source| VfioError::Ioctl { what: "set up interrupts", source };
         let event = EventFd::new(rustix::event::EventfdFlags::NONBLOCK.bits().cast_signed()).map_err(failed)?;

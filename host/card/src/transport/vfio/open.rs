@@ -14,7 +14,7 @@ use super::error::VfioError;
 use super::request;
 use crate::machine::pci::{Bdf, Function, Sysfs, VFIO_PCI};
 
-/// What stands between the card and memory.
+/// What is between the card and memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// An IOMMU: the card reaches what was mapped for it and nothing else.

@@ -38,7 +38,6 @@ impl Ranges {
         Some(start)
     }
 
-    /// Gives a place back.
     pub(super) fn give(&mut self, start: u64) {
         self.taken.remove(&start);
     }
@@ -58,7 +57,7 @@ mod tests {
         ranges.give(b);
         assert_eq!(ranges.take(3 * 4096, u64::MAX).unwrap(), c + 4096);
         assert_eq!(ranges.take(4096, u64::MAX).unwrap(), b);
-        // Over the hole where interrupts go, never into it.
+        // Above the hole for interrupts, never inside it.
         let big = ranges.take(0xfec0_0000, u64::MAX).unwrap();
         assert!(big + 0xfec0_0000 - 1 <= 0xfedf_ffff);
         assert_eq!(ranges.take(0x10_0000, u64::MAX).unwrap(), 0xfef0_0000);

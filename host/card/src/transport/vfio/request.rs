@@ -1,5 +1,5 @@
 //! Numbers of VFIO's ioctls (kernel: `include/uapi/linux/vfio.h`).
-#![allow(missing_docs, non_snake_case, reason = "names are the kernel's")]
+#![allow(non_snake_case, reason = "names are the kernel's")]
 
 use vmm_sys_util::ioctl_io_nr;
 

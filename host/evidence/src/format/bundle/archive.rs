@@ -12,7 +12,7 @@ const BLOCK: u64 = 512;
 /// How to make an archive that is read here.
 const REMEDY: &str = "make it with `tar --format=ustar -C BUNDLE -cf FILE .`";
 
-/// The files of a tar archive in the ustar form, without extensions. They stand at its top or in one folder. Nothing is
+/// The files of a tar archive in the ustar form, without extensions. They are at its top or in one folder. Nothing is
 /// written to a disk; a link, a name that comes twice and a file that is cut short are errors.
 #[derive(Clone, Debug)]
 pub struct Archive {
@@ -22,10 +22,8 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// The files in the archive at `path`.
-    ///
-    /// # Errors
-    /// [`BundleError`]: `Nothing` for what is not an archive, `Content`, `Kind`, `Litter`, `Io`.
+    /// The files in the archive at `path`. Errors: [`BundleError`]: `Nothing` for what is not an archive, `Content`,
+    /// `Kind`, `Litter`, `Io`.
     pub fn open(path: &Path) -> Result<Self, BundleError> {
         let shown = path.to_string_lossy();
         let mut from = BufReader::new(File::open(path).map_err(BundleError::io(&shown))?);
@@ -73,15 +71,14 @@ impl Files for Archive {
     }
 }
 
-/// The files of a bundle at `path`: of a tar archive where a file stands there, else of a folder.
-///
-/// # Errors
-/// As [`Archive::open`]. A folder is not looked at yet.
+/// The files of a bundle at `path`: of a tar archive where a file is there, else of a folder. Errors: as
+/// [`Archive::open`]. A folder is not looked at yet.
 pub fn at(path: &Path) -> Result<Box<dyn Files>, BundleError> {
     Ok(if path.is_file() { Box::new(Archive::open(path)?) } else { Box::new(Directory::new(path)) })
 }
 
-/// A bundle has files beside its folders: where all files are below one folder, the archive is of that folder.
+/// The top level of a bundle has files. If all files are below one folder, the archive was made from that folder's
+/// parent.
 fn without_folder(files: BTreeMap<String, (u64, u64)>) -> BTreeMap<String, (u64, u64)> {
     let folder = files.keys().next().and_then(|name| Some(format!("{}/", name.split_once('/')?.0)));
     match folder {
@@ -126,7 +123,7 @@ impl Header {
         if !is_header || octal(148..156)? != blanked.map(u64::from).sum::<u64>() {
             return Err(wrong("no header with its checksum"));
         }
-        // In GNU's form something else stands in the place of the prefix.
+        // In GNU's form something else is in the place of the prefix.
         let prefix = if block.get(262) == Some(&0) { field(345..500)? } else { "" };
         let name = field(0..100)?;
         let name = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") };

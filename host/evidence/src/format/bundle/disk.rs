@@ -23,7 +23,6 @@ struct State {
     file: Option<File>,
     /// Bytes for the end of the session.
     closing: u64,
-    /// Bytes for what is written last.
     last: u64,
     full: bool,
 }
@@ -43,14 +42,14 @@ impl Disk {
         Ok(())
     }
 
-    /// Has at least `last` bytes kept back for what is written last. Where there is no room, the disk is full.
+    /// Reserves at least `last` bytes for the end of the session. If there is no room, the disk is full.
     pub(super) fn keep(&self, last: u64) {
         let mut state = self.state();
         let Some(file) = state.file.as_ref().filter(|_| !state.full && state.last < last) else { return };
-        // In steps, so that it is seldom done.
+        // In large steps, so that it happens seldom.
         let more = (last - state.last).max(CHUNK as u64);
         let end = state.closing.saturating_add(state.last);
-        // The space for what is written last stands in front: the other part is cut off its end.
+        // The space for the end of the session is at the start of the file; the other part is cut off at its end.
         match allocate(file, end, more) {
             Ok(()) => state.last += more,
             Err(_) => {
@@ -73,7 +72,7 @@ impl Disk {
         self.state().file = None;
     }
 
-    /// Whether the disk was full once: no session may go on then.
+    /// Whether the disk was full once: no session may continue then.
     pub(super) fn is_full(&self) -> bool {
         self.state().full
     }
@@ -91,7 +90,7 @@ fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
-/// Takes `length` bytes of the disk behind the first `offset` bytes of `file`.
+/// Takes `length` bytes of the disk after the first `offset` bytes of `file`.
 fn allocate(file: &File, offset: u64, length: u64) -> io::Result<()> {
     match rustix::fs::fallocate(file, FallocateFlags::empty(), offset, length) {
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => {}
@@ -116,7 +115,6 @@ pub struct GrowingFile {
     pending: Vec<u8>,
     /// Where in `pending` each unit ends.
     ends: Vec<usize>,
-    /// Bytes in the file.
     written: u64,
     /// A unit was lost: nothing may follow it.
     broken: bool,
@@ -142,20 +140,15 @@ impl GrowingFile {
         self.len() == 0
     }
 
-    /// Adds a unit.
-    ///
-    /// # Errors
-    /// The system's. Nothing can be added after one.
+    /// Adds a unit. Errors: the system's. Nothing can be added after one.
     pub fn push(&mut self, unit: &[u8]) -> io::Result<()> {
         self.pending.extend_from_slice(unit);
         self.ends.push(self.pending.len());
         if self.pending.len() >= PENDING_MAX { self.flush() } else { Ok(()) }
     }
 
-    /// Hands what was added to the system: it survives this process.
-    ///
-    /// # Errors
-    /// As [`GrowingFile::push`]. Whole units that had room are kept.
+    /// Hands what was added to the system: it survives this process. Errors: as [`GrowingFile::push`]. Whole units that
+    /// had room are kept.
     pub fn flush(&mut self) -> io::Result<()> {
         if self.broken {
             return Err(io::Error::new(io::ErrorKind::StorageFull, "an earlier write failed"));
@@ -181,10 +174,7 @@ impl GrowingFile {
         Ok(())
     }
 
-    /// Forces what was added to the disk: it survives a loss of power.
-    ///
-    /// # Errors
-    /// As [`GrowingFile::flush`].
+    /// Forces what was added to the disk: it survives a loss of power. Errors: as [`GrowingFile::flush`].
     pub fn sync(&mut self) -> io::Result<()> {
         self.flush()?;
         self.file.sync_data()

@@ -2,67 +2,37 @@
 
 use super::name::MANIFEST;
 
-/// Why files are no bundle.
 #[derive(Debug, thiserror::Error)]
 pub enum BundleError {
     /// Reading or writing failed; nothing is said about the evidence.
     #[error("cannot read or write `{name}`: {source}")]
-    Io {
-        /// File or folder.
-        name: String,
-        /// What the system says.
-        source: std::io::Error,
-    },
-    /// There is nothing to check.
+    Io { name: String, source: std::io::Error },
     #[error("`{}` holds no bundle: {what}", path.display())]
-    Nothing {
-        /// File or folder.
-        path: std::path::PathBuf,
-        /// What is there in its place.
-        what: String,
-    },
+    Nothing { path: std::path::PathBuf, what: String },
     /// A file that the system of somebody who looked at the bundle left there.
     #[error("`{0}` was left there by a file manager and is not a part of the bundle: remove it, and check again")]
     Litter(String),
-    /// A name that no bundle has.
     #[error("`{0}` is not a file of a bundle")]
     Name(String),
     /// A symbolic link, a device, or anything else that is neither file nor folder.
     #[error("`{0}` is neither a file nor a folder")]
     Kind(String),
-    /// A file that every bundle has is not there.
     #[error("`{0}` is missing{hint}", hint = hint(.0))]
     Missing(String),
-    /// A file over its cap, or too many files.
     #[error("`{name}` is larger than {cap} bytes")]
-    Size {
-        /// File.
-        name: String,
-        /// Its cap in bytes.
-        cap: u64,
-    },
-    /// A line that no reader of a bundle would take.
+    Size { name: String, cap: u64 },
     #[error(
         "`{name}`: the line about record {index} would have {bytes} bytes, and at most {cap} are read; govern smaller texts or spans"
     )]
     Line {
-        /// File.
         name: String,
-        /// Log index of the record.
         index: u64,
-        /// Bytes of the line.
         bytes: u64,
         /// The most.
         cap: u64,
     },
-    /// Content that is not what the name says.
     #[error("`{name}`: {what}")]
-    Content {
-        /// File.
-        name: String,
-        /// What is wrong.
-        what: String,
-    },
+    Content { name: String, what: String },
 }
 
 /// What to do about a file that is missing.

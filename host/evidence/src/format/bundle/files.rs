@@ -14,16 +14,10 @@ const BUFFER: u64 = 1 << 18;
 
 /// A set of files.
 pub trait Files {
-    /// Names, with `/` between their parts, and sizes in bytes.
-    ///
-    /// # Errors
-    /// [`BundleError`]: `Io`, `Kind`, `Name`, `Size`.
+    /// Names, with `/` between their parts, and sizes in bytes. Errors: [`BundleError`]: `Io`, `Kind`, `Name`, `Size`.
     fn names(&self) -> Result<BTreeMap<String, u64>, BundleError>;
 
     /// A file's content from its start.
-    ///
-    /// # Errors
-    /// [`BundleError::Io`].
     fn open(&self, name: &str) -> Result<Box<dyn Read + '_>, BundleError>;
 }
 
@@ -97,7 +91,6 @@ impl Files for Directory {
     }
 }
 
-/// Files in memory.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryFiles(pub BTreeMap<String, Vec<u8>>);
 

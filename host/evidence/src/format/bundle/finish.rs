@@ -1,9 +1,9 @@
 //! Completes a bundle whose session died: killed, out of disk, without power.
 //!
-//! What the card signed decides. Kept are the longest run of checkpoints whose records are there, with the records
-//! behind the last one as far as they follow the rules of a log, and what is about kept records. The rest is what a
-//! crash leaves: half a record, half a line, a line about a record that never reached the disk. It is taken out and
-//! named. Nothing is made up, so that the bundle verifies as one that was not closed.
+//! The signed checkpoints decide. It keeps the longest run of checkpoints whose records are complete, the records after
+//! the last of them as far as they follow the rules of a log, and the lines about kept records. A crash also leaves
+//! half a record, half a line, or a line about a record that never reached the disk: these are removed and reported.
+//! Nothing is invented, so the bundle verifies as one that was not closed.
 
 use super::disk::RESERVE;
 use super::error::BundleError;
@@ -37,27 +37,23 @@ pub struct FinishReport {
     pub records: u64,
     /// Those of them that the last checkpoint signs.
     pub signed: u64,
-    /// What was taken out or put in order, a line each.
+    /// One line per thing that was removed or put in order.
     pub mended: Vec<String>,
 }
 
 /// Why a bundle cannot be completed. Nothing was changed then, but for [`FinishError::Io`].
 #[derive(Debug, thiserror::Error)]
 pub enum FinishError {
-    /// Somebody writes there.
     #[error("`{0}` is being written: a session runs there, or another `bundle finish`")]
     Busy(String),
-    /// Nothing that a card signed.
     #[error(
         "the session ended before its card signed anything ({0}): nothing was judged or released, and there is no evidence to complete"
     )]
     NothingSigned(String),
-    /// It was finished, and changed afterwards.
     #[error(
         "the bundle was finished, and its files were changed afterwards: {0}. A crash does not do that, so nothing is mended; see `portcullis verify`"
     )]
     Sealed(BundleError),
-    /// No bundle.
     #[error(transparent)]
     Bundle(#[from] BundleError),
 }
@@ -75,9 +71,6 @@ impl FinishError {
 }
 
 /// Completes the bundle in `folder`; with `dry` only says what would be done.
-///
-/// # Errors
-/// [`FinishError`].
 pub fn finish(folder: &Path, dry: bool) -> Result<FinishReport, FinishError> {
     let at = folder.to_string_lossy();
     let _lock = folder::lock(folder).map_err(|source| match source.kind() {
@@ -177,9 +170,8 @@ pub(super) fn replace(folder: &Path, name: &str, content: &[u8]) -> io::Result<(
 /// The files of a bundle that was not finished.
 struct Unfinished<'a> {
     folder: &'a Path,
-    /// Those that a bundle can have.
     names: BTreeMap<String, u64>,
-    /// What the writer had begun and not named.
+    /// Files that the writer had begun but not yet renamed.
     parts: Vec<String>,
     /// Folders, the deepest first.
     folders: Vec<String>,
@@ -231,7 +223,7 @@ impl<'a> Unfinished<'a> {
         fs::read(self.folder.join(name)).map_err(BundleError::io(name))
     }
 
-    /// What there is, when the bundle is finished already.
+    /// The counts of the bundle, if it is finished already.
     fn sealed(&self) -> Result<Option<FinishReport>, FinishError> {
         let Some(_) = self.size(name::MANIFEST) else { return Ok(None) };
         if json::from_slice::<Manifest>(&self.read(name::MANIFEST)?).is_err() {
@@ -251,7 +243,7 @@ impl<'a> Unfinished<'a> {
         }
     }
 
-    /// Reads the logs under their checkpoints, and the records behind the last one.
+    /// Reads the logs under their checkpoints, and the records after the last one.
     fn logs(&self) -> Result<Logs, FinishError> {
         for needed in [name::TICKET, name::CERTIFICATE, name::CHAIN, name::IMAGE, name::RECORDS] {
             if self.size(needed).is_none() {
@@ -373,7 +365,6 @@ impl<'a> Unfinished<'a> {
     }
 }
 
-/// How far the logs are good.
 struct Logs {
     checkpoints: u64,
     /// Records of each lane that are kept.
@@ -404,7 +395,6 @@ struct Lane {
     number: u8,
     rules: LogChecker,
     tree: Frontier,
-    /// Indices of its heartbeats.
     beats: Vec<u64>,
     /// Records that are whole and follow the rules.
     good: u64,
@@ -454,13 +444,13 @@ impl Lane {
             };
     }
 
-    /// Reads the records behind the `signed` ones, as far as they follow the rules.
+    /// Reads the records after the `signed` ones, as far as they follow the rules.
     fn read_tail(&mut self, signed: u64) -> Result<(), BundleError> {
         while !self.broken {
             let Some(record) = self.next()? else { break };
             self.take(&record);
         }
-        // What was signed is kept, whatever a verifier will say of it.
+        // Signed records are kept, even if a verifier will contradict them.
         self.good = self.good.max(signed);
         Ok(())
     }

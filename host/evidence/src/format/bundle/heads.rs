@@ -1,4 +1,4 @@
-//! How many records of which lane stand under a checkpoint.
+//! How many records of which lane are under a checkpoint.
 
 use super::error::BundleError;
 use super::name::HEADS;
@@ -20,9 +20,6 @@ impl<'a> Heads<'a> {
     }
 
     /// The heads under the next checkpoint, lane 0 first. A bundle has them for as many checkpoints as it holds.
-    ///
-    /// # Errors
-    /// [`BundleError::Io`].
     pub fn read(&mut self) -> Result<Vec<LaneHead>, BundleError> {
         let mut heads = vec![LaneHead::ZERO; self.lanes.into()];
         self.from.read_exact(heads.as_mut_slice().as_mut_bytes()).map_err(BundleError::io(HEADS))?;

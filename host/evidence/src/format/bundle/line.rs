@@ -13,7 +13,6 @@ use std::marker::PhantomData;
 
 /// A line about one record.
 pub trait Indexed {
-    /// Log index of the record.
     fn index(&self) -> u64;
 }
 
@@ -46,14 +45,11 @@ pub struct InputLine {
 pub struct SpanLine {
     /// Log index of the record.
     pub index: u64,
-    /// Salt of the commitment.
     pub salt: Hex<16>,
-    /// What the span is.
     #[serde(default, skip_serializing_if = "SpanKind::is_text")]
     pub kind: SpanKind,
     /// Inert text held before the span; for END the trailing inert text.
     pub held: String,
-    /// The span.
     pub text: String,
 }
 
@@ -63,13 +59,10 @@ pub struct SpanLine {
 pub struct Receipt {
     /// Serial of the session's ticket.
     pub serial: u64,
-    /// Lane.
     pub lane: u8,
     /// Log index of the record.
     pub index: u64,
-    /// Salt of the commitment.
     pub salt: Hex<16>,
-    /// What the span is.
     #[serde(default, skip_serializing_if = "SpanKind::is_text")]
     pub kind: SpanKind,
 }
@@ -99,17 +92,13 @@ impl Indexed for Receipt {
 }
 
 impl Receipt {
-    /// The receipt in a JSON text.
-    ///
-    /// # Errors
-    /// Another text.
+    /// The receipt in a JSON text. Errors: another text.
     pub fn parse(text: &[u8]) -> serde_json::Result<Self> {
         json::from_slice(text)
     }
 }
 
 impl SpanLine {
-    /// The commitment to this text.
     #[must_use]
     pub fn commitment(&self) -> [u8; 32] {
         commitment(self.kind, &self.salt.0, &[self.held.as_bytes(), self.text.as_bytes()])
@@ -127,15 +116,13 @@ pub struct Lines<'a, T> {
 }
 
 impl<'a, T: Indexed + DeserializeOwned> Lines<'a, T> {
-    /// The lines of `from`; of a file that is not there, none.
+    /// The lines of `from`. A file that does not exist has no lines.
     pub(super) fn new(name: String, from: Option<Box<dyn BufRead + 'a>>) -> Self {
         Self { name, from, next: None, last: None, started: false, line: PhantomData }
     }
 
-    /// The line about record `index`, when it is the next one.
-    ///
-    /// # Errors
-    /// A line that is not one, out of order, too long, or about a record before `index` that has been passed.
+    /// The line about record `index`, when it is the next one. Errors: a line that is not one, out of order, too long,
+    /// or about a record before `index` that has been passed.
     pub fn about(&mut self, index: u64) -> Result<Option<T>, BundleError> {
         self.start()?;
         match &self.next {
@@ -149,9 +136,7 @@ impl<'a, T: Indexed + DeserializeOwned> Lines<'a, T> {
     }
 
     /// The record that the next line is about; `None` after the last line. A line that was not asked for stays here.
-    ///
-    /// # Errors
-    /// As [`Lines::about`].
+    /// Errors: as [`Lines::about`].
     pub fn rest(&mut self) -> Result<Option<u64>, BundleError> {
         self.start()?;
         Ok(self.next.as_ref().map(Indexed::index))

@@ -14,7 +14,6 @@ pub const SCHEMA: &str = "portcullis/bundle/1";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// [`SCHEMA`].
     pub schema: String,
     /// Files, in bytewise order of their paths.
     #[serde(deserialize_with = "json::objects")]
@@ -22,10 +21,7 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// The manifest over `files`, itself left out.
-    ///
-    /// # Errors
-    /// [`BundleError`], as the files give it.
+    /// The manifest over `files`, itself left out. Errors: [`BundleError`], as the files give it.
     pub fn of(files: &dyn Files) -> Result<Self, BundleError> {
         let mut manifest = Self { schema: SCHEMA.to_owned(), files: Vec::new() };
         for (path, size) in files.names()?.into_iter().filter(|(path, _)| path != MANIFEST) {
@@ -35,10 +31,7 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// The file's content.
-    ///
-    /// # Errors
-    /// [`BundleError::Content`].
+    /// The file's content. Errors: [`BundleError::Content`].
     pub fn to_json(&self) -> Result<Vec<u8>, BundleError> {
         let mut json = serde_json::to_vec_pretty(self).map_err(|error| BundleError::content(MANIFEST, error))?;
         json.push(b'\n');
@@ -50,9 +43,7 @@ impl Manifest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ManifestFile {
-    /// Path in the bundle.
     pub path: String,
-    /// Bytes.
     pub size: u64,
     /// SHA-256.
     pub sha256: Hex<32>,

@@ -8,15 +8,11 @@ use portcullis_core::wire::{ImageHeader, LaneHead, Record, Row};
 
 /// List of the other files.
 pub const MANIFEST: &str = "manifest.json";
-/// Session ticket.
 pub const TICKET: &str = "ticket.cose";
-/// Device certificate.
 pub const CERTIFICATE: &str = "device/cert.pem";
 /// Intermediate certificates; may be empty.
 pub const CHAIN: &str = "device/chain.pem";
-/// Table image.
 pub const IMAGE: &str = "policy/image.bin";
-/// Approval of the policy.
 pub const APPROVAL: &str = "policy/approval.cose";
 /// Folder of the policy package's files.
 pub const PACKAGE: &str = "policy/package/";
@@ -26,11 +22,8 @@ pub const HEADS: &str = "records/heads.bin";
 pub const RECORDS: &str = "records/lane-0.bin";
 /// One line a BEGIN record.
 pub const STREAMS: &str = "streams.jsonl";
-/// What streams were given.
 pub const INPUTS: &str = "inputs.jsonl";
-/// Disclosed spans.
 pub const SPANS: &str = "spans.jsonl";
-/// Receipts of released spans.
 pub const RECEIPTS: &str = "receipts.jsonl";
 /// How to check the bundle with stock tools.
 pub const README: &str = "README.md";
@@ -58,7 +51,7 @@ const LINES_MAX: u64 = 1 << 52;
 const HEADS_MAX: u64 = CHECKPOINTS_MAX * LANES_MAX as u64 * LaneHead::BYTES as u64;
 const IMAGE_MAX: u64 = (ImageHeader::BYTES + 2 * 0xffff * Row::BYTES) as u64;
 
-/// Files that each lane has, by their names in lane 0, and what stands before and behind the number of another lane.
+/// Files that each lane has, by their names in lane 0, and what is before and after the number of another lane.
 const OF_LANES: [(&str, &str, &str); 5] = [
     (RECORDS, "records/lane-", ".bin"),
     (STREAMS, "streams-", ".jsonl"),
@@ -67,7 +60,7 @@ const OF_LANES: [(&str, &str, &str); 5] = [
     (RECEIPTS, "receipts-", ".jsonl"),
 ];
 
-/// The file of `lane` that is called `name` in lane 0. Files of no lane have one name.
+/// The file of `lane` that is called `name` in lane 0. A file that does not belong to a lane keeps its name.
 #[must_use]
 pub fn in_lane(name: &str, lane: u8) -> String {
     match OF_LANES.iter().find(|(plain, ..)| *plain == name && lane != 0) {
@@ -87,7 +80,6 @@ pub(super) fn of_lane(name: &str) -> Option<(&'static str, u8)> {
     })
 }
 
-/// Checkpoint `serial`.
 #[must_use]
 pub fn checkpoint(serial: u64) -> String {
     format!("checkpoints/{serial:08}.cose")
@@ -99,7 +91,6 @@ pub fn witness(serial: u64) -> String {
     format!("witness/{serial:08}.note")
 }
 
-/// Withholding number `serial`.
 #[must_use]
 pub fn withheld(serial: u64) -> String {
     format!("withheld/{serial:08}.cose")

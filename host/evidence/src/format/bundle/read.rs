@@ -22,10 +22,8 @@ pub struct Bundle<'a> {
 }
 
 impl<'a> Bundle<'a> {
-    /// The bundle in `files`. Content is not looked at.
-    ///
-    /// # Errors
-    /// A name that no bundle has, a file over its cap, a file that is missing, or one of a lane that has no log.
+    /// The bundle in `files`. Content is not looked at. Errors: a name that no bundle has, a file over its cap, a file
+    /// that is missing, or one of a lane that has no log.
     pub fn open(files: &'a dyn Files) -> Result<Self, BundleError> {
         let names = files.names()?;
         for (name, size) in &names {
@@ -49,7 +47,7 @@ impl<'a> Bundle<'a> {
             return Err(BundleError::Missing((*missing).to_owned()));
         }
         let heads = names.get(name::HEADS).copied();
-        // The heads of one lane follow from its checkpoints: there is one form of a bundle.
+        // With one lane the heads follow from the checkpoints, so the file must be absent: a bundle has one form only.
         let expected = (lanes > 1).then(|| checkpoints * u64::from(lanes) * LaneHead::BYTES as u64);
         match (heads, expected) {
             (None, Some(_)) => Err(BundleError::Missing(name::HEADS.to_owned())),
@@ -92,18 +90,12 @@ impl<'a> Bundle<'a> {
     }
 
     /// The file's content, to be streamed. A file that grew since it was listed is cut at its listed size.
-    ///
-    /// # Errors
-    /// [`BundleError`]: `Missing`, `Io`.
     pub fn stream(&self, name: &str) -> Result<Box<dyn BufRead + 'a>, BundleError> {
         let size = self.names.get(name).ok_or_else(|| BundleError::Missing(name.to_owned()))?;
         Ok(buffered(self.files.open(name)?, *size))
     }
 
     /// The file's whole content. For the small ones.
-    ///
-    /// # Errors
-    /// [`BundleError`]: `Missing`, `Io`.
     pub fn read(&self, name: &str) -> Result<Vec<u8>, BundleError> {
         let size = self.names.get(name).ok_or_else(|| BundleError::Missing(name.to_owned()))?;
         let mut bytes = Vec::new();
@@ -112,57 +104,36 @@ impl<'a> Bundle<'a> {
     }
 
     /// SHA-256 of a file.
-    ///
-    /// # Errors
-    /// [`BundleError`]: `Missing`, `Io`.
     pub fn digest(&self, name: &str) -> Result<[u8; 32], BundleError> {
         digest(name, &mut *self.stream(name)?)
     }
 
     /// The lines of `streams.jsonl` of a lane.
-    ///
-    /// # Errors
-    /// [`BundleError::Io`].
     pub fn streams(&self, lane: u8) -> Result<Lines<'a, StreamLine>, BundleError> {
         self.lines(name::STREAMS, lane)
     }
 
     /// The lines of `inputs.jsonl` of a lane.
-    ///
-    /// # Errors
-    /// [`BundleError::Io`].
     pub fn inputs(&self, lane: u8) -> Result<Lines<'a, InputLine>, BundleError> {
         self.lines(name::INPUTS, lane)
     }
 
     /// The lines of `spans.jsonl` of a lane.
-    ///
-    /// # Errors
-    /// [`BundleError::Io`].
     pub fn spans(&self, lane: u8) -> Result<Lines<'a, SpanLine>, BundleError> {
         self.lines(name::SPANS, lane)
     }
 
     /// The lines of `receipts.jsonl` of a lane.
-    ///
-    /// # Errors
-    /// [`BundleError::Io`].
     pub fn receipts(&self, lane: u8) -> Result<Lines<'a, Receipt>, BundleError> {
         self.lines(name::RECEIPTS, lane)
     }
 
     /// The log of a lane, to be streamed.
-    ///
-    /// # Errors
-    /// [`BundleError`]: `Missing`, `Io`.
     pub fn records(&self, lane: u8) -> Result<Box<dyn BufRead + 'a>, BundleError> {
         self.stream(&name::in_lane(name::RECORDS, lane))
     }
 
     /// The heads under each checkpoint; `None` where there is one lane, whose head follows from the checkpoint.
-    ///
-    /// # Errors
-    /// [`BundleError::Io`].
     pub fn heads(&self) -> Result<Option<Heads<'a>>, BundleError> {
         if self.lanes == 1 {
             return Ok(None);
@@ -176,10 +147,8 @@ impl<'a> Bundle<'a> {
         Ok(Lines::new(name, from))
     }
 
-    /// Compares every file with the manifest.
-    ///
-    /// # Errors
-    /// A manifest that is not one, or that lists other files, sizes or digests.
+    /// Compares every file with the manifest. Errors: a manifest that is not one, or that lists other files, sizes or
+    /// digests.
     pub fn check_manifest(&self) -> Result<(), BundleError> {
         let wrong = |what: &str| BundleError::content(name::MANIFEST, what);
         let manifest: Manifest = json::from_slice(&self.read(name::MANIFEST)?)
@@ -202,7 +171,7 @@ impl<'a> Bundle<'a> {
     }
 }
 
-/// The number of lanes that have a log. It is one that a card can have, and no other lane has lines.
+/// The number of lanes that have a log. A card must be able to have this number, and no other lane may have lines.
 fn lanes(names: &BTreeMap<String, u64>) -> Result<u8, BundleError> {
     let has_log = |lane: &u8| names.contains_key(&name::in_lane(name::RECORDS, *lane));
     let logs = (0..LANES_MAX).filter(has_log).count();

@@ -10,7 +10,6 @@ use std::rc::Rc;
 
 /// Files up to this size are kept in memory, as long as there is room.
 const KEPT_MAX: u64 = 1 << 20;
-/// Bytes that are kept in all.
 const ROOM: u64 = 32 << 20;
 
 /// Files, each hashed as it is read. The list of names is taken once. Small files are read once and kept. A file that
@@ -97,7 +96,6 @@ impl Files for Snapshot<'_> {
 struct HashingReader<R> {
     name: String,
     from: R,
-    /// Bytes up to its end.
     left: u64,
     hash: Option<Sha256>,
     seen: Rc<RefCell<FileDigests>>,

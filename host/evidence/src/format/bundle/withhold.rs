@@ -22,12 +22,9 @@ use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
-/// Which streams.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StreamChoice {
-    /// Those with these ids.
     Streams(BTreeSet<String>),
-    /// All but those with these ids.
     AllBut(BTreeSet<String>),
     /// Those whose records a witness saw whole before this Unix second.
     Before(u64),
@@ -40,7 +37,6 @@ pub struct WithholdReason<'a> {
     pub name: &'a str,
     /// Why: one line.
     pub reason: &'a str,
-    /// Their key.
     pub key: &'a SigningKey,
     /// Whether the ids of the streams are taken out too.
     pub names: bool,
@@ -49,21 +45,16 @@ pub struct WithholdReason<'a> {
 /// What was taken out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct WithholdReport {
-    /// Streams.
     pub streams: u64,
-    /// Lines about their records.
     pub lines: u64,
-    /// Context documents.
     pub contexts: u64,
 }
 
 /// Why nothing is taken out. Nothing was changed then.
 #[derive(Debug, thiserror::Error)]
 pub enum WithholdError {
-    /// Ids that no stream has.
     #[error("no stream of the bundle is called `{0}`")]
     Unknown(String),
-    /// Nothing to take out.
     #[error("the choice matches no stream of the bundle; nothing was taken out")]
     Nothing,
     /// Without a witness note the times of the streams are not known.
@@ -71,13 +62,10 @@ pub enum WithholdError {
         "the bundle has no witness note, so the times of its streams are not known; choose them with --stream or --all-but"
     )]
     NoWitness,
-    /// A reason or a name that no reader takes.
     #[error("`--name` takes one line of 1 to 200 bytes, `--reason` one line of 1 to 4096 bytes")]
     WithholdReason,
-    /// The ticket is malformed.
     #[error("`ticket.cose`: {0}")]
     Ticket(#[from] crate::format::ticket::TicketError),
-    /// No finished bundle.
     #[error(transparent)]
     Bundle(#[from] BundleError),
 }
@@ -94,10 +82,8 @@ impl WithholdError {
     }
 }
 
-/// Writes the bundle in `from` into the new folder `to`, without what is chosen.
-///
-/// # Errors
-/// [`WithholdError`]; then there is no folder `to`.
+/// Writes the bundle in `from` into the new folder `to`, without what is chosen. Errors: [`WithholdError`]; then there
+/// is no folder `to`.
 pub fn withhold(
     from: &Path,
     to: &Path,
@@ -122,7 +108,7 @@ pub fn withhold(
     let copy = Copy { bundle: &bundle, from, to, streams: &streams, chosen: &chosen, names: reason.names };
     let done = copy.all(&statement).and_then(|done| folder::seal(to).map(|()| done));
     done.map_err(|error| {
-        // What is half done is of no use to anybody.
+        // A half-finished bundle is of no use.
         let _ = fs::remove_dir_all(to);
         error.into()
     })
@@ -130,9 +116,6 @@ pub fn withhold(
 
 /// As [`withhold`], in the folder itself: the bundle without the texts takes the place of the one with them, which is
 /// removed.
-///
-/// # Errors
-/// [`WithholdError`].
 pub fn withhold_in_place(
     folder: &Path,
     choice: &StreamChoice,
@@ -158,14 +141,12 @@ pub fn withhold_in_place(
     Ok(done)
 }
 
-/// What is known of a stream.
 #[derive(Default)]
 struct Known {
     id: Option<String>,
     context: [u8; 32],
     /// Log indices of the records about its texts, BEGIN first.
     records: Vec<u64>,
-    /// Index of its last record.
     last: u64,
 }
 
@@ -297,7 +278,6 @@ impl Copy<'_, '_> {
         Ok(done)
     }
 
-    /// Copies a file as it is.
     fn whole(&self, name: &str) -> io::Result<()> {
         let mut to = folder::create_file(self.to, name)?;
         io::copy(&mut File::open(self.from.join(name))?, &mut to).map(|_| ())

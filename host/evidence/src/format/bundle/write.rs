@@ -26,17 +26,13 @@ const LISTED: u64 = 512;
 pub struct Writer {
     folder: PathBuf,
     disk: Arc<Disk>,
-    /// Files so far.
     files: AtomicU64,
     /// Held as long as something is written there.
     _lock: File,
 }
 
 impl Writer {
-    /// A bundle in a new folder.
-    ///
-    /// # Errors
-    /// [`BundleError::Io`], a folder that exists already included.
+    /// A bundle in a new folder. Errors: [`BundleError::Io`], a folder that exists already included.
     pub fn create(folder: impl Into<PathBuf>) -> Result<Self, BundleError> {
         let folder = folder.into();
         let new = DirBuilder::new().mode(FOLDER_MODE).create(&folder).and_then(|()| lock(&folder));
@@ -50,9 +46,7 @@ impl Writer {
         &self.folder
     }
 
-    /// Keeps `closing` bytes of the disk back for the end of the session, and what the manifest needs.
-    ///
-    /// # Errors
+    /// Keeps `closing` bytes of the disk back for the end of the session, and what the manifest needs. Errors:
     /// [`BundleError::Io`]: the disk has no such room.
     pub fn reserve(&self, closing: u64) -> Result<(), BundleError> {
         let reserved = self.disk.reserve(&self.folder, closing, self.last(0));
@@ -76,36 +70,25 @@ impl Writer {
         self.disk.is_full()
     }
 
-    /// A new file that grows by whole units.
-    ///
-    /// # Errors
-    /// [`BundleError`]: `Name` for a name that no bundle has, `Io`.
+    /// A new file that grows by whole units. Errors: [`BundleError`]: `Name` for a name that no bundle has, `Io`.
     pub fn grow(&self, name: &str) -> Result<GrowingFile, BundleError> {
         let file = known(name).and_then(|()| self.create_file(name).map_err(BundleError::io(name)))?;
         Ok(GrowingFile::new(file, Arc::clone(&self.disk)))
     }
 
-    /// A new file of JSON lines about records of `lane`, called `name` in lane 0.
-    ///
-    /// # Errors
-    /// As [`Writer::grow`].
+    /// A new file of JSON lines about records of `lane`, called `name` in lane 0. Errors: as [`Writer::grow`].
     pub fn lines(&self, name: &str, lane: u8) -> Result<LineFile, BundleError> {
         let name = name::in_lane(name, lane);
         Ok(LineFile { file: self.grow(&name)?, name })
     }
 
-    /// A file with this content. It replaces what is there under this name.
-    ///
-    /// # Errors
-    /// As [`Writer::grow`], and `Size` for content that no bundle may hold under this name.
+    /// A file with this content. It replaces what is there under this name. Errors: as [`Writer::grow`], and `Size` for
+    /// content that no bundle may hold under this name.
     pub fn put(&self, name: &str, content: &[u8]) -> Result<(), BundleError> {
         self.put_with(name, content, |_| Ok(()))
     }
 
-    /// As [`Writer::put`], and the file is on the disk when this returns.
-    ///
-    /// # Errors
-    /// As [`Writer::put`].
+    /// As [`Writer::put`], and the file is on the disk when this returns. Errors: as [`Writer::put`].
     pub fn put_synced(&self, name: &str, content: &[u8]) -> Result<(), BundleError> {
         self.put_with(name, content, File::sync_all)?;
         sync_folder(&self.folder.join(name)).map_err(BundleError::io(name))
@@ -133,9 +116,6 @@ impl Writer {
     }
 
     /// Puts the receipts of a lane, which were written as texts were released, in the order of their records.
-    ///
-    /// # Errors
-    /// [`BundleError::Io`].
     pub fn sort_receipts(&self, lane: u8) -> Result<(), BundleError> {
         let name = name::in_lane(name::RECEIPTS, lane);
         let file = File::open(self.folder.join(&name)).map_err(BundleError::io(&name))?;
@@ -148,35 +128,23 @@ impl Writer {
     }
 
     /// Forces every file that is there to the disk.
-    ///
-    /// # Errors
-    /// [`BundleError`].
     pub fn sync(&self) -> Result<(), BundleError> {
         sync(&self.folder)
     }
 
     /// Writes the manifest over every file, and what was written to the disk.
-    ///
-    /// # Errors
-    /// [`BundleError`].
     pub fn finish(self) -> Result<(), BundleError> {
         self.disk.give_all();
         seal(&self.folder)
     }
 
     /// As [`Writer::finish`], after something could not be written: see [`finish`](super::finish()).
-    ///
-    /// # Errors
-    /// [`FinishError`].
     pub fn mend(self) -> Result<FinishReport, FinishError> {
         self.disk.give_all();
         finish::complete(&self.folder, false)
     }
 
     /// Removes everything: there was no session.
-    ///
-    /// # Errors
-    /// [`BundleError::Io`].
     pub fn discard(self) -> Result<(), BundleError> {
         fs::remove_dir_all(&self.folder).map_err(BundleError::io(&self.folder.to_string_lossy()))
     }
@@ -202,10 +170,7 @@ pub struct LineFile {
 }
 
 impl LineFile {
-    /// Adds a line.
-    ///
-    /// # Errors
-    /// [`BundleError`]: `Line` for one that is too long, with nothing written; `Content`, `Io`.
+    /// Adds a line. Errors: [`BundleError`]: `Line` for one that is too long, with nothing written; `Content`, `Io`.
     pub fn push(&mut self, line: &(impl Indexed + Serialize)) -> Result<(), BundleError> {
         let mut json = serde_json::to_vec(line).map_err(|error| BundleError::content(&self.name, error))?;
         json.push(b'\n');
@@ -229,9 +194,6 @@ impl LineFile {
     }
 
     /// Hands what was added to the system.
-    ///
-    /// # Errors
-    /// [`BundleError::Io`].
     pub fn flush(&mut self) -> Result<(), BundleError> {
         self.file.flush().map_err(BundleError::io(&self.name))
     }

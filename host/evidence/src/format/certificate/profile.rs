@@ -1,4 +1,4 @@
-//! What a certificate of a card must be: identifiers, limits, and why one is not accepted.
+//! The profile of a card's certificate: identifiers, limits, and reasons to refuse one.
 
 use std::fmt;
 use x509_cert::spki::ObjectIdentifier;
@@ -21,11 +21,9 @@ pub const MAX_PEM: usize = 64 * 1024;
 /// One certificate of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
-    /// The leaf.
     Device,
     /// An intermediate, counted from the leaf's issuer.
     Chain(usize),
-    /// The anchor.
     Root,
 }
 
@@ -39,40 +37,28 @@ impl fmt::Display for Which {
     }
 }
 
-/// Why a certificate is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CertificateError {
-    /// Not exactly the expected number of `CERTIFICATE` blocks, or text around them.
     #[error("the {0} is not a sequence of certificates in PEM")]
     Pem(Which),
-    /// Not a DER certificate in canonical encoding.
     #[error("the {0} is not an X.509 certificate in DER")]
     Der(Which),
-    /// Longer than [`MAX_PEM`] or [`MAX_CHAIN`].
     #[error("the {0} is too long")]
     Oversize(Which),
-    /// A field or extension that the profile does not permit.
     #[error("the {0} {1}")]
     Profile(Which, &'static str),
-    /// The issuer's name or key is not that of the next certificate.
     #[error("the {0} is not signed by its issuer")]
     Signature(Which),
-    /// No anchor issued the last certificate of the path.
     #[error("the chain leads to no trusted root")]
     UnknownRoot,
-    /// Outside its validity at the time asked about.
     #[error("the {0} is not valid at second {1}")]
     Validity(Which, u64),
-    /// The key is revoked.
     #[error("the key of the {0} is revoked")]
     RevokedKey(Which),
-    /// The design is revoked.
     #[error("the design of the device is revoked")]
     RevokedDesign,
-    /// Simulated and real are mixed.
     #[error("a simulated device and a real root, or the other way about")]
     ClassRoot,
-    /// A line of a revocation list.
     #[error("line {0} of the revocation list is neither `key <64 hex digits>` nor `design <32 hex digits>`")]
     Revocation(usize),
 }
@@ -84,7 +70,6 @@ pub enum Class {
     Sim,
     /// Common to every card that runs the design.
     Class,
-    /// One card's own.
     Device,
 }
 

@@ -23,18 +23,14 @@ pub(super) struct Root {
 }
 
 impl TrustStore {
-    /// Trusts a root for real cards: one self-signed certificate, PEM.
-    ///
-    /// # Errors
-    /// Not such a certificate; a simulation's root.
+    /// Trusts a root for real cards: one self-signed certificate, PEM. Errors: not such a certificate; a simulation's
+    /// root.
     pub fn add_root(&mut self, pem: &[u8]) -> Result<(), CertificateError> {
         self.add(pem, false)
     }
 
-    /// Trusts a root for simulated cards. A caller that was not asked to accept simulations leaves these out.
-    ///
-    /// # Errors
-    /// Not such a certificate; the root of real cards.
+    /// Trusts a root for simulated cards. A caller that was not asked to accept simulations leaves these out. Errors:
+    /// not such a certificate; the root of real cards.
     pub fn add_sim_root(&mut self, pem: &[u8]) -> Result<(), CertificateError> {
         self.add(pem, true)
     }
@@ -61,11 +57,8 @@ impl TrustStore {
     }
 
     /// Takes in a revocation list: one line per entry, `key <64 hex digits>` or `design <32 hex digits>` in lower case;
-    /// empty lines and lines that begin with `#` say nothing.
-    ///
-    /// # Errors
-    /// [`CertificateError::Revocation`] with the number of the first malformed line; the lines before it
-    /// count.
+    /// empty lines and lines that begin with `#` say nothing. Errors: [`CertificateError::Revocation`] with the number
+    /// of the first malformed line; the lines before it count.
     pub fn revoke_list(&mut self, text: &str) -> Result<(), CertificateError> {
         for (number, line) in (1..).zip(text.lines()) {
             let wrong = CertificateError::Revocation(number);

@@ -19,7 +19,6 @@ const KEY_USAGE: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.15");
 const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
 const END: &str = "-----END CERTIFICATE-----";
 
-/// The fields that path validation reads.
 #[derive(Clone, Debug)]
 pub(super) struct X509Certificate {
     pub(super) which: Which,
@@ -57,7 +56,6 @@ pub(super) fn parse_pem(
     Ok(found)
 }
 
-/// The one certificate of a PEM file.
 pub(super) fn parse_one(pem: &[u8], which: Which) -> Result<X509Certificate, CertificateError> {
     let [one] = <[X509Certificate; 1]>::try_from(parse_pem(pem, which, |_| which)?)
         .map_err(|_| CertificateError::Pem(which))?;
@@ -68,7 +66,7 @@ impl X509Certificate {
     fn from_der(der: &[u8], which: Which) -> Result<Self, CertificateError> {
         let malformed = |_| CertificateError::Der(which);
         let certificate = Certificate::from_der(der).map_err(malformed)?;
-        // What is checked is what was signed: nothing may be lost between the bytes and the fields.
+        // The checked fields must be exactly what was signed: parsing may not lose a byte.
         if certificate.to_der().map_err(malformed)? != der {
             return Err(CertificateError::Der(which));
         }
@@ -121,7 +119,7 @@ impl X509Certificate {
     ) -> Result<Option<T>, CertificateError> {
         self.raw_extension(oid)
             .map(|value| {
-                // As the certificate itself: what is written in another form than DER's one is not DER.
+                // As for the certificate itself: any other encoding than the one of DER is refused.
                 let found = T::from_der(value).ok().filter(|found| found.to_der().is_ok_and(|der| der == value));
                 found.ok_or(CertificateError::Profile(self.which, "has a broken extension"))
             })
@@ -144,7 +142,6 @@ impl X509Certificate {
         }
     }
 
-    /// The constraints of a leaf.
     pub(super) fn check_device(&self) -> Result<(), CertificateError> {
         let wrong = |what| CertificateError::Profile(self.which, what);
         if self.extension::<BasicConstraints>(BASIC_CONSTRAINTS)?.is_some_and(|found| found.ca) {

@@ -11,7 +11,6 @@ const ORIGIN: &str = "portcullis/";
 /// State of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// Names the log.
     pub origin: String,
     /// Entries.
     pub size: u64,
@@ -26,10 +25,7 @@ impl Head {
         Self { origin: format!("{ORIGIN}{}", hex::encode(key)), size, root }
     }
 
-    /// Id of the card key that the log is for.
-    ///
-    /// # Errors
-    /// [`NoteError::Origin`].
+    /// Id of the card key that the log is for. Errors: [`NoteError::Origin`].
     pub fn card(&self) -> Result<Hash, NoteError> {
         self.origin.strip_prefix(ORIGIN).and_then(hex::decode).ok_or(NoteError::Origin)
     }
@@ -40,10 +36,7 @@ impl Head {
         format!("{}\n{}\n{}\n", self.origin, self.size, Base64::encode_string(&self.root))
     }
 
-    /// Reads a note's text.
-    ///
-    /// # Errors
-    /// [`NoteError::Format`] for anything that [`Head::text`] would not write.
+    /// Reads a note's text. Errors: [`NoteError::Format`] for anything that [`Head::text`] would not write.
     pub fn parse(text: &str) -> Result<Self, NoteError> {
         let wrong = NoteError::Format("checkpoint of a log (C2SP tlog-checkpoint)");
         let mut lines = text.strip_suffix('\n').ok_or(wrong.clone())?.split('\n');

@@ -22,7 +22,6 @@ pub struct WitnessEntry {
 }
 
 impl WitnessEntry {
-    /// Bytes of an entry.
     pub const BYTES: usize = 56;
 
     /// The leaf's data: ticket u64, serial u64, checkpoint, nonce u64 or zero; little-endian.
@@ -53,21 +52,18 @@ impl WitnessEntry {
     }
 }
 
-/// A proof as it stands in a file. Nothing in it is checked.
+/// A proof as it is in a file. Nothing in it is checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WitnessProof {
     /// What is proved to be in the log.
     pub entry: WitnessEntry,
-    /// Its number there.
     pub index: u64,
     /// Inclusion proof, the leaf's sibling first.
     pub path: Vec<Hash>,
-    /// The signed note.
     pub note: String,
 }
 
 impl WitnessProof {
-    /// The file.
     #[must_use]
     pub fn text(&self) -> String {
         let path: String = self.path.iter().map(|hash| Base64::encode_string(hash) + "\n").collect();
@@ -75,10 +71,7 @@ impl WitnessProof {
         format!("{FIRST_LINE}\nextra {extra}\nindex {}\n{path}\n{}", self.index, self.note)
     }
 
-    /// Reads a file.
-    ///
-    /// # Errors
-    /// Anything that [`Proof::text`] would not write.
+    /// Reads a file. Errors: anything that [`Proof::text`] would not write.
     pub fn parse(file: &[u8]) -> Result<Self, NoteError> {
         if file.len() > MAX_BYTES {
             return Err(NoteError::Oversize);

@@ -22,10 +22,8 @@ pub struct WitnessKey {
 }
 
 impl WitnessKey {
-    /// A witness of this name, such as `witness.example/w1`.
-    ///
-    /// # Errors
-    /// A name that is empty or holds spaces, control characters or `+`.
+    /// A witness of this name, such as `witness.example/w1`. Errors: a name that is empty or holds spaces, control
+    /// characters or `+`.
     pub fn new(name: &str, key: VerifyingKey) -> Result<Self, NoteError> {
         if !is_key_name(name) {
             return Err(NoteError::Key(name.to_owned(), "key name"));
@@ -33,10 +31,8 @@ impl WitnessKey {
         Ok(Self { name: name.to_owned(), key })
     }
 
-    /// Reads a verifier key, `<name>+<key id>+<base64 of type and key>`, of type 0x04.
-    ///
-    /// # Errors
-    /// Anything else, and a key id that is not the key's.
+    /// Reads a verifier key, `<name>+<key id>+<base64 of type and key>`, of type 0x04. Errors: anything else, and a key
+    /// id that is not the key's.
     pub fn parse(text: &str) -> Result<Self, NoteError> {
         let wrong = || NoteError::Key(text.to_owned(), "verifier key of an Ed25519 witness");
         // Neither name nor key id holds a plus; base64 may.
@@ -49,7 +45,6 @@ impl WitnessKey {
         if id.and_then(hex::decode) == Some(found.id()) { Ok(found) } else { Err(wrong()) }
     }
 
-    /// The name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -61,7 +56,6 @@ impl WitnessKey {
 }
 
 impl fmt::Display for WitnessKey {
-    /// The verifier key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let key = Base64::encode_string(&[&[COSIGNATURE], &self.key.as_bytes()[..]].concat());
         write!(f, "{}+{}+{key}", self.name, hex::encode(&self.id()))
@@ -84,10 +78,7 @@ struct SignatureLine<'a> {
 }
 
 impl<'a> Note<'a> {
-    /// Reads a note; no signature is checked.
-    ///
-    /// # Errors
-    /// Not a signed note, or too long a one.
+    /// Reads a note; no signature is checked. Errors: not a signed note, or too long a one.
     pub fn parse(note: &'a str) -> Result<Self, NoteError> {
         let wrong = NoteError::Format("signed note (C2SP signed-note)");
         if note.len() > MAX_BYTES {
@@ -115,10 +106,7 @@ impl<'a> Note<'a> {
     }
 
     /// The first of `witnesses` that cosigned the text, and the Unix second at which it did. Signatures of unknown keys
-    /// are ignored.
-    ///
-    /// # Errors
-    /// None of them did, or one of them is said to have and did not.
+    /// are ignored. Errors: no witness signed, or a signature that claims to be a witness's is wrong.
     pub fn verify<'k>(&self, witnesses: &'k [WitnessKey]) -> Result<(&'k WitnessKey, u64), NoteError> {
         let mut first = None;
         for witness in witnesses {
@@ -133,10 +121,8 @@ impl<'a> Note<'a> {
     }
 }
 
-/// The line by which a witness cosigns `text` at the Unix second `time`, with its newline.
-///
-/// # Errors
-/// A name that is not a key name; a text that no note has; a time beyond 2^63 - 1.
+/// The line by which a witness cosigns `text` at the Unix second `time`, with its newline. Errors: a name that is not a
+/// key name; a text that no note has; a time beyond 2^63 - 1.
 pub fn cosign(text: &str, name: &str, key: &SigningKey, time: u64) -> Result<String, NoteError> {
     let witness = WitnessKey::new(name, key.verifying_key())?;
     if !text.ends_with('\n') || time > MAX_TIME {

@@ -27,7 +27,7 @@ pub(crate) fn read(
     match trust.approver(&approval) {
         Some(approver) => summary.approvals.push(approver),
         None => {
-            // Issuers could approve once: say what has to be done where that is meant.
+            // In earlier releases issuers could approve: the message says what to do if that is intended.
             let issuer = trust.issuers.iter().find(|issuer| approval.signer([&issuer.key]).is_some());
             let hint = issuer.map_or_else(String::new, |issuer| {
                 format!(

@@ -7,7 +7,6 @@ use crate::verify::findings::Findings;
 use crate::verify::report::Summary;
 use portcullis_core::hex::Hex;
 
-/// Follows the certificate to a root.
 pub(crate) fn read(
     bundle: &Bundle<'_>,
     roots: &TrustStore,

@@ -27,7 +27,6 @@ impl Order {
         self.last.as_ref()
     }
 
-    /// Checkpoints so far.
     pub(crate) const fn count(&self) -> u64 {
         self.next
     }
@@ -100,7 +99,7 @@ pub(crate) fn lanes(checkpoint: &Checkpoint, logs: u8) -> Findings {
     })
 }
 
-/// The heads beside a checkpoint: they are what its root and its size are made of.
+/// The heads beside a checkpoint: its root and its size must follow from them.
 pub(crate) fn heads(checkpoint: &Checkpoint, heads: &[LaneHead]) -> Findings {
     let wire = &checkpoint.wire;
     let size = heads.iter().try_fold(0u64, |sum, head| sum.checked_add(head.size.get()));
@@ -121,7 +120,7 @@ pub(crate) fn root(checkpoint: &Checkpoint, heads: &[LaneHead]) -> Findings {
 }
 
 /// A checkpoint against what the logs say of the session at that point. Lane 0's head is taken in the clock in which
-/// the checkpoint is begun; the other lanes go on meanwhile, and may be further.
+/// the checkpoint is begun; the other lanes continue meanwhile, and may be further.
 pub(crate) fn state(checkpoint: &Checkpoint, lanes: &[&LaneState]) -> Findings {
     let mut findings = Findings::default();
     let wire = &checkpoint.wire;
@@ -170,7 +169,6 @@ pub(crate) fn signature(signed: &SignedCheckpoint, facts: &Facts, options: Optio
     simulated
 }
 
-/// What a checkpoint says of the tables.
 pub(crate) fn tables(checkpoint: &Checkpoint, image: Option<&Image>) -> Findings {
     let mut findings = Findings::default();
     let wire = &checkpoint.wire;
@@ -185,7 +183,7 @@ pub(crate) fn tables(checkpoint: &Checkpoint, image: Option<&Image>) -> Findings
     findings
 }
 
-/// What a checkpoint says of the ticket, and the witness of it.
+/// Compares a checkpoint with the ticket and with the witness's note.
 pub(crate) fn ticket(checkpoint: &Checkpoint, facts: &Facts) -> Findings {
     let mut findings = Findings::default();
     let serial = checkpoint.wire.serial.get();

@@ -16,12 +16,11 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Copy)]
 enum Document {
     Read(DocumentFacts),
-    /// Of another version.
     Version(u32),
     Malformed,
 }
 
-/// What a context document says, as far as checks need it.
+/// The fields of a context document that checks need.
 #[derive(Clone, Copy)]
 struct DocumentFacts {
     mode: Mode,
@@ -43,8 +42,8 @@ pub(crate) struct Contexts {
 }
 
 impl Contexts {
-    /// The context document of a stream that begins there, called `id`, whether or not it is withheld; gives the digest
-    /// of its profile, where that can be seen.
+    /// Checks the context document of a stream that begins there under the name `id`, also of a withheld one. Returns
+    /// the digest of its profile, if that can be seen.
     #[expect(clippy::too_many_arguments, reason = "each stands for itself")]
     pub(crate) fn begin(
         &mut self,

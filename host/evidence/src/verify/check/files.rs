@@ -5,7 +5,6 @@ use crate::verify::code::Code;
 use crate::verify::findings::Findings;
 use portcullis_core::hex;
 
-/// The list of files.
 pub(crate) fn manifest(bundle: &Bundle<'_>) -> Result<Findings, BundleError> {
     let mut findings = Findings::default();
     match bundle.check_manifest() {
@@ -16,7 +15,7 @@ pub(crate) fn manifest(bundle: &Bundle<'_>) -> Result<Findings, BundleError> {
     Ok(findings)
 }
 
-/// Files whose names are digests, and the package. The replay that needs them is another program's.
+/// Files whose names are digests, and the package. Another program does the replay that needs them.
 pub(crate) fn digests(bundle: &Bundle<'_>) -> Result<Findings, BundleError> {
     let mut findings = Findings::default();
     for (folder, suffix) in [("contexts/", ".json"), ("anchors/", "")] {

@@ -29,8 +29,8 @@ impl Nonces {
         (found, there == range.end.saturating_sub(range.start))
     }
 
-    /// A heartbeat in a lane that has `checkpoints` before it, and whose heartbeat before had the nonce of note `last`;
-    /// the note of this one.
+    /// Checks a heartbeat in a lane. `checkpoints` come before it, and the previous heartbeat had the nonce of note
+    /// `last`. Returns the note of this one.
     pub(crate) fn heartbeat(
         &self,
         nonce: u64,
@@ -45,7 +45,7 @@ impl Nonces {
         let what = || format!("heartbeat nonce {nonce:#018x} is none that the witness gave by then");
         match note {
             Some(_) => {}
-            // Where a note is missing, the nonce may have stood there.
+            // Where a note is missing, the nonce may have been in it.
             None if all => findings.add(Code::HeartbeatNonce, what()),
             None => findings.add(Code::HeartbeatUnwitnessed, what()),
         }

@@ -1,7 +1,7 @@
 //! The table image: one that this verifier reads, built from the package in the bundle.
 
 use crate::format::bundle::{self, Bundle, BundleError};
-use crate::format::log::{Counts, DecidingStage};
+use crate::format::log::DecidingStage;
 use crate::verify::code::Code;
 use crate::verify::findings::Findings;
 use crate::verify::report::{RuleCount, Summary};
@@ -10,9 +10,9 @@ use portcullis_core::manifest::MAPPING_VERSION;
 use portcullis_core::releases;
 use portcullis_core::wire::{IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, Row, Stage};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use zerocopy::FromBytes;
 
-/// The table image of the bundle.
 #[derive(Clone, Debug)]
 pub(crate) struct Image {
     pub(crate) digest: [u8; 32],
@@ -26,7 +26,6 @@ pub(crate) enum Tables {
     /// An image of a layout or a register map that this verifier does not know: of the card's evidence, nothing can be
     /// read.
     Unknown(String),
-    /// Not an image.
     Malformed,
 }
 
@@ -59,8 +58,8 @@ pub(crate) fn read(bundle: &Bundle<'_>, findings: &mut Findings, summary: &mut S
     Ok(Tables::Image(Image { digest, header, rows }))
 }
 
-/// The layout version of an image that is not of this one. Magic and version stand first in every layout; there is no
-/// version 0.
+/// The layout version of an image with another version than this program's. Magic and version come first in every
+/// layout; there is no version 0.
 #[must_use]
 pub fn other_layout(image: &[u8]) -> Option<u8> {
     let [magic @ .., version] = *image.first_chunk::<5>()?;
@@ -71,10 +70,7 @@ pub fn other_layout(image: &[u8]) -> Option<u8> {
 const MAPPING_VERSIONS: std::ops::RangeInclusive<u32> = 1..=1000;
 
 /// The version of the mapping under which the bundle's package has this digest: SHA-256 over a line with the mapping
-/// version and a line `SHA-256  length  path` for each file. `None` when it has it under none.
-///
-/// # Errors
-/// [`BundleError::Io`].
+/// version and a line `SHA-256  length  path` for each file. `None` if no version gives this digest.
 pub fn mapping_version(bundle: &Bundle<'_>, package_digest: &[u8; 32]) -> Result<Option<u32>, BundleError> {
     let mut listing = String::new();
     for (name, path) in bundle.below(bundle::PACKAGE) {
@@ -95,7 +91,7 @@ fn package(
     findings: &mut Findings,
     summary: &mut Summary,
 ) -> Result<(), BundleError> {
-    // A package that is not there is a matter of replay.
+    // A missing package affects only the replay.
     if bundle.below(bundle::PACKAGE).next().is_none() {
         return Ok(());
     }
@@ -112,20 +108,20 @@ fn package(
 }
 
 /// The rules behind the rows that decided.
-pub(crate) fn rules(counts: &Counts, image: Option<&Image>) -> Vec<RuleCount> {
-    let rule = |refusal: &DecidingStage| {
-        let (image, row) = (image?, usize::from(refusal.row?));
-        // Policy rows stand first in an image.
-        let before = if refusal.stage == Stage::Entropy { image.header.policy_rows.get().into() } else { 0 };
+pub(crate) fn rules(counts: &BTreeMap<DecidingStage, u64>, image: Option<&Image>) -> Vec<RuleCount> {
+    let rule = |decided: &DecidingStage| {
+        let (image, row) = (image?, usize::from(decided.row?));
+        // Policy rows are first in an image.
+        let before = if decided.stage == Stage::Entropy { image.header.policy_rows.get().into() } else { 0 };
         image.rows.get(before + row).map(|row| row.rule.get())
     };
-    let line = |(refusal, count): (&DecidingStage, &u64)| RuleCount {
-        stage: refusal.stage,
-        row: refusal.row,
-        rule: rule(refusal),
+    let line = |(decided, count): (&DecidingStage, &u64)| RuleCount {
+        stage: decided.stage,
+        row: decided.row,
+        rule: rule(decided),
         id: None,
         reason: None,
         count: *count,
     };
-    counts.refusals.iter().map(line).collect()
+    counts.iter().map(line).collect()
 }

@@ -1,10 +1,10 @@
-//! The lanes of one session: each log is complete by itself, and all of them tell of the same session.
+//! The lanes of one session: each log is complete by itself, and all logs describe the same session.
 
 use crate::verify::code::Code;
 use crate::verify::findings::Findings;
 use crate::verify::lane_state::LaneState;
 
-/// What every lane records of the session is the same in all of them.
+/// Every lane must record the same facts about the session.
 pub(crate) fn check(lanes: &[&LaneState]) -> Findings {
     let mut findings = Findings::default();
     // A log that breaks a rule is contradicted already, and what it says means nothing.

@@ -7,7 +7,7 @@ use crate::verify::findings::Findings;
 use portcullis_core::hex;
 use portcullis_core::wire::{RecordType, SessionFields};
 
-/// What OPEN and CLOSE say of the tables, and what an ALARM says.
+/// Compares the tables in OPEN and CLOSE with the image, and reports an ALARM.
 pub(crate) fn tables(kind: RecordType, session: &SessionFields, image: Option<&Image>) -> Findings {
     let mut findings = Findings::default();
     let Some(image) = image else { return findings };
@@ -28,7 +28,6 @@ pub(crate) fn tables(kind: RecordType, session: &SessionFields, image: Option<&I
     findings
 }
 
-/// What OPEN says of the ticket.
 pub(crate) fn ticket(kind: RecordType, session: &SessionFields, ticket: Option<&SignedTicket<Ticket>>) -> Findings {
     let mut findings = Findings::default();
     let (RecordType::Open, Some(ticket)) = (kind, ticket) else { return findings };

@@ -9,8 +9,8 @@ use crate::verify::property::Status;
 use crate::verify::report::Options;
 use portcullis_core::wire::key_flags;
 
-/// Marks of a simulated card, each of which is enough. Without a checkpoint that can be read, those of its certificate
-/// are looked for.
+/// Marks of a simulated card, each of which is enough. If no checkpoint can be read, the marks of the certificate
+/// count.
 pub(crate) fn marks(
     device: Option<&DeviceCertificate>,
     signed: Option<&SignedCheckpoint>,

@@ -36,7 +36,7 @@ pub(crate) fn is_cut(span: &SpanLine, opcode: Opcode, record: &Record) -> bool {
     }
 }
 
-/// END commits to what no one judged: formatting, and nothing else.
+/// No one judges the bytes under END: they must be formatting only.
 pub(crate) fn end(span: &SpanLine, at: At) -> Findings {
     Findings::unless(is_formatting(&span.held), Code::EndNotFormatting, || {
         format!("{at} ends its stream with more than formatting: nothing judged those bytes")

@@ -38,7 +38,6 @@ pub(crate) fn read(
     Ok(Some(ticket))
 }
 
-/// The card that the ticket is for.
 pub(crate) fn card(ticket: &Ticket, device: &DeviceCertificate) -> Findings {
     let same = ticket.key == key_id(&device.public_key);
     Findings::unless(same, Code::TicketKey, || "the ticket is for another card".to_owned())

@@ -1,4 +1,4 @@
-//! Withheld texts: which were taken out of the bundle, who says so, and that nothing of them is left.
+//! Withheld texts: which texts were taken out of the bundle, who signed that, and whether anything of them is left.
 
 use crate::format::bundle::{self, Bundle, BundleError};
 use crate::format::ticket::{SignedTicket, Ticket};
@@ -43,7 +43,7 @@ pub(crate) fn read(
     Ok(streams)
 }
 
-/// Something of a withheld stream that is there all the same.
+/// A part of a withheld stream that is still in the bundle.
 pub(crate) fn left(at: At, what: &str, findings: &mut Findings) {
     let what = format!("{what} of {at} is there, but its stream is said to be withheld");
     findings.add(Code::WithheldDisclosed, what);

@@ -19,7 +19,6 @@ enum Sign {
     Other,
 }
 
-/// Counts over the whole input.
 #[derive(Default)]
 pub(super) struct Scripts {
     between: usize,
@@ -75,7 +74,7 @@ impl Scripts {
                     }
                     letter = sign;
                 }
-                // What no letter is ends the word.
+                // A character that is not a letter ends the word.
                 Sign::Other => letter = Sign::Other,
             }
             if sign != Sign::Invisible {

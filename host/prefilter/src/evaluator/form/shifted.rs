@@ -1,6 +1,6 @@
 //! Text whose letters were exchanged: words stay words to look at, and their pairs of letters are those of no language.
 //!
-//! Nothing is shifted back to see what it says: only which letters stand side by side is counted.
+//! Nothing is shifted back to see what it says: only which letters are side by side is counted.
 
 use super::{Token, token::trim};
 use crate::rules::{Measure, Measurements};
@@ -17,14 +17,13 @@ const PAIRS: [u32; 26] = [
 ];
 /// Shortest word that is looked at.
 const WORD_MIN: usize = 3;
-/// Longest: what is longer is not a word, whatever its letters.
+/// Longest word. A longer token does not count as a word.
 const WORD_MAX: usize = 24;
 /// Most pairs of a word that count.
 const ODD_MAX: usize = 3;
-/// What an odd pair adds to the count, of which each usual word takes one.
+/// The value that an odd pair adds to the count; each usual word subtracts one.
 const ODD: usize = 2;
 
-/// How many words were odd lately.
 #[derive(Default)]
 pub(super) struct Shifted {
     count: usize,

@@ -4,7 +4,6 @@ use super::{BASE64, BIT, DIGIT, ESCAPE, HEX, HIGH, LEET, LOWER, MORSE, OTHER, To
 use crate::rules::{Measure, Measurements};
 
 const LETTER: u16 = LOWER | UPPER;
-/// Kinds between which an encoding changes.
 const KINDS: u16 = LETTER | BIT | DIGIT;
 /// Tokens within which words in leetspeak are counted.
 const WINDOW: u32 = 24;
@@ -19,7 +18,7 @@ struct Run {
 }
 
 impl Run {
-    /// Goes on by `more`, or ends.
+    /// Continues by `more`, or ends.
     fn take(&mut self, goes_on: bool, more: usize, token: &Token<'_>) -> usize {
         if !goes_on {
             self.length = 0;
@@ -33,7 +32,7 @@ impl Run {
     }
 }
 
-/// What of the tokens before matters to the next.
+/// The state of earlier tokens that the next token needs.
 #[derive(Default)]
 pub(super) struct Runs<'b> {
     morse: Run,
@@ -129,7 +128,7 @@ fn is_code(bytes: &[u8]) -> bool {
             || digits.first().is_some_and(|d| matches!(d, b'2'..=b'7')))
 }
 
-/// A word in which digits or signs stand where letters would: between letters, and fewer than these.
+/// A word in which digits or signs are where letters would: between letters, and fewer than these.
 fn is_leet(token: &Token<'_>) -> bool {
     if token.classes & (BIT | DIGIT | LEET) == 0 || token.bytes.len() > 16 || token.bytes.len() < 3 {
         return false;

@@ -94,7 +94,6 @@ impl ModelCard {
         Ok(())
     }
 
-    /// A heartbeat is presented.
     pub(super) fn present_heartbeat(&mut self) {
         if self.lifecycle.state == wire::Life::Run {
             self.lanes.iter_mut().for_each(|lane| lane.heartbeat_due = true);
