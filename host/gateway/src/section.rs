@@ -423,13 +423,8 @@ impl Section {
                     signed.push(event.what);
                 }
                 (StreamMessage::Event(event), None) => self.event(event.what, call_index, &mut outputs),
-<<<<<<< HEAD
                 (StreamMessage::Propose(request), _) => self.ask = Some(request),
-                // What was admitted stands in the next question.
-=======
-                (StreamMessage::Propose { admitted, attempt, .. }, _) => self.ask = Some(Ask { admitted, attempt }),
                 // What was admitted is in the next question.
->>>>>>> b8e7285a71ee4142f1f9af7dbeb38bb9301defc4
                 (StreamMessage::Move(_), _) => {}
             }
         }

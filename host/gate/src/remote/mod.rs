@@ -62,18 +62,7 @@ pub enum ToClient {
     },
     Event(Event),
     /// The client's engine is asked for a candidate.
-<<<<<<< HEAD
     Propose(ProposalRequest),
-    /// The client's engine goes forward.
-=======
-    Propose {
-        intent: String,
-        facts: Vec<String>,
-        admitted: String,
-        /// Candidates asked for at this place before.
-        attempt: u32,
-    },
->>>>>>> b8e7285a71ee4142f1f9af7dbeb38bb9301defc4
     Advance(String),
     RollBack(usize),
     Done,

@@ -11,29 +11,6 @@ use portcullis_socket::{Access, Listener};
 /// Connections that may wait to be accepted.
 const WAITING: u16 = 4096;
 
-<<<<<<< HEAD
-=======
-#[derive(Debug, thiserror::Error)]
-pub enum SocketError {
-    #[error("`{}` is not a socket", .0.display())]
-    NotASocket(PathBuf),
-    #[error("another process listens on `{}`; is a gate there already?", .0.display())]
-    Taken(PathBuf),
-    #[error("cannot listen on `{}`", path.display())]
-    Listen { path: PathBuf, source: io::Error },
-}
-
-impl From<BindError> for SocketError {
-    fn from(error: BindError) -> Self {
-        match error {
-            BindError::NotASocket(path) => Self::NotASocket(path),
-            BindError::InUse(path) => Self::Taken(path),
-            BindError::System { path, source } => Self::Listen { path, source },
-        }
-    }
-}
-
->>>>>>> b8e7285a71ee4142f1f9af7dbeb38bb9301defc4
 /// A listening socket. Dropping it removes its name.
 #[derive(Debug)]
 pub struct Socket(Listener);
@@ -41,14 +18,7 @@ pub struct Socket(Listener);
 impl Socket {
     /// Listens at `path`, where only this user may connect, or with `shared` every user who reaches the folder. A
     /// socket that nothing listens on is replaced.
-<<<<<<< HEAD
-    ///
-    /// # Errors
-    /// [`BindError`].
     pub fn bind(path: &Path, shared: bool) -> Result<Self, BindError> {
-=======
-    pub fn bind(path: &Path, shared: bool) -> Result<Self, SocketError> {
->>>>>>> b8e7285a71ee4142f1f9af7dbeb38bb9301defc4
         let access = if shared { Access::Everyone } else { Access::Owner };
         Listener::bind(path, access, WAITING).map(Self)
     }

@@ -56,19 +56,8 @@ pub enum StreamMessage {
     /// Something happened, and is kept: what it releases may leave.
     Event(Event),
     /// The engine is asked for a candidate.
-<<<<<<< HEAD
     Propose(ProposalRequest),
-    /// The engine learns what came of its candidates.
-=======
-    Propose {
-        intent: String,
-        facts: Vec<String>,
-        admitted: String,
-        /// Candidates asked for at this place before.
-        attempt: u32,
-    },
     /// The engine learns the outcome of its candidates.
->>>>>>> b8e7285a71ee4142f1f9af7dbeb38bb9301defc4
     Move(Move),
 }
 
