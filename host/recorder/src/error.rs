@@ -31,6 +31,17 @@ pub enum RecorderError {
         /// What the system reports.
         source: std::io::Error,
     },
+    /// The key that texts are sealed to.
+    #[error(transparent)]
+    SealingKey(#[from] portcullis_sealed::KeyError),
+    /// The file of sealed texts cannot be made.
+    #[error("cannot make the file of sealed texts `{}`: {source}", path.display())]
+    Sealed {
+        /// The file.
+        path: PathBuf,
+        /// What the system reports.
+        source: std::io::Error,
+    },
     /// The ticket is malformed.
     #[error("the ticket: {0}")]
     Ticket(#[from] TicketError),
