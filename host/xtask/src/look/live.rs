@@ -1,4 +1,4 @@
-//! The live page of a running gateway: real streams on the model card, seen by a real browser.
+//! The live page of a running gateway: real streams on the simulated card, which signs, seen by a real browser.
 //!
 //! Between the browser and the gateway stands a proxy. It has another answer made before each time that the page asks
 //! for its figures, so that what the browser shows in the end shows that the page was brought up to date. It also puts
@@ -39,7 +39,7 @@ impl Drop for Gateway {
 pub(crate) fn see(browser: &Browser, folder: &Path) -> Result<PathBuf> {
     let upstream = model_server()?;
     let [clients, admin] = [free()?, free()?];
-    let _gateway = start(folder, upstream, clients, admin)?;
+    let gateway = start(folder, upstream, clients, admin)?;
     for _ in 0..3 {
         ask(clients)?;
     }
@@ -78,8 +78,7 @@ pub(crate) fn see(browser: &Browser, folder: &Path) -> Result<PathBuf> {
     // Without the key, the browser shows nothing of the page.
     let refused = browser.dom_at(&format!("http://{proxy}/ui"), false)?;
     ensure!(!refused.contains("Open streams"), "the page is shown without the key");
-    // A gateway that is gone is not shown as if it were there.
-    drop(_gateway);
+    drop(gateway);
     Ok(page)
 }
 
@@ -107,7 +106,7 @@ fn start(folder: &Path, upstream: SocketAddr, clients: SocketAddr, admin: Socket
     );
     fs::write(&config, text)?;
     let mut command = Command::new(demo::binary()?);
-    command.args(["serve", "--card", "model", "--config"]).arg(&config).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.args(["serve", "--card", "sim", "--config"]).arg(&config).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn()?;
     let stdout = child.stdout.take().context("its output")?;
     let gateway = Gateway(child);
@@ -117,17 +116,17 @@ fn start(folder: &Path, upstream: SocketAddr, clients: SocketAddr, admin: Socket
     Ok(gateway)
 }
 
-/// Waits until the slow answer is on its way.
+/// Waits until the slow answer is on its way, and a checkpoint covers the others.
 fn await_open_stream(admin: SocketAddr) -> Result<()> {
     let until = Instant::now() + WAIT;
     while Instant::now() < until {
         let state = exchange(admin, &format!("GET /ui/state HTTP/1.1\r\nhost: a\r\nx-api-key: {KEY}\r\n"), "")?;
-        if state.contains("\"stream-0-0\":\"chatcmpl") {
+        if state.contains("\"stream-0-0\":\"chatcmpl") && state.contains(" ago\"") {
             return Ok(());
         }
         thread::sleep(Duration::from_millis(50));
     }
-    bail!("no stream is shown as open within {} s", WAIT.as_secs())
+    bail!("no open stream and checkpoint are shown within {} s", WAIT.as_secs())
 }
 
 fn ask(clients: SocketAddr) -> Result<()> {
@@ -185,7 +184,7 @@ fn model_server() -> Result<SocketAddr> {
                 stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")?;
                 stream.write_all(delta(&format!("{{\"content\":\"{ANSWER} \"}}")).as_bytes())?;
                 if body.contains("slow") {
-                    thread::sleep(WAIT / 2);
+                    thread::sleep(WAIT * 2);
                 }
                 let end =
                     "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
