@@ -119,14 +119,15 @@ fn start(folder: &Path, upstream: SocketAddr, clients: SocketAddr, admin: Socket
 /// Waits until the slow answer is on its way, and a checkpoint covers the others.
 fn await_open_stream(admin: SocketAddr) -> Result<()> {
     let until = Instant::now() + WAIT;
+    let mut state = String::new();
     while Instant::now() < until {
-        let state = exchange(admin, &format!("GET /ui/state HTTP/1.1\r\nhost: a\r\nx-api-key: {KEY}\r\n"), "")?;
+        state = exchange(admin, &format!("GET /ui/state HTTP/1.1\r\nhost: a\r\nx-api-key: {KEY}\r\n"), "")?;
         if state.contains("\"stream-0-0\":\"chatcmpl") && state.contains(" ago\"") {
             return Ok(());
         }
         thread::sleep(Duration::from_millis(50));
     }
-    bail!("no open stream and checkpoint are shown within {} s", WAIT.as_secs())
+    bail!("no open stream and checkpoint are shown within {} s: {state}", WAIT.as_secs())
 }
 
 fn ask(clients: SocketAddr) -> Result<()> {
@@ -182,8 +183,11 @@ fn model_server() -> Result<SocketAddr> {
                 let (_, body) = read_request(&stream)?;
                 let delta = |text: &str| format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{text}}}]}}\n\n");
                 stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")?;
-                stream.write_all(delta(&format!("{{\"content\":\"{ANSWER} \"}}")).as_bytes())?;
-                if body.contains("slow") {
+                // The policy ends an answer at its first refusal: the slow one has none.
+                let is_slow = body.contains("slow");
+                let said = if is_slow { "The line is closed. Buses " } else { ANSWER };
+                stream.write_all(delta(&format!("{{\"content\":\"{said}\"}}")).as_bytes())?;
+                if is_slow {
                     thread::sleep(WAIT * 2);
                 }
                 let end =
