@@ -1,16 +1,15 @@
 //! `portcullis check`: verifies a bundle and replays it, over one snapshot of its files.
 
 use crate::failure::Failure;
-use crate::replay::progress;
-use portcullis_evidence::bundle;
+use crate::replay::{EarlierArgs, progress};
 use portcullis_evidence::verify::{Options, Trust};
 use portcullis_recorder::replay::Error;
-use portcullis_recorder::{CheckReport, check};
+use portcullis_recorder::{CheckReport, check_after};
 use portcullis_report::escape::printable;
 use portcullis_report::evidence::{ReportText, VerdictText};
-use portcullis_verify::TrustArgs;
 use portcullis_verify::console::{json_pretty, stdout_terminal};
-use std::path::{Path, PathBuf};
+use portcullis_verify::{TrustArgs, UnsealArgs};
+use std::path::PathBuf;
 
 /// Checks a bundle whole: `verify` and `replay` over one snapshot of its files.
 ///
@@ -24,6 +23,10 @@ pub(crate) struct Args {
     bundle: PathBuf,
     #[command(flatten)]
     trust: TrustArgs,
+    #[command(flatten)]
+    unseal: UnsealArgs,
+    #[command(flatten)]
+    earlier: EarlierArgs,
     /// The result as one JSON object.
     #[arg(long)]
     json: bool,
@@ -31,7 +34,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let (trust, options) = args.trust.load()?;
-    let checked = match look(&args.bundle, &trust, options) {
+    let checked = match look(args, &trust, options) {
         Err(Error::Bundle(error)) if !error.is_operational() => CheckReport::broken(&error),
         looked => looked?,
     };
@@ -43,13 +46,16 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     Ok(checked.exit_code)
 }
 
-fn look(path: &Path, trust: &Trust, options: Options) -> Result<CheckReport, Error> {
-    let files = bundle::at(path)?;
+fn look(args: &Args, trust: &Trust, options: Options) -> Result<CheckReport, Error> {
+    let files = args.unseal.at(&args.bundle)?;
+    let earlier = args.earlier.open(&args.unseal)?;
     let (verified, replayed) = (progress("records verified"), progress("streams replayed"));
-    let checked = check(&*files, trust, options, &mut |records| verified.set_position(records), &mut || {
+    let mut on_records = |records| verified.set_position(records);
+    let mut on_stream = || {
         verified.finish_and_clear();
         replayed.inc(1);
-    });
+    };
+    let checked = check_after(&earlier, &*files, trust, options, (&mut on_records, &mut on_stream));
     verified.finish_and_clear();
     replayed.finish_and_clear();
     checked

@@ -58,6 +58,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
+    args.bundle.check_ledger(args.ledger.is_asked())?;
     let stop = Stop::on_signals()?;
     let policy = args.policy.open()?;
     let anchors = open::anchors(&args.anchors, &policy.mapper)?;

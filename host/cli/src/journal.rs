@@ -18,6 +18,11 @@ pub(crate) struct LedgerArgs {
 }
 
 impl LedgerArgs {
+    /// Whether a ledger is to be kept.
+    pub(crate) const fn is_asked(&self) -> bool {
+        self.ledger.is_some()
+    }
+
     pub(crate) fn open(&self, header: &Header) -> Result<Option<Ledger>> {
         let open = |path: &PathBuf| Ledger::append_to(path, header, self.fsync.into());
         Ok(self.ledger.as_ref().map(open).transpose()?)

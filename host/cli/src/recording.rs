@@ -5,7 +5,7 @@ use portcullis_card::{Card, SessionConfig};
 use portcullis_core::state::Profile;
 use portcullis_gate::Policy;
 use portcullis_gate::anchor::Anchors;
-use portcullis_recorder::{Options, Recorder, RecorderError};
+use portcullis_recorder::{Options, Recorder, RecorderError, Texts};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -48,6 +48,11 @@ pub(crate) struct RecordingArgs {
     /// Records after which a checkpoint is due. Default: 4096 on a simulated card, else 32768.
     #[arg(long, value_name = "RECORDS", requires = "bundle", value_parser = clap::value_parser!(u32).range(1..))]
     checkpoint_interval: Option<u32>,
+    /// What of the texts stands in the bundle: `plain`, everything; `none`, nothing, so that they are withheld;
+    /// `sealed:FILE`, nothing, and what would stand there goes into a file beside the bundle, `DIR.sealed`, sealed to
+    /// the X25519 public key in FILE. Default: plain.
+    #[arg(long, value_name = "MODE", requires = "bundle")]
+    pub(crate) texts: Option<Texts>,
 }
 
 impl RecordingArgs {
@@ -62,6 +67,7 @@ impl RecordingArgs {
             witness: self.witness.zip(self.witness_key.clone()),
             profile: profile.clone(),
             checkpoint_interval: self.checkpoint_interval,
+            texts: self.texts.clone().unwrap_or_default(),
         }
     }
 }
@@ -70,6 +76,17 @@ impl BundleArgs {
     /// Whether a bundle is to be written.
     pub(crate) const fn is_asked(&self) -> bool {
         self.bundle.is_some()
+    }
+
+    /// Refuses a ledger beside a bundle without texts: it would hold them.
+    pub(crate) fn check_ledger(&self, ledger: bool) -> Result<(), Failure> {
+        match &self.recording.texts {
+            Some(texts @ (Texts::None | Texts::Sealed(_))) if ledger => {
+                let why = "a ledger holds the texts; leave `--ledger` out";
+                Err(anyhow::anyhow!("`--texts {texts}` keeps texts out of the bundle, and {why}").into())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// A recorder and the configuration of the session that it records; without `--bundle` no recorder.

@@ -5,11 +5,12 @@ use crate::failure::Failure;
 use anyhow::anyhow;
 use indicatif::{ProgressBar, ProgressStyle};
 use portcullis_core::hex::Hex;
-use portcullis_evidence::bundle::{self, Snapshot};
+use portcullis_evidence::bundle::{BundleError, Files, Snapshot};
 use portcullis_recorder::replay::{Error, ReplayReport, Sample, replay_after};
+use portcullis_verify::UnsealArgs;
 use portcullis_verify::console::{json_line, stdout_terminal};
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Replays text by text: policy, settings, anchors, texts and salts give the descriptors and determinations on record,
 /// or not.
@@ -22,10 +23,10 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Args {
     /// Folder of the bundle, or a tar archive of it.
     bundle: PathBuf,
-    /// The bundle of an earlier session, where streams continue one of it; may be given several times, the earliest
-    /// first. It is replayed, too, but nothing of it is reported: `check` it for itself.
-    #[arg(long, value_name = "BUNDLE")]
-    earlier: Vec<PathBuf>,
+    #[command(flatten)]
+    unseal: UnsealArgs,
+    #[command(flatten)]
+    earlier: EarlierArgs,
     /// Replay so many streams, drawn at random, instead of all.
     #[arg(long, value_name = "STREAMS", value_parser = clap::value_parser!(u64).range(1..))]
     sample: Option<u64>,
@@ -38,13 +39,29 @@ pub(crate) struct Args {
     json: bool,
 }
 
+/// The bundles of earlier sessions.
+#[derive(clap::Args)]
+pub(crate) struct EarlierArgs {
+    /// The bundle of an earlier session, where streams continue one of it; may be given several times, the earliest
+    /// first. It is replayed, too, but nothing of it is reported: `check` it for itself.
+    #[arg(long, value_name = "BUNDLE")]
+    earlier: Vec<PathBuf>,
+}
+
+impl EarlierArgs {
+    /// Their files, with their sealed texts where there are some and a key was given.
+    pub(crate) fn open(&self, unseal: &UnsealArgs) -> Result<Vec<Box<dyn Files>>, BundleError> {
+        self.earlier.iter().map(|path| unseal.earlier(path)).collect()
+    }
+}
+
 pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let seed = match (&args.seed, args.sample) {
         (None, Some(_)) => random_seed()?,
         (seed, _) => seed.clone().unwrap_or_default(),
     };
     let drawn = args.sample.map(|streams| Sample { streams, seed: &seed });
-    let outcome = match look(&args.bundle, &args.earlier, drawn) {
+    let outcome = match look(args, drawn) {
         Err(Error::Bundle(error)) if !error.is_operational() => ReplayReport::broken(&error),
         looked => looked?,
     };
@@ -58,9 +75,9 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     Ok(outcome.status.exit_code(false))
 }
 
-fn look(path: &Path, earlier: &[PathBuf], drawn: Option<Sample<'_>>) -> Result<ReplayReport, Error> {
-    let files = bundle::at(path)?;
-    let before = earlier.iter().map(|path| bundle::at(path)).collect::<Result<Vec<_>, _>>()?;
+fn look(args: &Args, drawn: Option<Sample<'_>>) -> Result<ReplayReport, Error> {
+    let files = args.unseal.at(&args.bundle)?;
+    let before = args.earlier.open(&args.unseal)?;
     let before: Vec<_> = before.iter().map(|files| Snapshot::new(&**files)).collect();
     let progress = progress("streams replayed");
     let outcome = replay_after(&before, &Snapshot::new(&*files), drawn, &mut || progress.inc(1));

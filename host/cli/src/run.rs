@@ -105,6 +105,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
+    args.bundle.check_ledger(args.ledger.is_asked())?;
     let path = args.input.as_deref().filter(|p| p.as_os_str() != "-");
     let name = path.map_or_else(|| "stdin".to_owned(), |p| p.display().to_string());
     let by_name = path.is_some_and(|p| p.extension().is_some_and(|e| e == "jsonl"));

@@ -9,7 +9,9 @@ use portcullis_core::hex::Hex;
 use portcullis_core::state::Profile;
 use portcullis_gate::anchor::Anchors;
 use portcullis_gate::{Governor, Policy, SaltKey, Settings};
-use portcullis_gateway::config::{AnswerMode, Config, Evidence, Limits, Model, Release, Rotation, UpstreamKind};
+use portcullis_gateway::config::{
+    AnswerMode, Config, Evidence, Limits, Model, Release, Rotation, Traces, UpstreamKind,
+};
 use portcullis_gateway::session::{Opener, SessionFailure, SessionParts, Sessions};
 use portcullis_gateway::{ServeError, serve};
 use portcullis_recorder::next_ticket;
@@ -79,6 +81,10 @@ pub(crate) struct Args {
     /// `--bundles`.
     #[arg(long, value_name = "WHEN")]
     release: Option<ReleaseArg>,
+    /// Send a trace of each request, without texts, to the OpenTelemetry collector at this address: OTLP over HTTP, such
+    /// as `http://127.0.0.1:4318/v1/traces`.
+    #[arg(long, value_name = "URL")]
+    traces: Option<String>,
     /// Each session has the next ticket of this folder, from `portcullis ticket issue`: the first by its name that is
     /// for the policy. It is renamed to NAME.used before the session begins. An issuer gives the next one once the
     /// session before is closed, so that it is waited for, at most 60 seconds; without one the gateway ends. Without
@@ -186,6 +192,7 @@ fn config(args: &Args) -> Result<Config, Failure> {
             rotation: Rotation::default(),
             evidence: Evidence::default(),
             admin: None,
+            traces: None,
         },
     };
     let over = |of: &mut Option<PathBuf>, flag: &Option<PathBuf>| {
@@ -202,6 +209,12 @@ fn config(args: &Args) -> Result<Config, Failure> {
         Some(ReleaseArg::Signed) => Release::Signed,
         None => config.evidence.release,
     };
+    if let Some(endpoint) = &args.traces {
+        config.traces = Some(Traces::to(endpoint.clone()));
+    }
+    if let Some(texts) = &args.recording.texts {
+        config.evidence.texts = texts.clone();
+    }
     config.anchors.extend(args.anchors.iter().cloned());
     if let Some(upstream) = &args.upstream {
         config.models = vec![Model {
@@ -264,7 +277,8 @@ fn opener(args: &Args, config: &Config, held: Arc<Mutex<Arc<Vec<Governed>>>>) ->
     if let Some(bundles) = &config.bundles {
         std::fs::create_dir_all(bundles).with_context(|| format!("cannot make `{}`", bundles.display()))?;
     }
-    let (card, recording, bundles) = (args.card.clone(), args.recording.clone(), config.bundles.clone());
+    let (card, mut recording, bundles) = (args.card.clone(), args.recording.clone(), config.bundles.clone());
+    recording.texts = Some(config.evidence.texts.clone());
     let tickets = args.tickets.clone();
     Ok(Box::new(move |salt: SaltKey| {
         let failed = |failure: Failure| SessionFailure::Open(failure.to_string());

@@ -8,6 +8,7 @@ use portcullis_gate::Policy;
 use portcullis_policy::Policies;
 use portcullis_recorder::trial::{Change, Fate, StreamTrial, TrialReport, trial};
 use portcullis_report::escape::printable;
+use portcullis_sealed::is_sealed_texts;
 use portcullis_verify::console::json_line;
 use std::collections::BTreeMap;
 use std::fs;
@@ -94,6 +95,7 @@ fn entries(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let io = || format!("cannot read `{}`", folder.display());
     let entries = fs::read_dir(folder).with_context(io)?;
     let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>().with_context(io)?;
+    paths.retain(|path| !is_sealed_texts(path));
     anyhow::ensure!(!paths.is_empty(), "`{}` is empty: it should hold bundles", folder.display());
     paths.sort();
     Ok(paths)

@@ -1,18 +1,22 @@
-//! The admin listener: liveness, readiness, metrics and drain, for those who run the gateway. It shows no text.
+//! The admin listener: liveness, readiness, metrics, drain and the live page, for those who run the gateway. It shows
+//! no text of a request or an answer.
 
 use crate::config::{Admin, ConfigError};
 use crate::dialect::Dialect;
 use crate::error::ApiError;
 use crate::service::{Service, bearer_or_key, error_response, json_response};
+use crate::ui::History;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::Response;
 use axum::routing::{get, post};
+use base64ct::{Base64, Encoding};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use portcullis_report::live;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,19 +35,30 @@ struct AdminService {
     /// SHA-256 of the key.
     key: [u8; 32],
     drain: Arc<Notify>,
+    history: Arc<History>,
 }
 
 /// The routes; `drain` is notified when the gateway is asked to end.
 ///
 /// # Errors
 /// The key cannot be read.
-pub(crate) fn router(admin: &Admin, service: Arc<Service>, drain: Arc<Notify>) -> Result<Router, ConfigError> {
+pub(crate) fn router(
+    admin: &Admin,
+    service: Arc<Service>,
+    drain: Arc<Notify>,
+    history: Arc<History>,
+) -> Result<Router, ConfigError> {
     let key = Sha256::digest(admin.key.read()?).into();
-    let state = Arc::new(AdminService { service, key, drain });
+    let state = Arc::new(AdminService { service, key, drain, history });
+    let page = Router::new()
+        .route("/ui", get(page))
+        .route("/ui/state", get(page_state))
+        .route_layer(middleware::from_fn_with_state(Arc::clone(&state), check_password));
     Ok(Router::new()
         .route("/metrics", get(metrics))
         .route("/drain", post(ask_drain))
         .route_layer(middleware::from_fn_with_state(Arc::clone(&state), check_key))
+        .merge(page)
         // Those who watch over processes have no key.
         .route("/livez", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
@@ -71,12 +86,70 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, head: Duration)
     }
 }
 
-async fn check_key(State(admin): State<Arc<AdminService>>, request: Request, next: Next) -> Response {
-    let shown = bearer_or_key(request.headers()).map(|key| <[u8; 32]>::from(Sha256::digest(key)));
-    if shown != Some(admin.key) {
-        return error_response(Dialect::Chat, &ApiError::unauthorized());
+impl AdminService {
+    fn is_key(&self, shown: Option<&str>) -> bool {
+        shown.map(|key| <[u8; 32]>::from(Sha256::digest(key))) == Some(self.key)
     }
-    next.run(request).await
+}
+
+async fn check_key(State(admin): State<Arc<AdminService>>, request: Request, next: Next) -> Response {
+    if admin.is_key(bearer_or_key(request.headers())) {
+        return next.run(request).await;
+    }
+    error_response(Dialect::Chat, &ApiError::unauthorized())
+}
+
+/// As [`check_key`], and a browser may show the key as the password of any user (RFC 7617). A browser sends a password
+/// along with requests that other sites' pages make, so it opens only what changes nothing.
+async fn check_password(State(admin): State<Arc<AdminService>>, request: Request, next: Next) -> Response {
+    let headers = request.headers();
+    if admin.is_key(bearer_or_key(headers)) || admin.is_key(password(headers).as_deref()) {
+        return next.run(request).await;
+    }
+    let mut response = error_response(Dialect::Chat, &ApiError::unauthorized());
+    let challenge = HeaderValue::from_static("Basic realm=\"portcullis\", charset=\"UTF-8\"");
+    response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+    response
+}
+
+/// The password of a request.
+fn password(headers: &HeaderMap) -> Option<String> {
+    let (scheme, credentials) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    let credentials = scheme.eq_ignore_ascii_case("basic").then(|| Base64::decode_vec(credentials.trim()).ok())??;
+    let credentials = String::from_utf8(credentials).ok()?;
+    credentials.split_once(':').map(|(_, password)| password.to_owned())
+}
+
+/// The live page.
+async fn page(State(admin): State<Arc<AdminService>>) -> Response {
+    let mut response = Response::new(Body::from(admin.history.live(&admin.service).page()));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    if let Ok(policy) = HeaderValue::from_str(&live::header_policy()) {
+        headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+    }
+    guard(headers);
+    response
+}
+
+/// The texts of its cells.
+async fn page_state(State(admin): State<Arc<AdminService>>) -> Response {
+    let cells = admin.history.live(&admin.service).cells();
+    let mut response = json_response(StatusCode::OK, serde_json::json!(cells).to_string(), "ui");
+    guard(response.headers_mut());
+    response
+}
+
+/// What is shown is not kept, not guessed at, and not told to others.
+fn guard(headers: &mut HeaderMap) {
+    for (name, value) in [
+        (header::CACHE_CONTROL, "no-store"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
 }
 
 async fn metrics(State(admin): State<Arc<AdminService>>) -> Response {

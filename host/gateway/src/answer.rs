@@ -19,7 +19,7 @@ use portcullis_gate::{EndState, Governor};
 use portcullis_mapping::Call;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -70,6 +70,10 @@ pub(crate) struct AnswerEnd {
     pub(crate) failure: Option<ApiError>,
     /// The states that its choices ended in, for the next turn.
     pub(crate) states: Vec<(Turn, Arc<EndState>)>,
+    /// When the first part of it left.
+    pub(crate) first: Option<Instant>,
+    /// Why its choices ended, as far as they did.
+    pub(crate) finishes: Vec<Finish>,
 }
 
 /// A tool call while it comes.
@@ -110,6 +114,10 @@ pub(crate) struct Answer {
     changed: Arc<Notify>,
     outputs: mpsc::Sender<Output>,
     usage: Usage,
+    /// When the first part of it left.
+    first: Option<Instant>,
+    /// Why its choices ended.
+    finishes: Vec<Finish>,
     /// Tells of checkpoints.
     _wakes: Option<Wakes>,
 }
@@ -181,7 +189,8 @@ impl Answer {
         let proofs = question.session.proofs.as_ref().filter(|_| question.signed);
         let wakes = proofs.map(|proofs| proofs.wake(&changed));
         let usage = Usage::default();
-        Self { question, governor, continuing, choices, changed, outputs, usage, _wakes: wakes }
+        let (first, finishes) = (None, Vec::new());
+        Self { question, governor, continuing, choices, changed, outputs, usage, first, finishes, _wakes: wakes }
     }
 
     /// Records that the pre-execution filter refused the input: a stream that begins, notes the report and ends.
@@ -549,7 +558,13 @@ impl Answer {
         self.sections().any(|section| section.end() == Some(SectionEnd::Broken))
     }
 
-    async fn send(&self, output: Output) -> Result<(), Break> {
+    async fn send(&mut self, output: Output) -> Result<(), Break> {
+        match &output {
+            Output::End { finish, .. } => self.finishes.push(*finish),
+            Output::Text { .. } | Output::Call { .. } | Output::Constant { .. } => {
+                self.first.get_or_insert_with(Instant::now);
+            }
+        }
         match timeout(self.question.client, self.outputs.send(output)).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(_)) => Err(Break::Client("the client has gone")),
@@ -583,7 +598,8 @@ impl Answer {
             streams,
             ..Provenance::new(id, mode, self.governor.policy(), &session.name, &request.digest)
         };
-        AnswerEnd { usage, provenance, failure: broken.map(|broken| broken.failure()), states }
+        let (first, finishes) = (self.first, self.finishes);
+        AnswerEnd { usage, provenance, failure: broken.map(|broken| broken.failure()), states, first, finishes }
     }
 
     /// The states that the choices ended in, after this turn.

@@ -1,7 +1,9 @@
 //! The operator's configuration: a TOML file, or flags that override its defaults.
 
 use crate::host::is_loopback;
+use portcullis_recorder::Texts;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -45,6 +47,42 @@ pub struct Config {
     /// The listener for those who run the gateway; absent: none.
     #[serde(default)]
     pub admin: Option<Admin>,
+    /// The collector that gets a trace of each request; absent: none does.
+    #[serde(default)]
+    pub traces: Option<Traces>,
+}
+
+/// A collector of OpenTelemetry traces. They hold no text.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Traces {
+    /// Where it takes traces in OTLP over HTTP, such as `http://127.0.0.1:4318/v1/traces`.
+    pub endpoint: String,
+    /// Headers of each request to it, such as its key.
+    #[serde(default)]
+    pub headers: BTreeMap<String, Secret>,
+    /// Longest wait in milliseconds for its answer.
+    #[serde(default = "traces_timeout")]
+    pub timeout_ms: u64,
+    /// Spans that wait for it; more are dropped.
+    #[serde(default = "traces_queue")]
+    pub queue: usize,
+}
+
+impl Traces {
+    /// The collector at this address, with the defaults.
+    #[must_use]
+    pub fn to(endpoint: String) -> Self {
+        Self { endpoint, headers: BTreeMap::new(), timeout_ms: traces_timeout(), queue: traces_queue() }
+    }
+}
+
+const fn traces_timeout() -> u64 {
+    5_000
+}
+
+const fn traces_queue() -> usize {
+    2_048
 }
 
 fn listen() -> SocketAddr {
@@ -300,11 +338,13 @@ pub struct Evidence {
     pub proof_ms: u64,
     /// Answers whose proofs can be asked for: the latest ones.
     pub answers: usize,
+    /// What of the texts stands in the bundles.
+    pub texts: Texts,
 }
 
 impl Default for Evidence {
     fn default() -> Self {
-        Self { release: Release::Admitted, checkpoint_ms: 1_000, proof_ms: 15_000, answers: 4_096 }
+        Self { release: Release::Admitted, checkpoint_ms: 1_000, proof_ms: 15_000, answers: 4_096, texts: Texts::Plain }
     }
 }
 
@@ -383,9 +423,29 @@ impl Config {
         if self.bundles.is_none() && self.evidence.release == Release::Signed {
             return unfit("text that leaves when it is signed needs a signing session: give `bundles`".into());
         }
+        if self.bundles.is_none() && self.evidence.texts != Texts::Plain {
+            return unfit("`texts` says what of the texts stands in the bundles: give `bundles`".into());
+        }
         if let Some(admin) = self.admin.as_ref().filter(|admin| !admin.listen.ip().is_loopback()) {
             let why = "the admin's key would cross the network in the clear; listen on 127.0.0.1";
             return unfit(format!("{} is not of the loopback interface: {why}", admin.listen));
+        }
+        if let Some(traces) = &self.traces {
+            let url = url::Url::parse(&traces.endpoint).ok();
+            let url = url.filter(|url| ["http", "https"].contains(&url.scheme()) && url.has_host());
+            let Some(url) = url else {
+                return unfit(format!(
+                    "the endpoint of `[traces]`, `{}`, is not a URL of http or https",
+                    traces.endpoint
+                ));
+            };
+            let is_far = !url.host().is_some_and(|host| is_loopback(&host));
+            if !traces.headers.is_empty() && url.scheme() == "http" && is_far {
+                return unfit("the headers of `[traces]` would cross the network in the clear; use https".into());
+            }
+            if traces.queue == 0 || traces.timeout_ms == 0 {
+                return unfit("`queue` and `timeout_ms` of `[traces]` must be above zero".into());
+            }
         }
         if self.keys.is_empty() && !self.listen.ip().is_loopback() {
             let why = "without keys everybody who reaches the address could ask; configure a `[[key]]`, or listen on 127.0.0.1";

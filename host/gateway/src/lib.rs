@@ -30,6 +30,8 @@ mod service;
 pub mod session;
 mod sources;
 mod token_track;
+mod traces;
+mod ui;
 pub mod upstream;
 
 pub use error::ApiError;

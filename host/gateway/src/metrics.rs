@@ -3,20 +3,25 @@
 
 use crate::upstream::UpstreamError;
 use axum::http::StatusCode;
+use portcullis_card::CardInfo;
 use portcullis_core::wire::Determination;
 use portcullis_gate::engine::Proposal;
 use portcullis_gate::{Candidate, Credit, Event, EventKind};
-use prometheus_client::encoding::{EncodeLabelSet, text};
+use prometheus_client::encoding::{EncodeLabelSet, EncodeMetric, MetricEncoder, NoLabelSet, text};
+use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 use std::cell::Cell;
-use std::time::Duration;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-/// Seconds from the arrival of a byte to its release.
-const HOLD_BUCKETS: [f64; 14] = [0.001, 0.003, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 1.5, 2.5, 5.0, 15.0];
+/// Milliseconds from the arrival of a byte to its release.
+const HOLD_BUCKETS: [u64; 14] = [1, 3, 5, 10, 25, 50, 100, 250, 500, 1_000, 1_500, 2_500, 5_000, 15_000];
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RequestLabels {
@@ -45,20 +50,141 @@ struct QueueLabel {
     queue: &'static str,
 }
 
+/// How often each rule or reason refused something.
+#[derive(Clone, Debug, Default)]
+struct RuleCounts(Arc<Mutex<BTreeMap<String, u64>>>);
+
+impl RuleCounts {
+    fn add(&self, rule: &str) {
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match counts.get_mut(rule) {
+            Some(count) => *count += 1,
+            None => {
+                counts.insert(rule.to_owned(), 1);
+            }
+        }
+    }
+
+    fn all(&self) -> BTreeMap<String, u64> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl EncodeMetric for RuleCounts {
+    fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
+        self.all().into_iter().try_for_each(|(rule, count)| {
+            let labels = RuleLabel { rule };
+            encoder.encode_family(&labels)?.encode_counter::<NoLabelSet, _, u64>(&count, None)
+        })
+    }
+
+    fn metric_type(&self) -> MetricType {
+        MetricType::Counter
+    }
+}
+
+/// How long pieces of text were held, in the buckets of [`HOLD_BUCKETS`] and one above them.
+#[derive(Clone, Debug, Default)]
+struct HoldTimes(Arc<HoldCounts>);
+
+#[derive(Debug, Default)]
+struct HoldCounts {
+    buckets: [AtomicU64; HOLD_BUCKETS.len() + 1],
+    microseconds: AtomicU64,
+}
+
+impl HoldTimes {
+    fn observe(&self, time: Duration) {
+        let place = HOLD_BUCKETS.iter().take_while(|bound| time > Duration::from_millis(**bound)).count();
+        if let Some(bucket) = self.0.buckets.get(place) {
+            bucket.fetch_add(1, Ordering::Relaxed);
+        }
+        let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        self.0.microseconds.fetch_add(micros, Ordering::Relaxed);
+    }
+
+    fn counts(&self) -> Vec<u64> {
+        self.0.buckets.iter().map(|bucket| bucket.load(Ordering::Relaxed)).collect()
+    }
+}
+
+impl EncodeMetric for HoldTimes {
+    fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
+        let counts = self.counts();
+        let bounds = HOLD_BUCKETS.iter().map(|bound| Duration::from_millis(*bound).as_secs_f64());
+        let buckets: Vec<_> = bounds.chain([f64::INFINITY]).zip(counts.iter().copied()).collect();
+        let sum = Duration::from_micros(self.0.microseconds.load(Ordering::Relaxed)).as_secs_f64();
+        encoder.encode_histogram::<NoLabelSet>(sum, counts.iter().sum(), &buckets, None)
+    }
+
+    fn metric_type(&self) -> MetricType {
+        MetricType::Histogram
+    }
+}
+
+/// A stream that is open.
+#[derive(Clone, Debug)]
+pub(crate) struct OpenStream {
+    pub(crate) id: String,
+    pub(crate) begun: Instant,
+    /// Mutations.
+    pub(crate) admitted: u64,
+    pub(crate) refused: u64,
+    /// Bytes that were released.
+    pub(crate) bytes: u64,
+    /// Trust slope, in basis points.
+    pub(crate) slope: u16,
+}
+
+/// What is known of the card and its session.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CardState {
+    /// The session that was opened last.
+    pub(crate) session: Option<OpenedSession>,
+    /// When the card signed a checkpoint last.
+    pub(crate) checkpoint: Option<Instant>,
+}
+
+/// A session, and the card when it was opened.
+#[derive(Clone, Debug)]
+pub(crate) struct OpenedSession {
+    pub(crate) name: String,
+    pub(crate) opened: Instant,
+    pub(crate) card: CardInfo,
+}
+
+/// What was counted since the start.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Totals {
+    pub(crate) requests: u64,
+    pub(crate) streams: u64,
+    pub(crate) admitted: u64,
+    pub(crate) refused: u64,
+    pub(crate) faults: u64,
+    pub(crate) bytes: u64,
+}
+
 /// The counters of a gateway.
 #[derive(Debug, Default)]
 pub struct Metrics {
     registry: Registry,
     requests: Family<RequestLabels, Counter>,
+    /// All of `requests`.
+    answered: Counter,
+    /// All that were begun.
+    begun: Counter,
     streams: Gauge,
     determinations: Family<VerdictLabel, Counter>,
-    refusals: Family<RuleLabel, Counter>,
+    refusals: RuleCounts,
     released: Counter,
     rotations: Counter,
     unknown_uncertainty: Counter,
     upstream_errors: Family<KindLabel, Counter>,
-    hold: Option<Histogram>,
+    hold: HoldTimes,
     queues: Family<QueueLabel, Gauge>,
+    /// The open streams, by their numbers: at most as many as the card has slots.
+    open: Mutex<BTreeMap<u64, OpenStream>>,
+    card: Mutex<CardState>,
 }
 
 /// Lengths of queues and free places at the time when the metrics are read.
@@ -76,7 +202,7 @@ impl Metrics {
     /// All of them, at zero.
     #[must_use]
     pub fn new() -> Self {
-        let mut metrics = Self { hold: Some(Histogram::new(HOLD_BUCKETS)), ..Self::default() };
+        let mut metrics = Self::default();
         let registry = &mut metrics.registry;
         let requests = "Requests that were answered, by route, model and class of status";
         registry.register("portcullis_requests", requests, metrics.requests.clone());
@@ -92,10 +218,8 @@ impl Metrics {
         registry.register("portcullis_unknown_uncertainty", unknown, metrics.unknown_uncertainty.clone());
         let upstream = "Answers that a model server did not finish, by kind of error";
         registry.register("portcullis_upstream_errors", upstream, metrics.upstream_errors.clone());
-        if let Some(hold) = &metrics.hold {
-            let help = "Time from the arrival of a byte from a model server to its release";
-            registry.register_with_unit("portcullis_hold", help, Unit::Seconds, hold.clone());
-        }
+        let help = "Time from the arrival of a byte from a model server to its release";
+        registry.register_with_unit("portcullis_hold", help, Unit::Seconds, metrics.hold.clone());
         let queues = "What waits, and what there is room for";
         registry.register("portcullis_queue", queues, metrics.queues.clone());
         metrics
@@ -112,28 +236,45 @@ impl Metrics {
         };
         let labels = RequestLabels { route: route.to_owned(), model: model.to_owned(), status };
         self.requests.get_or_create(&labels).inc();
+        self.answered.inc();
     }
 
     /// Something happened in a stream.
     pub(crate) fn event(&self, event: &Event) {
         match &event.what {
-            EventKind::Begun { .. } => {
+            EventKind::Begun { id, .. } => {
                 self.streams.inc();
+                self.begun.inc();
+                let (id, begun) = (id.clone(), Instant::now());
+                let stream = OpenStream { id, begun, admitted: 0, refused: 0, bytes: 0, slope: 0 };
+                self.open().insert(event.stream, stream);
             }
             EventKind::Ended { .. } => {
                 self.streams.dec();
+                self.open().remove(&event.stream);
             }
             EventKind::Determined(judged) => {
-                let judged = &judged.determination;
+                let (slope, judged) = (judged.slope, &judged.determination);
                 let verdict = judged.determination.map_or("fault", Determination::name);
                 self.determinations.get_or_create(&VerdictLabel { verdict }).inc();
-                if let Some(rule) = judged.rule.clone().filter(|_| judged.determination == Some(Determination::Reject))
-                {
-                    self.refusals.get_or_create(&RuleLabel { rule }).inc();
+                let is_reject = judged.determination == Some(Determination::Reject);
+                if let Some(rule) = judged.rule.as_ref().filter(|_| is_reject) {
+                    self.refusals.add(rule);
+                }
+                if let Some(stream) = self.open().get_mut(&event.stream) {
+                    match judged.determination {
+                        Some(Determination::Admit) => stream.admitted += 1,
+                        Some(Determination::Reject) => stream.refused += 1,
+                        Some(Determination::None | Determination::Decompose) | None => {}
+                    }
+                    stream.slope = slope;
                 }
             }
             EventKind::Released { text, .. } => {
                 self.released.inc_by(text.len() as u64);
+                if let Some(stream) = self.open().get_mut(&event.stream) {
+                    stream.bytes += text.len() as u64;
+                }
             }
             EventKind::Proposed(answer) => {
                 if let Ok(Proposal::Candidate(Candidate { logprobs_absent: Some(_), .. })) = &**answer {
@@ -149,14 +290,68 @@ impl Metrics {
 
     /// The pre-execution filter refused an input by these rules.
     pub(crate) fn input_refused(&self, rules: &[String]) {
-        for rule in rules {
-            self.refusals.get_or_create(&RuleLabel { rule: rule.clone() }).inc();
-        }
+        rules.iter().for_each(|rule| self.refusals.add(rule));
     }
 
     /// A session is over: none of its streams is open.
     pub(crate) fn session_over(&self) {
         self.streams.set(0);
+        self.open().clear();
+        self.card().session = None;
+    }
+
+    /// A session is open on this card.
+    pub(crate) fn session_opened(&self, name: &str, card: &CardInfo) {
+        let opened = OpenedSession { name: name.to_owned(), opened: Instant::now(), card: card.clone() };
+        self.card().session = Some(opened);
+    }
+
+    /// The card signed a checkpoint.
+    pub(crate) fn checkpoint(&self) {
+        self.card().checkpoint = Some(Instant::now());
+    }
+
+    fn open(&self) -> MutexGuard<'_, BTreeMap<u64, OpenStream>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn card(&self) -> MutexGuard<'_, CardState> {
+        self.card.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is known of the card and its session.
+    pub(crate) fn card_state(&self) -> CardState {
+        self.card().clone()
+    }
+
+    /// How many streams are open, the newest of them, and the highest trust slope of all.
+    pub(crate) fn open_streams(&self, most: usize) -> (usize, Vec<OpenStream>, u16) {
+        let open = self.open();
+        let newest = open.values().rev().take(most).cloned().collect();
+        (open.len(), newest, open.values().map(|stream| stream.slope).max().unwrap_or(0))
+    }
+
+    /// How often each rule or reason refused something.
+    pub(crate) fn rules(&self) -> BTreeMap<String, u64> {
+        self.refusals.all()
+    }
+
+    /// Upper bounds of the time from the arrival of a byte to its release, and how often it was within each; the last
+    /// count is of the times above all bounds.
+    pub(crate) fn hold_times(&self) -> (Vec<Duration>, Vec<u64>) {
+        (HOLD_BUCKETS.map(Duration::from_millis).to_vec(), self.hold.counts())
+    }
+
+    pub(crate) fn totals(&self) -> Totals {
+        let verdict = |verdict| self.determinations.get_or_create(&VerdictLabel { verdict }).get();
+        Totals {
+            requests: self.answered.get(),
+            streams: self.begun.get(),
+            admitted: verdict(Determination::Admit.name()),
+            refused: verdict(Determination::Reject.name()),
+            faults: verdict("fault"),
+            bytes: self.released.get(),
+        }
     }
 
     /// A session is about to follow another.
@@ -170,9 +365,7 @@ impl Metrics {
 
     /// A piece of a model server's answer was released so long after it had come.
     pub(crate) fn held(&self, time: Duration) {
-        if let Some(hold) = &self.hold {
-            hold.observe(time.as_secs_f64());
-        }
+        self.hold.observe(time);
     }
 
     /// All of them in Prometheus' text format.

@@ -5,6 +5,7 @@ use crate::config::{Config, ConfigError, Tls};
 use crate::routes;
 use crate::service::{Service, ServiceError};
 use crate::session::{SessionFailure, SessionState, Sessions};
+use crate::ui::{self, History};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
@@ -92,10 +93,16 @@ async fn run(
     let asked_to_end = Arc::new(Notify::new());
     let admin = match &config.admin {
         Some(admin) => {
-            let router = admin::router(admin, Arc::clone(&service), Arc::clone(&asked_to_end))?;
+            let history = Arc::new(History::default());
+            let (asked, kept) = (Arc::clone(&asked_to_end), Arc::clone(&history));
+            let router = admin::router(admin, Arc::clone(&service), asked, kept)?;
             let bound =
                 TcpListener::bind(admin.listen).await.map_err(|error| ServeError::Listen(admin.listen, error))?;
-            Some(tokio::spawn(admin::serve(bound, router, config.limits.request())))
+            let sampled = ui::sample(sessions.metrics(), history);
+            let served = admin::serve(bound, router, config.limits.request());
+            Some(tokio::spawn(async move {
+                tokio::join!(sampled, served);
+            }))
         }
         None => None,
     };
@@ -151,6 +158,8 @@ async fn run(
     sessions.drain(patience);
     let _ = timeout(patience + LAST_WORDS, graceful.shutdown()).await;
     admin.inspect(tokio::task::JoinHandle::abort);
+    // It waits for the collector, at most as long as for the last words.
+    let _ = tokio::task::spawn_blocking(move || service.end_traces()).await;
     Ok(())
 }
 

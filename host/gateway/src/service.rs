@@ -14,6 +14,7 @@ use crate::receipts::{HeldAnswer, Receipts, Unproven};
 use crate::request::{Role, Source};
 use crate::session::{OpenSession, SessionState};
 use crate::sources;
+use crate::traces::{RequestTrace, Traces, TracesError};
 use crate::upstream::{self, Upstream, UpstreamSettings};
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -86,6 +87,7 @@ pub struct Service {
     /// The open streams of the native API.
     decide: Arc<Streams>,
     metrics: Arc<Metrics>,
+    traces: Option<Traces>,
 }
 
 /// Why a service cannot be made.
@@ -100,13 +102,17 @@ pub enum ServiceError {
     /// The client for model servers.
     #[error("the client for model servers: {0}")]
     Client(#[from] reqwest::Error),
+    /// The exporter of traces.
+    #[error("the exporter of traces: {0}")]
+    Traces(#[from] TracesError),
 }
 
 /// Why a request has no answer, in the words of its dialect.
 pub(crate) struct Refusal(pub(crate) Dialect, pub(crate) ApiError);
 
 impl Service {
-    /// A service over these sessions; `draining` tells when it takes no further request.
+    /// A service over these sessions; `draining` tells when it takes no further request. It is made inside of a tokio
+    /// runtime.
     ///
     /// # Errors
     /// [`ServiceError`].
@@ -144,6 +150,7 @@ impl Service {
             callers: config.keys.iter().enumerate().map(caller).collect::<Result<_, _>>()?,
             decide: Arc::new(Streams::new(&config.limits, config.keys.len())),
             metrics,
+            traces: config.traces.as_ref().map(Traces::start).transpose()?,
             filter: PromptFilter::new()?,
             limits: config.limits.clone(),
             evidence: config.evidence.clone(),
@@ -271,12 +278,22 @@ impl Service {
 
     /// The metrics in Prometheus' text format.
     pub(crate) fn metrics_text(&self) -> String {
-        let session = match &*self.sessions.borrow() {
+        self.metrics.text(self.queues())
+    }
+
+    /// What waits, and what there is room for.
+    pub(crate) fn queues(&self) -> Queues {
+        let session = match self.session_state() {
             SessionState::Open(session) => session.handle.credit(),
             SessionState::Between | SessionState::Over => Credit::default(),
         };
         let requests = self.limits.requests.saturating_sub(self.room.available_permits());
-        self.metrics.text(Queues { requests, decide_streams: self.decide.open_streams(), session })
+        Queues { requests, decide_streams: self.decide.open_streams(), session }
+    }
+
+    /// How the session of the card is now.
+    pub(crate) fn session_state(&self) -> SessionState {
+        self.sessions.borrow().clone()
     }
 
     /// Whether requests are answered now: 200, or 503.
@@ -337,6 +354,26 @@ impl Service {
         dialect: Dialect,
         headers: &HeaderMap,
         body: Body,
+    ) -> Result<Response, Refusal> {
+        let trace = RequestTrace::begin(self.traces.as_ref(), dialect, headers);
+        let answered = self.answer_traced(dialect, headers, body, &trace).await;
+        trace.answered(answered.as_ref().map_or_else(|refusal| Err(&refusal.1), |answer| Ok(answer.status())));
+        answered
+    }
+
+    /// Sends the traces that wait, and takes no further one. It blocks, and not for long.
+    pub(crate) fn end_traces(&self) {
+        if let Some(traces) = &self.traces {
+            traces.end();
+        }
+    }
+
+    async fn answer_traced(
+        self: Arc<Self>,
+        dialect: Dialect,
+        headers: &HeaderMap,
+        body: Body,
+        trace: &RequestTrace,
     ) -> Result<Response, Refusal> {
         let refuse = |error| Refusal(dialect, error);
         let caller = self.caller(headers).map_err(refuse)?;
@@ -401,6 +438,7 @@ impl Service {
                 }
             };
             let upstream = model.upstream.clone();
+            let chat = trace.chat(dialect, &model.name, &upstream, &question.request);
             let (service, caller) = (Arc::clone(&self), caller.map(Caller::place));
             let session = Arc::clone(&question.session);
             let written = tokio::spawn(async move {
@@ -411,6 +449,7 @@ impl Service {
                 }
                 service.keep_receipt(caller, &session, &ended.provenance);
                 log_end(&ended);
+                chat.end(&ended);
                 ended
             });
             let exchange = Exchange { dialect, header, outputs, written, keep_alive: self.limits.keep_alive_ms };

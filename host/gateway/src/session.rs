@@ -236,7 +236,12 @@ fn run_session(
     };
     let proofs = recorder.as_ref().map(|recorder| {
         let (say, changed) = watch::channel(());
-        let book = ProofBook::new(recorder.session_files().clone(), evidence.answers, move || say.send_modify(|()| {}));
+        let metrics = Arc::clone(&board.metrics);
+        let signed = move || {
+            metrics.checkpoint();
+            say.send_modify(|()| {});
+        };
+        let book = ProofBook::new(recorder.session_files().clone(), evidence.answers, signed);
         config.sink = book.sink(std::mem::replace(&mut config.sink, Box::new(())));
         SessionProofs { book, changed }
     });
@@ -260,6 +265,7 @@ fn run_session(
             "session opened"
         );
         let metrics = Arc::clone(&board.metrics);
+        metrics.session_opened(&name, session.info());
         let open = OpenSession { name, governors, handle, proofs, metrics };
         board.state.send_replace(SessionState::Open(Arc::new(open)));
         let ran = session_loop.run(&mut session, |event| -> Result<(), SessionFailure> {

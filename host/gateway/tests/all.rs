@@ -17,4 +17,7 @@ mod requests;
 mod sessions;
 mod sources;
 mod support;
+mod texts;
 mod tickets;
+mod traces;
+mod ui;

@@ -4,14 +4,15 @@
 
 use crate::support;
 
+use portcullis_authority::ca;
 use portcullis_core::context::ContextDocument;
 use portcullis_evidence::bundle::{self, Snapshot};
-use portcullis_evidence::verify::{ReplayCode, Status};
+use portcullis_evidence::verify::{Options, ReplayCode, Status, Trust};
 use portcullis_gate::Policy;
 use portcullis_gateway::config::Config;
 use portcullis_policy::Package;
 use portcullis_recorder::replay::{ReplayReport, Sample, replay, replay_after};
-use portcullis_recorder::trial;
+use portcullis_recorder::{check_after, trial};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -86,6 +87,20 @@ fn told(answer: &Answer) -> (String, Option<String>) {
 fn replayed(session: &Path) -> ReplayReport {
     let files = bundle::at(session).unwrap();
     replay(&Snapshot::new(&*files), None, &mut || ()).unwrap()
+}
+
+/// The whole check of `later` finds nothing but the simulated root once it has the bundle before.
+fn checked_after(first: &Path, later: &Path) {
+    let mut trust = Trust::default();
+    trust.roots.add_sim_root(ca::simulation().unwrap().certificate_pem().unwrap().as_bytes()).unwrap();
+    let options = Options { allow_sim: true, at: None };
+    let files = bundle::at(later).unwrap();
+    let check = |earlier: &[_]| {
+        check_after(earlier, &*files, &trust, options, (&mut |_| (), &mut || ())).unwrap().replay.unwrap()
+    };
+    assert_eq!(check(&[]).status, Status::Warned);
+    let both = check(&[bundle::at(first).unwrap()]);
+    assert_eq!((both.status, both.replayed, both.streams), (Status::Affirmed, 1, 1), "{both}");
 }
 
 fn contexts(session: &Path) -> Vec<ContextDocument> {
@@ -267,6 +282,7 @@ fn an_answer_of_an_earlier_session_is_continued() {
     let alone = replayed(&later);
     assert_eq!((alone.replayed, alone.status), (0, Status::Warned), "{alone}");
     assert_eq!(alone.reasons.iter().map(|reason| reason.code).collect::<Vec<_>>(), [ReplayCode::ReplayPredecessor]);
+    checked_after(&folder.path().join("session-1"), &later);
     let (first, later) = (bundle::at(&folder.path().join("session-1")).unwrap(), bundle::at(&later).unwrap());
     let (first, later) = (Snapshot::new(&*first), Snapshot::new(&*later));
     let both = replay_after(&[first], &later, None, &mut || ()).unwrap();

@@ -546,6 +546,40 @@ fn the_usage_counts_what_was_released() {
     }
 }
 
+/// 14: fields that ask for text that nothing judges, or that would keep it. The model's server is not asked.
+#[test]
+fn fields_that_ask_for_unjudged_text_are_refused() {
+    let upstream = one(chat([text("Fine.")], "stop"));
+    for mode in MODES {
+        let gateway = mode.gateway("stop", &upstream, "");
+        let asked = upstream.asked.lock().unwrap().len();
+        for stream in [false, true] {
+            for (path, field, value) in [
+                ("/v1/chat/completions", "echo", json!(true)),
+                ("/v1/chat/completions", "return_prompt_text", json!(true)),
+                ("/v1/chat/completions", "prompt_logprobs", json!(1)),
+                ("/v1/chat/completions", "store", json!(true)),
+                ("/v1/completions", "echo", json!(true)),
+                ("/v1/completions", "return_prompt_text", json!(true)),
+                ("/v1/completions", "prompt_logprobs", json!(1)),
+                ("/v1/completions", "store", json!(true)),
+                ("/v1/responses", "store", json!(true)),
+            ] {
+                let mut body = match path {
+                    "/v1/chat/completions" => ask("A question.", stream),
+                    "/v1/completions" => json!({"model": "m", "stream": stream, "prompt": "A question."}),
+                    _ => json!({"model": "m", "stream": stream, "input": "A question."}),
+                };
+                body[field] = value;
+                let answer = gateway.post(path, &body);
+                assert_eq!(answer.status, 400, "{mode:?} {path} {field}: {}", answer.body);
+                assert_eq!(answer.json()["error"]["param"], field, "{mode:?} {path}");
+            }
+        }
+        assert_eq!(upstream.asked.lock().unwrap().len(), asked, "{mode:?}: the model's server was asked");
+    }
+}
+
 /// 15: clients that read slowly or not at all, or leave.
 #[test]
 fn a_client_that_leaves_ends_the_upstream() {

@@ -11,18 +11,10 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use support::{Gateway, Step, Upstream, ask, chat, delta, event_head, policy, text};
+use support::{Gateway, Step, Upstream, admin, ask, chat, delta, event_head, policy, text};
 use tracing::Level;
 
 const KEY: &str = "authorization: Bearer admin-secret\r\n";
-
-/// An address where nothing listens, and the lines of a configuration that put the admin listener there.
-fn admin(folder: &tempfile::TempDir) -> (SocketAddr, String) {
-    let file = folder.path().join("admin.key");
-    std::fs::write(&file, "admin-secret\n").unwrap();
-    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    (address, format!("[admin]\nlisten = \"{address}\"\nkey = {{ file = \"{}\" }}\n", file.display()))
-}
 
 /// Status and body of a request without a body.
 fn request(address: SocketAddr, method: &str, path: &str, head: &str) -> (u16, String) {

@@ -13,7 +13,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use support::{Gateway, PLACEHOLDER, REFUSAL, Step, Upstream, ask, chat, finish, policy, said, text};
+use support::{Gateway, REFUSAL, Step, Upstream, ask, chat, finish, lenient_policy, policy, said, text};
 
 /// Sessions end when their time is over, with and without requests; no request is lost.
 #[test]
@@ -36,58 +36,65 @@ fn sessions_rotate_by_time() {
 }
 
 /// 17: the policy changes in the middle of a stream. The stream is judged by its own policy to its end; one that begins
-/// meanwhile waits, and is judged by the new one.
+/// meanwhile waits, and is judged by the new one. The old policy refuses a word that the new one admits.
 #[test]
 fn a_stream_keeps_its_policy_to_its_end() {
-    let upstream = Upstream::new(Arc::new(|_, body: &Value| {
-        let bad = [text("A badword stands here. "), text("Cats sleep.")];
-        if body["messages"][0]["content"] == "short" {
-            return chat([text("Birds sing. ")].into_iter().chain(bad), "stop");
+    let bad = "A badword stands here. Cats sleep.";
+    for mode in ["", "kind = \"vllm\"\nmode = \"driven\"\n"] {
+        let upstream = Upstream::new(Arc::new(move |_, body: &Value| {
+            // Behind a refusal, a driven answer has nothing else to say.
+            if body["seed"].is_i64() {
+                return chat([], "stop");
+            }
+            if body["messages"][0]["content"] == "short" {
+                return chat([text("Birds sing. "), text(bad)], "stop");
+            }
+            let first = (0..4).map(|n| text(&format!("Bird {n} sings. ")));
+            chat(first.chain([Step::Wait(Duration::from_secs(2)), text(bad)]), "stop")
+        }));
+        let policies = [policy("stop"), lenient_policy()];
+        let digests = policies.each_ref().map(|policy| hex::encode(&policy.package.digest()));
+        assert_ne!(digests[0], digests[1]);
+        let config = format!(
+            "listen = \"127.0.0.1:0\"\npolicy = \"unused\"\n[rotation]\nrecords = 3\ndrain_ms = 30000\n\
+             [[model]]\nname = \"m\"\nupstream = \"http://{}/v1\"\n{mode}",
+            upstream.address
+        );
+        let mut sessions = 0;
+        let open = move |salt: SaltKey| {
+            // The first session has the first policy, later ones the second.
+            let policy = &policies[usize::min(sessions, 1)];
+            sessions += 1;
+            Ok(SessionParts {
+                card: CardChoice::Model.open().unwrap(),
+                config: SessionConfig::default(),
+                recorder: None,
+                name: format!("session-{sessions}"),
+                governors: vec![Arc::new(Governor::new(Arc::clone(policy), Settings::new(salt)).unwrap())],
+            })
+        };
+        let gateway = Gateway::over(Config::parse(&config).unwrap(), Box::new(open));
+        let (old, new) = std::thread::scope(|scope| {
+            let old = scope.spawn(|| gateway.post("/v1/chat/completions", &ask("long", true)));
+            // Its first sentences have asked for the rotation.
+            let since = Instant::now();
+            while gateway.get("/readyz").status == 200 {
+                assert!(since.elapsed() < Duration::from_secs(60), "the session does not end");
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            assert!(!old.is_finished(), "the answer ended before the rotation");
+            let new = gateway.post("/v1/chat/completions", &ask("short", true));
+            (old.join().unwrap(), new)
+        });
+        let whole: String = (0..4).map(|n| format!("Bird {n} sings. ")).collect();
+        let left = said(&old, "content");
+        assert_eq!(left.replace(' ', ""), format!("{whole}{REFUSAL}").replace(' ', ""), "{mode}: {}", old.body);
+        assert_eq!(finish(&old), "content_filter");
+        assert_eq!(said(&new, "content"), format!("Birds sing. {bad}"), "{mode}: {}", new.body);
+        for (answer, session, digest) in [(&old, "session-1", &digests[0]), (&new, "session-2", &digests[1])] {
+            let provenance = answer.provenance();
+            assert_eq!(provenance["session"], session);
+            assert_eq!(provenance["package_digest"].as_str().unwrap(), digest, "{session}");
         }
-        let first = (0..4).map(|n| text(&format!("Bird {n} sings. ")));
-        chat(first.chain([Step::Wait(Duration::from_secs(2))]).chain(bad), "stop")
-    }));
-    let policies = [policy("stop"), policy("redact")];
-    let digests = policies.each_ref().map(|policy| hex::encode(&policy.package.digest()));
-    assert_ne!(digests[0], digests[1]);
-    let config = format!(
-        "listen = \"127.0.0.1:0\"\npolicy = \"unused\"\n[rotation]\nrecords = 3\ndrain_ms = 30000\n\
-         [[model]]\nname = \"m\"\nupstream = \"http://{}/v1\"\n",
-        upstream.address
-    );
-    let mut sessions = 0;
-    let open = move |salt: SaltKey| {
-        // The first session has the first policy, later ones the second.
-        let policy = &policies[usize::min(sessions, 1)];
-        sessions += 1;
-        Ok(SessionParts {
-            card: CardChoice::Model.open().unwrap(),
-            config: SessionConfig::default(),
-            recorder: None,
-            name: format!("session-{sessions}"),
-            governors: vec![Arc::new(Governor::new(Arc::clone(policy), Settings::new(salt)).unwrap())],
-        })
-    };
-    let gateway = Gateway::over(Config::parse(&config).unwrap(), Box::new(open));
-    let (old, new) = std::thread::scope(|scope| {
-        let old = scope.spawn(|| gateway.post("/v1/chat/completions", &ask("long", true)));
-        // Its first sentences have asked for the rotation.
-        let since = Instant::now();
-        while gateway.get("/readyz").status == 200 {
-            assert!(since.elapsed() < Duration::from_secs(60), "the session does not end");
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        assert!(!old.is_finished(), "the answer ended before the rotation");
-        let new = gateway.post("/v1/chat/completions", &ask("short", true));
-        (old.join().unwrap(), new)
-    });
-    let whole: String = (0..4).map(|n| format!("Bird {n} sings. ")).collect();
-    assert_eq!(said(&old, "content"), format!("{}{REFUSAL}", whole.trim_end()), "{}", old.body);
-    assert_eq!(finish(&old), "content_filter");
-    assert_eq!(said(&new, "content"), format!("Birds sing.{PLACEHOLDER}  Cats sleep."), "{}", new.body);
-    for (answer, session, digest) in [(&old, "session-1", &digests[0]), (&new, "session-2", &digests[1])] {
-        let provenance = answer.provenance();
-        assert_eq!(provenance["session"], session);
-        assert_eq!(provenance["package_digest"].as_str().unwrap(), digest, "{session}");
     }
 }

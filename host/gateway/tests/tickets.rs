@@ -105,6 +105,7 @@ impl Office {
                 witness: Some((address, key.clone())),
                 profile: portcullis_core::state::Profile::default(),
                 checkpoint_interval: None,
+                texts: Default::default(),
             };
             let anchors = Anchors::new(Vec::new(), &policy.mapper);
             let (recorder, config) = options.start(card.as_mut(), &policy.package, &policy.compiled, &anchors)?;

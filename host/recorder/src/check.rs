@@ -1,6 +1,6 @@
 //! Check of a bundle: its verification and its replay, over one snapshot of its files.
 
-use crate::replay::{Error, ReplayReport, replay};
+use crate::replay::{Error, ReplayReport, replay_after};
 use portcullis_evidence::bundle::{BundleError, Files, Snapshot};
 use portcullis_evidence::verify::{Options, Report, Status, Trust, verify_snapshot};
 
@@ -36,8 +36,10 @@ impl CheckReport {
 }
 
 /// Verifies the bundle in `files` and replays it. `records` receives the number of records that are verified, `streams`
-/// is called after each stream that is replayed. Errors: [`Error`]: nothing could be read, or this program failed.
-/// Files that are not a bundle are [`Checked::broken`].
+/// is called after each stream that is replayed.
+///
+/// # Errors
+/// [`Error`]: nothing could be read, or this program failed. Files that are not a bundle are [`CheckReport::broken`].
 pub fn check(
     files: &dyn Files,
     trust: &Trust,
@@ -45,11 +47,27 @@ pub fn check(
     records: &mut dyn FnMut(u64),
     streams: &mut dyn FnMut(),
 ) -> Result<CheckReport, Error> {
+    check_after(&[], files, trust, options, (records, streams))
+}
+
+/// As [`check`], after the bundles of earlier sessions, the earliest first, whose streams this one's may continue.
+/// Nothing is reported of those.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_after(
+    earlier: &[Box<dyn Files>],
+    files: &dyn Files,
+    trust: &Trust,
+    options: Options,
+    (records, streams): (&mut dyn FnMut(u64), &mut dyn FnMut()),
+) -> Result<CheckReport, Error> {
     let snapshot = Snapshot::new(files);
     let report = match verify_snapshot(&snapshot, trust, options, records) {
         Err(error) if !error.is_operational() => return Ok(CheckReport::broken(&error)),
         verified => verified?,
     };
-    let outcome = replay(&snapshot, None, streams)?;
+    let earlier: Vec<_> = earlier.iter().map(|files| Snapshot::new(&**files)).collect();
+    let outcome = replay_after(&earlier, &snapshot, None, streams)?;
     Ok(CheckReport::both(report, outcome))
 }

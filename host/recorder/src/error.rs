@@ -18,7 +18,26 @@ pub enum RecorderError {
     #[error("cannot write the log: {0}")]
     Log(#[from] std::io::Error),
     #[error("cannot read the {what} `{}`", path.display())]
-    Read { what: &'static str, path: PathBuf, source: std::io::Error },
+    Read {
+        /// What the file holds.
+        what: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system reports.
+        source: std::io::Error,
+    },
+    /// The key that texts are sealed to.
+    #[error(transparent)]
+    SealingKey(#[from] portcullis_sealed::KeyError),
+    /// The file of sealed texts cannot be made.
+    #[error("cannot make the file of sealed texts `{}`: {source}", path.display())]
+    Sealed {
+        /// The file.
+        path: PathBuf,
+        /// What the system reports.
+        source: std::io::Error,
+    },
+    /// The ticket is malformed.
     #[error("the ticket: {0}")]
     Ticket(#[from] TicketError),
     #[error(transparent)]

@@ -2,10 +2,18 @@
 
 use crate::RecorderError;
 use portcullis_core::commitment::SpanKind;
-use portcullis_evidence::bundle::{self, BundleError, LineFile, Receipt, Writer};
+use portcullis_evidence::bundle::{self, BundleError, InputLine, LineFile, Receipt, SpanLine, Writer};
 use portcullis_evidence::hex::{self, Hex};
 use portcullis_gate::replay::Input;
 use std::collections::BTreeMap;
+
+/// Files of lines that hold texts, or show what they are.
+struct TextLines {
+    spans: LineFile,
+    inputs: LineFile,
+    /// In the order of release, until the end.
+    receipts: LineFile,
+}
 
 /// Writes the lines about the records of one lane.
 pub(crate) struct LaneWriter {
@@ -13,36 +21,38 @@ pub(crate) struct LaneWriter {
     serial: u64,
     begun: u64,
     streams: LineFile,
-    spans: LineFile,
-    inputs: LineFile,
-    /// Inputs of ended streams by the index of BEGIN, kept until every stream that began earlier has ended.
+    /// Absent: the bundle holds no texts.
+    texts: Option<TextLines>,
+    /// What ended streams were given, until every stream that began before has ended; by the index of BEGIN.
     given: BTreeMap<u64, Option<Input>>,
-    /// In the order of release, until the end.
-    receipts: LineFile,
 }
 
 impl LaneWriter {
-    pub(crate) fn create(writer: &Writer, lane: u8, serial: u64) -> Result<Self, BundleError> {
-        Ok(Self {
-            lane,
-            serial,
-            begun: 0,
-            streams: writer.lines(bundle::STREAMS, lane)?,
-            spans: writer.lines(bundle::SPANS, lane)?,
-            inputs: writer.lines(bundle::INPUTS, lane)?,
-            given: BTreeMap::new(),
-            receipts: writer.lines(bundle::RECEIPTS, lane)?,
-        })
+    /// The files of `lane`; with texts, or without.
+    pub(crate) fn create(writer: &Writer, lane: u8, serial: u64, with_texts: bool) -> Result<Self, BundleError> {
+        let streams = writer.lines(bundle::STREAMS, lane)?;
+        let texts = || {
+            Ok(TextLines {
+                spans: writer.lines(bundle::SPANS, lane)?,
+                inputs: writer.lines(bundle::INPUTS, lane)?,
+                receipts: writer.lines(bundle::RECEIPTS, lane)?,
+            })
+        };
+        let texts = with_texts.then(texts).transpose()?;
+        Ok(Self { lane, serial, begun: 0, streams, texts, given: BTreeMap::new() })
     }
 
     /// A stream began with record `index`.
     pub(crate) fn begin(&mut self, index: u64, id: &str) -> Result<(), BundleError> {
         self.streams.push(&bundle::StreamLine { index, stream: self.begun, id: id.to_owned() })?;
         self.begun += 1;
-        self.given.insert(index, None);
+        if self.texts.is_some() {
+            self.given.insert(index, None);
+        }
         Ok(())
     }
 
+    /// The line about a span, and the receipt of whoever reads it.
     pub(crate) fn span(
         &mut self,
         index: u64,
@@ -50,25 +60,30 @@ impl LaneWriter {
         kind: SpanKind,
         held: &str,
         text: &str,
-    ) -> Result<Receipt, RecorderError> {
+    ) -> Result<(SpanLine, Receipt), RecorderError> {
         let salt = hex::decode(salt).ok_or_else(|| RecorderError::Event(format!("record {index} has no salt")))?;
         let salt = Hex(salt);
-        self.spans.push(&bundle::SpanLine { index, salt, kind, held: held.to_owned(), text: text.to_owned() })?;
-        Ok(Receipt { serial: self.serial, lane: self.lane, index, salt, kind })
+        let line = SpanLine { index, salt, kind, held: held.to_owned(), text: text.to_owned() };
+        if let Some(texts) = &mut self.texts {
+            texts.spans.push(&line)?;
+        }
+        Ok((line, Receipt { serial: self.serial, lane: self.lane, index, salt, kind }))
     }
 
     /// The span of that receipt is released.
     pub(crate) fn release(&mut self, receipt: &Receipt) -> Result<(), BundleError> {
-        self.receipts.push(receipt)
+        self.texts.as_mut().map_or(Ok(()), |texts| texts.receipts.push(receipt))
     }
 
     pub(crate) fn receipts(&self) -> u64 {
-        self.receipts.len()
+        self.texts.as_ref().map_or(0, |texts| texts.receipts.len())
     }
 
     /// The stream that began with record `begin` was given `input`, and is over.
     pub(crate) fn given(&mut self, begin: u64, input: Input) {
-        self.given.insert(begin, Some(input));
+        if self.texts.is_some() {
+            self.given.insert(begin, Some(input));
+        }
     }
 
     /// Inputs are in the order in which their streams began. One that cannot be written is left out: it is withheld
@@ -79,9 +94,8 @@ impl LaneWriter {
             && entry.get().is_some()
         {
             let index = *entry.key();
-            if let Some(input) = entry.remove() {
-                let input = serde_json::value::to_raw_value(&input)?;
-                let line = self.inputs.push(&bundle::InputLine { index, input });
+            if let (Some(input), Some(texts)) = (entry.remove(), &mut self.texts) {
+                let line = texts.inputs.push(&input_line(index, &input)?);
                 written = written.and(line.map_err(RecorderError::from));
             }
         }
@@ -89,16 +103,23 @@ impl LaneWriter {
     }
 
     pub(crate) fn flush(&mut self) -> Result<(), BundleError> {
-        [&mut self.streams, &mut self.inputs, &mut self.spans, &mut self.receipts]
-            .into_iter()
-            .try_for_each(LineFile::flush)
+        self.streams.flush()?;
+        let Some(TextLines { spans, inputs, receipts }) = &mut self.texts else { return Ok(()) };
+        [inputs, spans, receipts].into_iter().try_for_each(LineFile::flush)
     }
 
     /// Writes what is left. Gives the first problem, after everything else was tried.
     pub(crate) fn finish(mut self, writer: &Writer) -> Result<(), RecorderError> {
         let given = self.write_inputs();
         self.flush()?;
-        writer.sort_receipts(self.lane)?;
+        if self.texts.is_some() {
+            writer.sort_receipts(self.lane)?;
+        }
         given
     }
+}
+
+/// The line about what the stream was given that began with record `index`.
+pub(crate) fn input_line(index: u64, input: &Input) -> Result<InputLine, RecorderError> {
+    Ok(InputLine { index, input: serde_json::value::to_raw_value(input)? })
 }

@@ -16,15 +16,17 @@ mod proofs;
 mod recorder;
 pub mod replay;
 mod sink;
+mod texts;
 mod tickets;
 pub mod trial;
 mod witness;
 
-pub use check::{CheckReport, check};
+pub use check::{CheckReport, check, check_after};
 pub use error::RecorderError;
 pub use options::Options;
 pub use proofs::{ProofBook, ProofState};
 pub use recorder::Recorder;
 pub use replay::replay;
+pub use texts::Texts;
 pub use tickets::next_ticket;
 pub use trial::trial;

@@ -1,5 +1,6 @@
 //! Settings for recording a session, and the beginning of its bundle.
 
+use crate::texts::{Openings, Texts};
 use crate::witness::Poster;
 use crate::{Recorder, RecorderError};
 use portcullis_authority::ca::{self, Device};
@@ -16,6 +17,7 @@ use portcullis_evidence::note::WitnessKey;
 use portcullis_evidence::ticket::Ticket;
 use portcullis_gate::anchor::Anchors;
 use portcullis_policy::{Compiled, Package};
+use portcullis_sealed::{PublicKey, Sealer, beside};
 use sha2::{Digest, Sha256};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -44,6 +46,8 @@ pub struct Options {
     pub profile: Profile,
     /// Records after which a checkpoint is due; without it 4096 on a simulated card, else 32768.
     pub checkpoint_interval: Option<u32>,
+    /// What of the texts stands in the bundle.
+    pub texts: Texts,
 }
 
 impl Options {
@@ -101,7 +105,8 @@ impl Options {
         files.extend(
             anchors.json_lines().into_iter().map(|store| (bundle::anchor(&Sha256::digest(&store).into()), store)),
         );
-        let (recorder, sink) = Recorder::create(&self.folder, &files, info.lanes, terms.serial, witness)?;
+        let openings = self.openings(parsed.digest)?;
+        let (recorder, sink) = Recorder::create(&self.folder, &files, info.lanes, terms.serial, witness, openings)?;
         let interval = self.checkpoint_interval.unwrap_or(if simulated { 4096 } else { 32_768 });
         // A heartbeat follows a checkpoint, so that there must be some while the credit lasts.
         let interval = match terms.heartbeat_records {
@@ -151,6 +156,19 @@ impl Options {
             window: ca::Window { not_before: now.as_secs(), not_after: (now + DAY).as_secs() },
         };
         Ok(tickets::self_issued(&request)?)
+    }
+
+    /// Where texts go, in the session of this ticket digest.
+    fn openings(&self, ticket: [u8; 32]) -> Result<Openings, RecorderError> {
+        Ok(match &self.texts {
+            Texts::Plain => Openings::Bundle,
+            Texts::None => Openings::Nowhere,
+            Texts::Sealed(key) => {
+                let (path, key) = (beside(&self.folder), PublicKey::load(key)?);
+                let sealer = Sealer::create(&path, key, ticket);
+                Openings::Sealed(Box::new(sealer.map_err(|source| RecorderError::Sealed { path, source })?))
+            }
+        })
     }
 
     /// The card's certificate, and those above it.

@@ -1,11 +1,13 @@
 //! A bundle that is being written.
 
 use crate::RecorderError;
-use crate::lane::LaneWriter;
+use crate::lane::{LaneWriter, input_line};
 use crate::sink::{BundleSink, Logs};
+use crate::texts::Openings;
 use crate::witness::Poster;
 use portcullis_card::driver::RecordSink;
 use portcullis_core::commitment::SpanKind;
+use portcullis_core::context::ContextDocument;
 use portcullis_evidence::bundle::{self, BundleError, Receipt, Writer};
 use portcullis_evidence::stream_proof::SessionFiles;
 use portcullis_gate::engine::{EngineError, Proposal};
@@ -32,6 +34,7 @@ pub struct Recorder {
     files: BTreeSet<String>,
     open: BTreeMap<u64, OpenStream>,
     session: SessionFiles,
+    openings: Openings,
 }
 
 #[derive(Default)]
@@ -58,12 +61,14 @@ fn begin(
     files: &[(String, Vec<u8>)],
     lanes: u8,
     serial: u64,
+    with_texts: bool,
 ) -> Result<(Logs, Vec<LaneWriter>), RecorderError> {
     let room = CLOSING.saturating_add(CLOSING_LANE.saturating_mul(lanes.into()));
     let started = || -> Result<_, BundleError> {
         files.iter().try_for_each(|(name, content)| writer.put(name, content))?;
         let logs = Logs::create(writer, lanes)?;
-        let lines = (0..lanes).map(|lane| LaneWriter::create(writer, lane, serial)).collect::<Result<_, _>>()?;
+        let lines = (0..lanes).map(|lane| LaneWriter::create(writer, lane, serial, with_texts));
+        let lines = lines.collect::<Result<_, _>>()?;
         writer.sync()?;
         writer.reserve(room)?;
         Ok((logs, lines))
@@ -96,18 +101,26 @@ impl Recorder {
         lanes: u8,
         serial: u64,
         witness: Option<Poster>,
+        openings: Openings,
     ) -> Result<(Self, Box<dyn RecordSink>), RecorderError> {
-        let writer = Writer::create(folder)?;
-        match begin(&writer, files, lanes, serial) {
+        let writer = match Writer::create(folder) {
+            Ok(writer) => writer,
+            Err(error) => {
+                openings.discard()?;
+                return Err(error.into());
+            }
+        };
+        match begin(&writer, files, lanes, serial, openings.are_in_bundle()) {
             Ok((logs, lanes)) => {
                 let (writer, logs) = (Arc::new(writer), Arc::new(Mutex::new(logs)));
                 let sink = BundleSink::new(Arc::clone(&writer), Arc::clone(&logs), witness);
                 let (contexts, open) = (BTreeSet::new(), BTreeMap::new());
                 let session = session_files(files);
                 let files = files.iter().map(|(name, _)| name.clone()).collect();
-                Ok((Self { writer, logs, lanes, contexts, files, open, session }, Box::new(sink)))
+                Ok((Self { writer, logs, lanes, contexts, files, open, session, openings }, Box::new(sink)))
             }
             Err(error) => {
+                openings.discard()?;
                 writer.discard()?;
                 Err(error)
             }
@@ -136,22 +149,14 @@ impl Recorder {
                 let missing = || RecorderError::Event("a stream began without a record".into());
                 let index = log_index.ok_or_else(missing)?;
                 let lane = usize::from(*lane);
-                let digest = context.digest();
-                if self.contexts.insert(digest) {
-                    self.writer.put(&bundle::context(&digest), &context.bytes())?;
-                }
+                self.context(lane, index, context)?;
                 if let Some(store) = supplied {
-                    let name = bundle::anchor(&Sha256::digest(store).into());
-                    if !self.files.contains(&name) {
-                        self.writer.put(&name, store.as_bytes())?;
-                        self.files.insert(name);
-                    }
+                    self.supplied(lane, index, store)?;
                 }
                 let writer = of_lane(&mut self.lanes, lane)?;
                 writer.begin(index, id)?;
                 if let Some(text) = text {
-                    writer.given(index, Input::Text(text.clone()));
-                    writer.write_inputs()?;
+                    self.given(lane, index, Input::Text(text.clone()))?;
                 }
                 let recorded = text.is_some();
                 self.open.insert(event.stream, OpenStream { lane, begin: index, recorded, ..OpenStream::default() });
@@ -164,7 +169,8 @@ impl Recorder {
                     let stream = self.open.entry(event.stream).or_default();
                     let lane = of_lane(&mut self.lanes, stream.lane)?;
                     let kind = judged.determination.kind;
-                    let receipt = lane.span(index, &judged.salt, kind, &judged.inert, &judged.text)?;
+                    let (line, receipt) = lane.span(index, &judged.salt, kind, &judged.inert, &judged.text)?;
+                    self.openings.span(stream.lane, stream.begin, &line)?;
                     stream.entries.insert(judged.determination.seq, receipt);
                 }
             }
@@ -172,7 +178,10 @@ impl Recorder {
                 let stream = self.open.entry(event.stream).or_default();
                 for seq in seqs {
                     match stream.entries.get(seq) {
-                        Some(receipt) => of_lane(&mut self.lanes, stream.lane)?.release(receipt)?,
+                        Some(receipt) => {
+                            of_lane(&mut self.lanes, stream.lane)?.release(receipt)?;
+                            self.openings.receipt(stream.lane, stream.begin, receipt)?;
+                        }
                         None => stream.early.push(*seq),
                     }
                 }
@@ -185,15 +194,19 @@ impl Recorder {
                 if let Some(closing) = closing
                     && let Some(index) = closing.log_index
                 {
-                    let receipt = lane.span(index, &closing.salt, SpanKind::Text, &closing.inert, "")?;
+                    let (line, receipt) = lane.span(index, &closing.salt, SpanKind::Text, &closing.inert, "")?;
+                    self.openings.span(stream.lane, stream.begin, &line)?;
                     if stream.early.contains(&closing.seq) {
                         lane.release(&receipt)?;
+                        self.openings.receipt(stream.lane, stream.begin, &receipt)?;
                     }
                 }
-                if !stream.recorded {
-                    lane.given(stream.begin, Input::Proposals(stream.answers));
+                if stream.recorded {
+                    lane.write_inputs()?;
+                } else {
+                    self.given(stream.lane, stream.begin, Input::Proposals(stream.answers))?;
                 }
-                lane.write_inputs()?;
+                self.openings.end(stream.lane, stream.begin);
             }
             EventKind::Deferred { .. }
             | EventKind::Expired { .. }
@@ -203,10 +216,47 @@ impl Recorder {
         Ok(())
     }
 
-    /// What is in the bundle so far survives this process.
+    /// The context document of the stream that began with record `begin`.
+    fn context(&mut self, lane: usize, begin: u64, context: &ContextDocument) -> Result<(), RecorderError> {
+        let digest = context.digest();
+        if self.openings.are_in_bundle() {
+            if self.contexts.insert(digest) {
+                self.writer.put(&bundle::context(&digest), &context.bytes())?;
+            }
+            return Ok(());
+        }
+        Ok(self.openings.context(lane, begin, &context.bytes())?)
+    }
+
+    /// The anchor store that a stream brought.
+    fn supplied(&mut self, lane: usize, begin: u64, store: &str) -> Result<(), RecorderError> {
+        let name = bundle::anchor(&Sha256::digest(store).into());
+        if self.files.contains(&name) {
+            return Ok(());
+        }
+        if self.openings.are_in_bundle() {
+            self.writer.put(&name, store.as_bytes())?;
+            self.files.insert(name);
+            return Ok(());
+        }
+        Ok(self.openings.store(lane, begin, store.as_bytes())?)
+    }
+
+    /// What the stream was given that began with record `begin`: nothing follows.
+    fn given(&mut self, lane: usize, begin: u64, input: Input) -> Result<(), RecorderError> {
+        if !self.openings.are_in_bundle() {
+            return Ok(self.openings.input(lane, &input_line(begin, &input)?)?);
+        }
+        let lane = of_lane(&mut self.lanes, lane)?;
+        lane.given(begin, input);
+        lane.write_inputs()
+    }
+
+    /// What stands in the bundle so far survives this process.
     fn flush(&mut self) -> Result<(), RecorderError> {
         self.logs.lock().unwrap_or_else(PoisonError::into_inner).flush()?;
         self.lanes.iter_mut().try_for_each(LaneWriter::flush)?;
+        self.openings.flush()?;
         // Receipts are put in order at the end.
         self.writer.keep(self.lanes.iter().map(LaneWriter::receipts).sum());
         Ok(())
@@ -217,14 +267,16 @@ impl Recorder {
     /// written is a bundle all the same, unless the manifest had no room.
     pub fn finish(mut self) -> Result<Option<PathBuf>, RecorderError> {
         let rest = self.flush().and_then(|()| self.write_rest());
-        let Self { writer, logs, .. } = self;
+        let Self { writer, logs, openings, .. } = self;
         drop(logs);
         let writer = Arc::into_inner(writer).ok_or_else(|| RecorderError::Event("the session still writes".into()))?;
         let folder = writer.folder().to_owned();
         if !folder.join(bundle::checkpoint(0)).exists() {
             writer.discard()?;
+            openings.discard()?;
             return rest.map(|()| None);
         }
+        let rest = openings.finish().map_err(RecorderError::from).and(rest);
         match rest {
             Ok(()) => writer.finish()?,
             // The disk is full. The file may be incomplete.
@@ -239,8 +291,8 @@ impl Recorder {
     /// Streams that never ended: only their input is known.
     fn write_rest(&mut self) -> Result<(), RecorderError> {
         for (_, stream) in std::mem::take(&mut self.open) {
-            if let Some(lane) = self.lanes.get_mut(stream.lane).filter(|_| !stream.recorded) {
-                lane.given(stream.begin, Input::Proposals(stream.answers));
+            if !stream.recorded && stream.lane < self.lanes.len() {
+                self.given(stream.lane, stream.begin, Input::Proposals(stream.answers))?;
             }
         }
         let lanes = std::mem::take(&mut self.lanes).into_iter();

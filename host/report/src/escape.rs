@@ -59,7 +59,17 @@ impl Render for Line<'_> {
     }
 }
 
+/// The same marks as [`Line`] makes, in a text that a script or a renderer escapes.
+#[must_use]
+pub fn marked(text: &str) -> String {
+    mark(text, |_| false)
+}
+
 fn render(text: &str, is_kept: impl Fn(char) -> bool, page: &mut String) {
+    mark(text, is_kept).render_to(page);
+}
+
+fn mark(text: &str, is_kept: impl Fn(char) -> bool) -> String {
     let mut marked = String::with_capacity(text.len());
     for c in text.chars() {
         if is_unseen(c) && !is_kept(c) {
@@ -68,7 +78,7 @@ fn render(text: &str, is_kept: impl Fn(char) -> bool, page: &mut String) {
             marked.push(c);
         }
     }
-    marked.render_to(page);
+    marked
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ pub mod escape;
 pub mod evidence;
 #[cfg(feature = "ledger")]
 pub mod ledger;
+pub mod live;
 mod page;
 pub mod terminal;
 pub mod time;

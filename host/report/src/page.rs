@@ -28,11 +28,20 @@ impl Origin {
 /// A whole page around the content of its `main`. The browser runs this script and uses this stylesheet only, and loads
 /// nothing.
 pub(crate) fn page(title: &str, content: &Markup) -> String {
-    let policy = format!(
+    page_with(title, content, SCRIPT, &policy(SCRIPT))
+}
+
+/// The policy of a page: this script and the stylesheet, and nothing else.
+pub(crate) fn policy(script: &str) -> String {
+    format!(
         "default-src 'none'; style-src {}; script-src {}; base-uri 'none'; form-action 'none'",
         source(STYLE),
-        source(SCRIPT)
-    );
+        source(script)
+    )
+}
+
+/// As [`page`], with another script and a policy that permits it.
+pub(crate) fn page_with(title: &str, content: &Markup, script: &str, policy: &str) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -43,7 +52,7 @@ pub(crate) fn page(title: &str, content: &Markup) -> String {
                 title { (Line(title)) }
                 style { (PreEscaped(STYLE)) }
             }
-            body { main { (content) } script { (PreEscaped(SCRIPT)) } }
+            body { main { (content) } script { (PreEscaped(script)) } }
         }
     };
     let mut page = page.into_string();

@@ -15,10 +15,12 @@ mod receipt;
 mod report;
 mod series;
 mod trust;
+mod unseal;
 mod verify;
 
 pub use exit_code::{CONTRADICTED, SIMULATED, WARNED};
 pub use trust::TrustArgs;
+pub use unseal::UnsealArgs;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;

@@ -3,6 +3,7 @@
 use crate::console::say;
 use crate::output::write_new;
 use crate::trust::TrustArgs;
+use crate::unseal::UnsealArgs;
 use crate::verify::check;
 use portcullis_report::Origin;
 use portcullis_report::evidence::{Making, page};
@@ -16,6 +17,8 @@ pub struct Args {
     bundle: PathBuf,
     #[command(flatten)]
     trust: TrustArgs,
+    #[command(flatten)]
+    unseal: UnsealArgs,
     /// The page; a file that exists is left as it is
     #[arg(long, value_name = "FILE")]
     output: PathBuf,
@@ -24,7 +27,7 @@ pub struct Args {
 /// The exit code is that of `verify`: a page about a contradiction was written all the same.
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let (trust, options) = args.trust.load()?;
-    let report = check(&args.bundle, &trust, options)?;
+    let report = check(&*args.unseal.at(&args.bundle)?, &trust, options)?;
     // The clock of this machine dates the page. Nothing is decided by it.
     let made = SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|time| time.as_secs());
     let making = Making {

@@ -4,8 +4,10 @@ use crate::console::{json_pretty, say, stdout_terminal};
 use crate::trust::TrustArgs;
 use crate::verify::check;
 use anyhow::Context;
+use portcullis_evidence::bundle;
 use portcullis_evidence::verify::series::join;
 use portcullis_report::evidence::SeriesText;
+use portcullis_sealed::is_sealed_texts;
 use std::fs;
 use std::path::PathBuf;
 
@@ -27,8 +29,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let mut reports = Vec::new();
     for entry in fs::read_dir(&args.folder).with_context(io)? {
         let path = entry.with_context(io)?.path();
+        if is_sealed_texts(&path) {
+            continue;
+        }
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let report = check(&path, &trust, options).with_context(|| format!("bundle `{name}`"))?;
+        let report = bundle::at(&path)
+            .and_then(|files| check(&*files, &trust, options))
+            .with_context(|| format!("bundle `{name}`"))?;
         reports.push((name, report));
     }
     let series = join(reports);

@@ -4,10 +4,11 @@ use crate::console::{json_pretty, say, stdout_terminal};
 use crate::exit_code::CONTRADICTED;
 use crate::output::bar;
 use crate::trust::TrustArgs;
-use portcullis_evidence::bundle::{self, BundleError};
+use crate::unseal::UnsealArgs;
+use portcullis_evidence::bundle::{BundleError, Files};
 use portcullis_evidence::verify::{Options, Report, Trust, verify};
 use portcullis_report::evidence::ReportText;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
@@ -16,6 +17,8 @@ pub struct Args {
     bundle: PathBuf,
     #[command(flatten)]
     trust: TrustArgs,
+    #[command(flatten)]
+    unseal: UnsealArgs,
     /// Print the report as JSON
     #[arg(long)]
     json: bool,
@@ -23,7 +26,7 @@ pub struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let (trust, options) = args.trust.load()?;
-    let report = match check(&args.bundle, &trust, options) {
+    let report = match args.unseal.at(&args.bundle).and_then(|files| check(&*files, &trust, options)) {
         Ok(report) => report,
         Err(error) if args.json && !error.is_operational() => {
             let status =
@@ -42,10 +45,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
 }
 
 /// Checks a bundle, with a bar for the long ones.
-pub(crate) fn check(bundle: &Path, trust: &Trust, options: Options) -> Result<Report, BundleError> {
-    let files = bundle::at(bundle)?;
-    let bar = bar(&*files);
-    let report = verify(&*files, trust, options, &mut |records| bar.set_position(records));
+pub(crate) fn check(files: &dyn Files, trust: &Trust, options: Options) -> Result<Report, BundleError> {
+    let bar = bar(files);
+    let report = verify(files, trust, options, &mut |records| bar.set_position(records));
     bar.finish_and_clear();
     report
 }

@@ -79,21 +79,31 @@ impl Browser {
 
     /// The page's DOM after its scripts ran.
     pub(crate) fn dom(&self, page: &Path, dark: bool) -> Result<String> {
+        self.dom_at(&url(page)?, dark)
+    }
+
+    /// The same of a page at this address of this machine.
+    pub(crate) fn dom_at(&self, url: &str, dark: bool) -> Result<String> {
         let mut command = self.headless();
         if dark {
             command.arg(DARK);
         }
-        capture(command.args([BUDGET, "--dump-dom"]).arg(url(page)?))
+        capture(command.args([BUDGET, "--dump-dom"]).arg(url))
     }
 
     /// Writes a picture of a window of this size that shows the page.
     pub(crate) fn screenshot(&self, page: &Path, picture: &Path, size: (u32, u32), dark: bool) -> Result<()> {
+        self.screenshot_at(&url(page)?, picture, size, dark)
+    }
+
+    /// The same of a page at this address of this machine.
+    pub(crate) fn screenshot_at(&self, url: &str, picture: &Path, size: (u32, u32), dark: bool) -> Result<()> {
         let mut command = self.headless();
         command.args([BUDGET, "--hide-scrollbars"]).arg(format!("--window-size={},{}", size.0, size.1));
         if dark {
             command.arg(DARK);
         }
-        capture(command.arg(format!("--screenshot={}", absolute(picture)?.display())).arg(url(page)?))?;
+        capture(command.arg(format!("--screenshot={}", absolute(picture)?.display())).arg(url))?;
         ensure!(picture.exists(), "the browser wrote no picture");
         Ok(())
     }
@@ -109,7 +119,7 @@ impl Browser {
         let mut command = self.command(&self.chromium);
         // The pages are our own, and the browser cannot reach anything outside this machine.
         command.args(["--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files"]);
-        command.arg("--host-resolver-rules=MAP * ~NOTFOUND");
+        command.arg("--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1");
         command
     }
 

@@ -312,6 +312,15 @@ pub struct UpstreamSettings {
     pub strict: bool,
 }
 
+impl Upstream {
+    /// What it speaks, and where it is: its host and its port.
+    pub(crate) fn server(&self) -> (UpstreamKind, Option<(String, u16)>) {
+        let url = url::Url::parse(&self.base).ok();
+        let place = url.and_then(|url| Some((url.host_str()?.to_owned(), url.port_or_known_default()?)));
+        (self.kind, place)
+    }
+}
+
 impl DeltaStream {
     /// What comes next; `None` when the answer is whole.
     ///

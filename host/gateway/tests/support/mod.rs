@@ -11,7 +11,7 @@ use portcullis_gateway::config::Config;
 use portcullis_gateway::session::{Opener, SessionParts, Sessions};
 use portcullis_gateway::{ServeError, serve};
 use portcullis_policy::Package;
-use portcullis_recorder::Options;
+use portcullis_recorder::{Options, Texts};
 use portcullis_sim::SimConfig;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -55,11 +55,20 @@ pub const PLACEHOLDER: &str = "<withheld>";
 
 /// The tests' policy: `bad` words, `drop_table` and `rm -rf` are refused.
 pub fn policy(on_refuse: &str) -> Arc<Policy> {
+    policy_of(on_refuse, RULES)
+}
+
+/// One that refuses nothing.
+pub fn lenient_policy() -> Arc<Policy> {
+    policy_of("stop", "@id(\"ALLOW\") permit (principal, action, resource);\n")
+}
+
+fn policy_of(on_refuse: &str, rules: &str) -> Arc<Policy> {
     let refusal =
         format!("[refusal]\non_refuse = \"{on_refuse}\"\ntext = \"{REFUSAL}\"\nplaceholder = \"{PLACEHOLDER}\"\n");
     let files = BTreeMap::from([
         ("policy.toml".to_owned(), format!("{MANIFEST}{refusal}").into_bytes()),
-        ("rules.cedar".to_owned(), RULES.as_bytes().to_vec()),
+        ("rules.cedar".to_owned(), rules.as_bytes().to_vec()),
     ]);
     let package = Package::from_files(files).unwrap_or_else(|e| panic!("{e:?}"));
     let compiled = package.compile().unwrap_or_else(|e| panic!("{e:?}"));
@@ -176,6 +185,11 @@ pub fn read_request(stream: &TcpStream) -> Option<(String, Value)> {
 
 /// Opens sessions of the simulated card, each with a bundle under `folder`.
 pub fn opener(policy: &Arc<Policy>, folder: &Path) -> Opener {
+    opener_with(policy, folder, Texts::Plain)
+}
+
+/// The same with these texts in the bundles.
+pub fn opener_with(policy: &Arc<Policy>, folder: &Path, texts: Texts) -> Opener {
     let (policy, folder) = (Arc::clone(policy), folder.to_owned());
     let mut sessions = 0;
     Box::new(move |salt: SaltKey| {
@@ -191,12 +205,21 @@ pub fn opener(policy: &Arc<Policy>, folder: &Path) -> Opener {
             witness: None,
             profile: portcullis_core::state::Profile::default(),
             checkpoint_interval: None,
+            texts: texts.clone(),
         };
         let anchors = Anchors::new(Vec::new(), &policy.mapper);
         let (recorder, config) = options.start(card.as_mut(), &policy.package, &policy.compiled, &anchors)?;
         let governor = Arc::new(Governor::new(Arc::clone(&policy), Settings::new(salt)).unwrap());
         Ok(SessionParts { card, config, recorder: Some(recorder), name, governors: vec![governor] })
     })
+}
+
+/// An address where nothing listens, and the lines of a configuration that put the admin listener there.
+pub fn admin(folder: &tempfile::TempDir) -> (SocketAddr, String) {
+    let file = folder.path().join("admin.key");
+    std::fs::write(&file, "admin-secret\n").unwrap();
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    (address, format!("[admin]\nlisten = \"{address}\"\nkey = {{ file = \"{}\" }}\n", file.display()))
 }
 
 /// A gateway in a thread of its own.

@@ -1,5 +1,7 @@
-//! The two reports in a real browser: at the widths of a phone, a tablet and a laptop, light and dark, and printed.
+//! The reports and the live page of a gateway in a real browser: at the widths of a phone, a tablet and a laptop, light and dark, and printed.
 //! Pictures and PDFs stay in `target/report` for whoever wants to look.
+
+mod live;
 
 use crate::browser::Browser;
 use anyhow::{Context, Result, ensure};
@@ -53,7 +55,14 @@ pub(crate) fn run(tally: &mut Tally) -> Result<()> {
             return Ok(());
         }
     };
-    for page in &pages {
+    let live = match live::see(&browser, folder) {
+        Ok(page) => Some(page),
+        Err(error) => {
+            tally.check("the live page of a gateway", Err(error));
+            None
+        }
+    };
+    for page in pages.iter().chain(&live) {
         let name = page.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         for width in WIDTHS {
             for dark in [false, true] {
@@ -62,7 +71,10 @@ pub(crate) fn run(tally: &mut Tally) -> Result<()> {
                 tally.check(&what, judge(&browser, page, &format!("{name}-{width}-{shade}"), width, dark));
             }
         }
-        tally.check(&format!("{name}, printed"), printed(&browser, page, &name));
+        // The live page is for a screen.
+        if live.as_ref() != Some(page) {
+            tally.check(&format!("{name}, printed"), printed(&browser, page, &name));
+        }
     }
     say("the reports in a browser: target/report/*.png and *.pdf");
     Ok(())

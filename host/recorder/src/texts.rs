@@ -1,0 +1,150 @@
+//! What of the texts of streams stands in a bundle.
+
+use portcullis_evidence::bundle::{InputLine, Receipt, SpanLine};
+use portcullis_sealed::{Opening, Sealer};
+use serde::Deserialize;
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// What of the texts of streams stands in a bundle: spans with their salts, receipts, what streams were given, their
+/// context documents, and the anchor stores that they brought.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub enum Texts {
+    /// Everything.
+    #[default]
+    Plain,
+    /// Nothing: the texts of every stream are withheld.
+    None,
+    /// Nothing. They stand beside the bundle, sealed to the X25519 key in this file.
+    Sealed(PathBuf),
+}
+
+impl FromStr for Texts {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "plain" => Ok(Self::Plain),
+            "none" => Ok(Self::None),
+            _ => match text.strip_prefix("sealed:").filter(|file| !file.is_empty()) {
+                Some(file) => Ok(Self::Sealed(file.into())),
+                None => Err(format!("`{text}` is not `plain`, `none` or `sealed:FILE`")),
+            },
+        }
+    }
+}
+
+impl TryFrom<String> for Texts {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl fmt::Display for Texts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Plain => f.write_str("plain"),
+            Self::None => f.write_str("none"),
+            Self::Sealed(file) => write!(f, "sealed:{}", file.display()),
+        }
+    }
+}
+
+/// Where openings go that do not go into the bundle.
+pub(crate) enum Openings {
+    /// They go into the bundle.
+    Bundle,
+    /// Nowhere.
+    Nowhere,
+    /// Into the file beside it.
+    Sealed(Box<Sealer>),
+}
+
+impl Openings {
+    /// Whether they go into the bundle.
+    pub(crate) const fn are_in_bundle(&self) -> bool {
+        matches!(self, Self::Bundle)
+    }
+
+    /// Takes an opening of the stream that began with record `begin` of `lane`, where it does not go into the bundle.
+    fn take(&mut self, lane: usize, begin: u64, opening: Opening<'_>) -> io::Result<()> {
+        match self {
+            Self::Bundle | Self::Nowhere => Ok(()),
+            Self::Sealed(sealer) => sealer.seal(lane_number(lane)?, begin, opening),
+        }
+    }
+
+    pub(crate) fn context(&mut self, lane: usize, begin: u64, document: &[u8]) -> io::Result<()> {
+        self.take(lane, begin, Opening::Context(document))
+    }
+
+    pub(crate) fn store(&mut self, lane: usize, begin: u64, store: &[u8]) -> io::Result<()> {
+        self.take(lane, begin, Opening::Store(store))
+    }
+
+    pub(crate) fn span(&mut self, lane: usize, begin: u64, line: &SpanLine) -> io::Result<()> {
+        self.take(lane, begin, Opening::Span(line))
+    }
+
+    pub(crate) fn input(&mut self, lane: usize, line: &InputLine) -> io::Result<()> {
+        self.take(lane, line.index, Opening::Input(line))
+    }
+
+    pub(crate) fn receipt(&mut self, lane: usize, begin: u64, receipt: &Receipt) -> io::Result<()> {
+        self.take(lane, begin, Opening::Receipt(receipt))
+    }
+
+    /// Nothing of this stream follows.
+    pub(crate) fn end(&mut self, lane: usize, begin: u64) {
+        if let (Self::Sealed(sealer), Ok(lane)) = (self, lane_number(lane)) {
+            sealer.end(lane, begin);
+        }
+    }
+
+    /// What was taken survives this process.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Bundle | Self::Nowhere => Ok(()),
+            Self::Sealed(sealer) => sealer.flush(),
+        }
+    }
+
+    pub(crate) fn finish(self) -> io::Result<()> {
+        match self {
+            Self::Bundle | Self::Nowhere => Ok(()),
+            Self::Sealed(sealer) => sealer.finish(),
+        }
+    }
+
+    /// There was no session: nothing is left.
+    pub(crate) fn discard(self) -> io::Result<()> {
+        match self {
+            Self::Bundle | Self::Nowhere => Ok(()),
+            Self::Sealed(sealer) => sealer.discard(),
+        }
+    }
+}
+
+fn lane_number(lane: usize) -> io::Result<u8> {
+    u8::try_from(lane).map_err(io::Error::other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words() {
+        for text in ["plain", "none", "sealed:auditor.pub"] {
+            assert_eq!(text.parse::<Texts>().unwrap().to_string(), text);
+        }
+        for wrong in ["", "sealed", "sealed:", "Plain", "open"] {
+            assert!(wrong.parse::<Texts>().unwrap_err().contains("sealed:FILE"), "{wrong}");
+        }
+    }
+}

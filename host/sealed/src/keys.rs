@@ -1,0 +1,119 @@
+//! X25519 keys in files (RFC 8410), as `openssl genpkey -algorithm x25519` makes them.
+
+use crate::format::Kem;
+use der::asn1::OctetStringRef;
+use der::{Decode, Document, SecretDocument};
+use ed25519_dalek::pkcs8::spki::SubjectPublicKeyInfoRef;
+use ed25519_dalek::pkcs8::{ObjectIdentifier, PrivateKeyInfoRef};
+use hpke::{Deserializable, Kem as _, Serializable};
+use sha2::{Digest, Sha256};
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// id-X25519.
+const X25519: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.110");
+/// Largest key file in bytes.
+const MAX_BYTES: u64 = 4096;
+
+/// Why there is no key.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    /// The file system.
+    #[error("cannot read the key `{}`: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system reports.
+        source: std::io::Error,
+    },
+    /// Others may read or write the file.
+    #[error("`{}` has mode {mode:o}; a private key must be of mode 600", path.display())]
+    Mode {
+        /// The file.
+        path: PathBuf,
+        /// Its mode.
+        mode: u32,
+    },
+    /// Not a key of this kind in PEM.
+    #[error(
+        "`{}` is not an X25519 {kind} key in PEM; make one with `openssl genpkey -algorithm x25519 -out KEY` and \
+         `openssl pkey -in KEY -pubout`", path.display()
+    )]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// Public or private.
+        kind: &'static str,
+    },
+}
+
+/// The key that texts are sealed to.
+#[derive(Clone)]
+pub struct PublicKey(pub(crate) <Kem as hpke::Kem>::PublicKey);
+
+/// The key that opens them.
+#[derive(Clone)]
+pub struct PrivateKey {
+    pub(crate) secret: <Kem as hpke::Kem>::PrivateKey,
+    pub(crate) public: PublicKey,
+}
+
+impl PublicKey {
+    /// Reads a key.
+    ///
+    /// # Errors
+    /// [`KeyError`].
+    pub fn load(path: &Path) -> Result<Self, KeyError> {
+        let pem = read(path, false)?;
+        let key = || {
+            let (label, document) = Document::from_pem(&pem).ok().filter(|(label, _)| *label == "PUBLIC KEY")?;
+            let _ = label;
+            let info = SubjectPublicKeyInfoRef::from_der(document.as_bytes()).ok()?;
+            let bytes = (info.algorithm.oid == X25519 && info.algorithm.parameters.is_none())
+                .then(|| info.subject_public_key.as_bytes())??;
+            <Kem as hpke::Kem>::PublicKey::from_bytes(bytes).ok()
+        };
+        key().map(Self).ok_or_else(|| KeyError::Format { path: path.to_owned(), kind: "public" })
+    }
+
+    /// SHA-256 of its 32 bytes.
+    pub(crate) fn id(&self) -> [u8; 32] {
+        Sha256::digest(self.0.to_bytes()).into()
+    }
+}
+
+impl PrivateKey {
+    /// Reads a key.
+    ///
+    /// # Errors
+    /// [`KeyError`]: also a file that anybody but its owner may use.
+    pub fn load(path: &Path) -> Result<Self, KeyError> {
+        let pem = read(path, true)?;
+        let key = || {
+            let (label, document) = SecretDocument::from_pem(&pem).ok()?;
+            let info = PrivateKeyInfoRef::from_der(document.as_bytes()).ok().filter(|_| label == "PRIVATE KEY")?;
+            let is_x25519 = info.algorithm.oid == X25519 && info.algorithm.parameters.is_none();
+            // The key is an octet string in an octet string.
+            let inner = is_x25519.then(|| <&OctetStringRef>::from_der(info.private_key.as_bytes()).ok())??;
+            <Kem as hpke::Kem>::PrivateKey::from_bytes(inner.as_bytes()).ok()
+        };
+        let secret = key().ok_or_else(|| KeyError::Format { path: path.to_owned(), kind: "private" })?;
+        let public = PublicKey(Kem::sk_to_pk(&secret));
+        Ok(Self { secret, public })
+    }
+}
+
+fn read(path: &Path, is_private: bool) -> Result<String, KeyError> {
+    let io = |source| KeyError::Io { path: path.to_owned(), source };
+    let file = File::open(path).map_err(io)?;
+    // The open file's mode: the path may be another file by now.
+    let mode = file.metadata().map_err(io)?.mode() & 0o7777;
+    if is_private && mode & 0o177 != 0 {
+        return Err(KeyError::Mode { path: path.to_owned(), mode });
+    }
+    let mut pem = String::new();
+    file.take(MAX_BYTES).read_to_string(&mut pem).map_err(io)?;
+    Ok(pem)
+}

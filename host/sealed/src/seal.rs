@@ -1,0 +1,125 @@
+//! Seals the texts of streams as they come.
+
+use crate::format::{Aead, CONTENT_MAX, Kdf, Kem, Kind, MAGIC, Sender, StreamAt, info, place};
+use crate::keys::PublicKey;
+use hpke::{OpModeS, Serializable, setup_sender};
+use portcullis_evidence::bundle::{InputLine, Receipt, SpanLine};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// Something that a bundle would hold about a stream.
+#[derive(Clone, Copy, Debug)]
+pub enum Opening<'a> {
+    /// Its context document.
+    Context(&'a [u8]),
+    /// The anchor store that it brought, as JSON Lines.
+    Store(&'a [u8]),
+    /// A span, with its salt.
+    Span(&'a SpanLine),
+    /// What it was given.
+    Input(&'a InputLine),
+    /// What the reader of a released span was given.
+    Receipt(&'a Receipt),
+}
+
+/// A file of sealed texts that is being written, of one session.
+pub struct Sealer {
+    path: PathBuf,
+    file: BufWriter<File>,
+    key: PublicKey,
+    ticket: [u8; 32],
+    /// The streams that have not ended.
+    open: BTreeMap<StreamAt, Sender>,
+}
+
+impl Sealer {
+    /// A new file at `path`, for the session of this ticket digest. Only its user may read it.
+    ///
+    /// # Errors
+    /// The system's, a file that exists already included.
+    pub fn create(path: &Path, key: PublicKey, ticket: [u8; 32]) -> io::Result<Self> {
+        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+        let mut file = BufWriter::new(file);
+        file.write_all(&[MAGIC.as_slice(), &ticket, &key.id()].concat())?;
+        file.flush()?;
+        Ok(Self { path: path.to_owned(), file, key, ticket, open: BTreeMap::new() })
+    }
+
+    /// Adds an opening of the stream that began with record `begin` of `lane`.
+    ///
+    /// # Errors
+    /// The system's, or an opening that is too long.
+    pub fn seal(&mut self, lane: u8, begin: u64, opening: Opening<'_>) -> io::Result<()> {
+        let at = (lane, begin);
+        let (kind, content) = match opening {
+            Opening::Context(document) => (Kind::Context, document.to_vec()),
+            Opening::Store(store) => (Kind::Store, store.to_vec()),
+            Opening::Span(line) => (Kind::Span, json(line)?),
+            Opening::Input(line) => (Kind::Input, json(line)?),
+            Opening::Receipt(receipt) => (Kind::Receipt, json(receipt)?),
+        };
+        if content.len() > CONTENT_MAX {
+            let what = format!("a text of {} bytes is too long to be sealed", content.len());
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+        }
+        let sender = match self.open.entry(at) {
+            std::collections::btree_map::Entry::Occupied(open) => open.into_mut(),
+            std::collections::btree_map::Entry::Vacant(new) => {
+                let (encapsulated, sender) =
+                    setup_sender::<Aead, Kdf, Kem>(&OpModeS::Base, &self.key.0, &info(&self.ticket, at))
+                        .map_err(io::Error::other)?;
+                frame(&mut self.file, at, &encapsulated.to_bytes())?;
+                new.insert(sender)
+            }
+        };
+        let message = [&[kind as u8], content.as_slice()].concat();
+        let sealed = sender.seal(&message, &[]).map_err(io::Error::other)?;
+        frame(&mut self.file, at, &sealed)
+    }
+
+    /// Nothing of this stream follows.
+    pub fn end(&mut self, lane: u8, begin: u64) {
+        self.open.remove(&(lane, begin));
+    }
+
+    /// Hands what was added to the system: it survives this process.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+
+    /// Nothing follows: what was added is on the disk when this returns.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.file.flush()?;
+        self.file.get_ref().sync_all()
+    }
+
+    /// Removes the file: there was no session.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn discard(self) -> io::Result<()> {
+        fs::remove_file(&self.path)
+    }
+}
+
+fn json(line: &impl Serialize) -> io::Result<Vec<u8>> {
+    Ok(serde_json::to_vec(line)?)
+}
+
+fn frame(file: &mut impl Write, at: StreamAt, rest: &[u8]) -> io::Result<()> {
+    let place = place(at);
+    let length = u32::try_from(place.len() + rest.len()).map_err(io::Error::other)?;
+    file.write_all(&length.to_le_bytes())?;
+    file.write_all(&place)?;
+    file.write_all(rest)
+}

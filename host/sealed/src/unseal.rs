@@ -1,0 +1,267 @@
+//! Shows a bundle with what was sealed beside it.
+
+use crate::format::{
+    Aead, CONTENT_MAX, FRAME_MAX, HEAD_BYTES, KEY_BYTES, Kdf, Kem, Kind, MAGIC, PLACE_BYTES, Receiver, StreamAt, info,
+};
+use crate::keys::PrivateKey;
+use hpke::{Deserializable, OpModeR, setup_receiver};
+use portcullis_core::hex::Hex;
+use portcullis_evidence::bundle::{
+    self, BundleError, Files, INPUTS, MANIFEST, Manifest, ManifestFile, RECEIPTS, SPANS, TICKET,
+};
+use portcullis_evidence::ticket::Ticket;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+/// Where the sealed texts of a bundle stand: `NAME.sealed`, beside it.
+#[must_use]
+pub fn beside(bundle: &Path) -> PathBuf {
+    // A path that ends with `/` names the same folder.
+    let mut name = bundle.components().collect::<PathBuf>().into_os_string();
+    name.push(OsString::from(".sealed"));
+    name.into()
+}
+
+/// Whether this is a file of sealed texts, which stands among bundles, by its name.
+#[must_use]
+pub fn is_sealed_texts(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "sealed") && path.is_file()
+}
+
+/// The files of a bundle, with the texts of a sealed file. The texts are held in memory.
+pub struct Unsealed {
+    files: Box<dyn Files>,
+    /// What the sealed file adds, and the manifest over everything.
+    opened: BTreeMap<String, Vec<u8>>,
+    report: UnsealReport,
+}
+
+/// What a sealed file held.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UnsealReport {
+    /// Streams of which something was opened.
+    pub streams: u64,
+    /// Bytes at the end that are not a whole frame: the writer died, or somebody cut the file short.
+    pub torn: u64,
+}
+
+/// What was opened: documents by their names, and lines by file and record.
+#[derive(Default)]
+struct Openings {
+    documents: BTreeMap<String, Vec<u8>>,
+    lines: BTreeMap<String, BTreeMap<u64, Vec<u8>>>,
+}
+
+impl Unsealed {
+    /// Opens the texts in the file `sealed` of the bundle in `files`.
+    ///
+    /// A file that ends within a frame gives what stands before it: the streams behind it stay withheld.
+    ///
+    /// # Errors
+    /// [`BundleError`]: `Io` where a file cannot be read or the key is not that of the file; `Content` for a file of
+    /// another session, or one that is not what was sealed.
+    pub fn open(files: Box<dyn Files>, sealed: &Path, key: &PrivateKey) -> Result<Self, BundleError> {
+        let name = sealed.to_string_lossy().into_owned();
+        let from = File::open(sealed).map_err(|source| BundleError::Io { name: name.clone(), source })?;
+        let mut reader = FrameReader { name, from: BufReader::new(from), torn: 0 };
+        let ticket = read(&*files, TICKET)?;
+        let ticket = Ticket::parse(&ticket)
+            .map_err(|error| BundleError::Content { name: TICKET.to_owned(), what: error.to_string() })?;
+        reader.head(&ticket.digest, key)?;
+        let mut openings = Openings::default();
+        let streams = reader.all(&ticket.digest, key, &mut openings)?;
+        let mut opened = openings.documents;
+        for (name, lines) in openings.lines {
+            opened.insert(name, lines.into_values().flatten().collect());
+        }
+        let names = files.names()?;
+        for (name, content) in &opened {
+            let there = names.contains_key(name).then(|| read(&*files, name)).transpose()?;
+            if there.is_some_and(|there| there != *content) {
+                let what = format!("the bundle has another `{name}`");
+                return Err(BundleError::Content { name: reader.name, what });
+            }
+        }
+        let report = UnsealReport { streams, torn: reader.torn };
+        let manifest = manifest(&*files, &names, &opened)?;
+        opened.extend(manifest.map(|manifest| (MANIFEST.to_owned(), manifest)));
+        Ok(Self { files, opened, report })
+    }
+
+    /// What the file held.
+    #[must_use]
+    pub const fn report(&self) -> UnsealReport {
+        self.report
+    }
+}
+
+impl Files for Unsealed {
+    fn names(&self) -> Result<BTreeMap<String, u64>, BundleError> {
+        let mut names = self.files.names()?;
+        names.extend(self.opened.iter().map(|(name, content)| (name.clone(), content.len() as u64)));
+        Ok(names)
+    }
+
+    fn open(&self, name: &str) -> Result<Box<dyn Read + '_>, BundleError> {
+        match self.opened.get(name) {
+            Some(content) => Ok(Box::new(content.as_slice())),
+            None => self.files.open(name),
+        }
+    }
+}
+
+/// The bundle's manifest with what was opened in it; what the bundle's own files are listed as stays as it is.
+fn manifest(
+    files: &dyn Files,
+    names: &BTreeMap<String, u64>,
+    opened: &BTreeMap<String, Vec<u8>>,
+) -> Result<Option<Vec<u8>>, BundleError> {
+    if !names.contains_key(MANIFEST) {
+        return Ok(None);
+    }
+    // What is not a manifest is for the verifier to find.
+    let Ok(mut manifest) = serde_json::from_slice::<Manifest>(&read(files, MANIFEST)?) else { return Ok(None) };
+    for (name, content) in opened.iter().filter(|(name, _)| !names.contains_key(*name)) {
+        let sha256 = Hex(Sha256::digest(content).into());
+        manifest.files.push(ManifestFile { path: name.clone(), size: content.len() as u64, sha256 });
+    }
+    manifest.files.sort_by(|a, b| a.path.cmp(&b.path));
+    manifest.to_json().map(Some)
+}
+
+fn read(files: &dyn Files, name: &str) -> Result<Vec<u8>, BundleError> {
+    let size = files.names()?.get(name).copied().ok_or_else(|| BundleError::Missing(name.to_owned()))?;
+    let mut content = Vec::new();
+    let read = files.open(name)?.take(size).read_to_end(&mut content);
+    read.map_err(|source| BundleError::Io { name: name.to_owned(), source })?;
+    Ok(content)
+}
+
+/// Frames of a sealed file.
+struct FrameReader<R> {
+    name: String,
+    from: R,
+    torn: u64,
+}
+
+impl<R: Read> FrameReader<R> {
+    fn wrong(&self, what: impl Into<String>) -> BundleError {
+        BundleError::Content { name: self.name.clone(), what: what.into() }
+    }
+
+    /// The next bytes, as many as there are.
+    fn bytes(&mut self, length: usize) -> Result<Vec<u8>, BundleError> {
+        let mut bytes = Vec::new();
+        let read = self.from.by_ref().take(length as u64).read_to_end(&mut bytes);
+        read.map_err(|source| BundleError::Io { name: self.name.clone(), source })?;
+        Ok(bytes)
+    }
+
+    /// Reads the head, which is for this session and this key.
+    fn head(&mut self, ticket: &[u8; 32], key: &PrivateKey) -> Result<(), BundleError> {
+        let head = self.bytes(HEAD_BYTES)?;
+        let Some(rest) = head.strip_prefix(&MAGIC).filter(|_| head.len() == HEAD_BYTES) else {
+            return Err(self.wrong("it does not begin as a file of sealed texts does"));
+        };
+        let (session, id) = rest.split_at(32);
+        if session != ticket {
+            return Err(self.wrong("it belongs to another session"));
+        }
+        if id != key.public.id() {
+            let source = io::Error::new(io::ErrorKind::PermissionDenied, "it is sealed to another key");
+            return Err(BundleError::Io { name: self.name.clone(), source });
+        }
+        Ok(())
+    }
+
+    /// The next frame; `None` at the end, or before a frame that is not whole.
+    fn frame(&mut self) -> Result<Option<(StreamAt, Vec<u8>)>, BundleError> {
+        let length = self.bytes(4)?;
+        let Ok(prefix) = <[u8; 4]>::try_from(length.as_slice()) else {
+            self.torn = length.len() as u64;
+            return Ok(None);
+        };
+        let length = usize::try_from(u32::from_le_bytes(prefix)).unwrap_or(usize::MAX);
+        if !(PLACE_BYTES..=FRAME_MAX).contains(&length) {
+            return Err(self.wrong(format!("a frame has a length of {length} bytes")));
+        }
+        let frame = self.bytes(length)?;
+        if frame.len() < length {
+            self.torn = (prefix.len() + frame.len()) as u64;
+            return Ok(None);
+        }
+        let (place, rest) = frame.split_at(PLACE_BYTES);
+        let [lane, begin @ ..] = place else { return Err(self.wrong("a frame has no place")) };
+        let begin = begin.try_into().map_err(|_| self.wrong("a frame has no place"))?;
+        Ok(Some(((*lane, u64::from_le_bytes(begin)), rest.to_vec())))
+    }
+
+    /// Opens every frame. Returns the number of streams.
+    fn all(&mut self, ticket: &[u8; 32], key: &PrivateKey, into: &mut Openings) -> Result<u64, BundleError> {
+        let mut streams: BTreeMap<StreamAt, Receiver> = BTreeMap::new();
+        let mut number = 0u64;
+        while let Some((at, rest)) = self.frame()? {
+            let not_sealed = |this: &Self| this.wrong(format!("frame {number} is not what was sealed"));
+            match streams.entry(at) {
+                Entry::Vacant(new) => {
+                    let bytes = Some(rest.as_slice()).filter(|bytes| bytes.len() == KEY_BYTES);
+                    let encapsulated = bytes.and_then(|bytes| <Kem as hpke::Kem>::EncappedKey::from_bytes(bytes).ok());
+                    let receiver = encapsulated.and_then(|encapsulated| {
+                        let info = info(ticket, at);
+                        setup_receiver::<Aead, Kdf, Kem>(&OpModeR::Base, &key.secret, &encapsulated, &info).ok()
+                    });
+                    new.insert(receiver.ok_or_else(|| not_sealed(self))?);
+                }
+                Entry::Occupied(mut receiver) => {
+                    let message = receiver.get_mut().open(&rest, &[]).map_err(|_| not_sealed(self))?;
+                    let opened = into.add(at.0, &message).map_err(|what| self.wrong(format!("frame {number}: {what}")));
+                    opened?;
+                }
+            }
+            number += 1;
+        }
+        Ok(streams.len() as u64)
+    }
+}
+
+impl Openings {
+    /// Takes a message of a stream in `lane`.
+    fn add(&mut self, lane: u8, message: &[u8]) -> Result<(), String> {
+        let (kind, content) = message.split_first().ok_or("an empty message")?;
+        let kind = Kind::of(*kind).ok_or("an opening of an unknown kind")?;
+        if content.len() > CONTENT_MAX {
+            return Err("a message that is too long".into());
+        }
+        let digest = || <[u8; 32]>::from(Sha256::digest(content));
+        let name = match kind {
+            Kind::Context => return self.document(bundle::context(&digest()), content),
+            Kind::Store => return self.document(bundle::anchor(&digest()), content),
+            Kind::Span => SPANS,
+            Kind::Input => INPUTS,
+            Kind::Receipt => RECEIPTS,
+        };
+        let index = serde_json::from_slice::<AnyLine>(content).map_err(|error| error.to_string())?.index;
+        let mut line = content.to_vec();
+        line.push(b'\n');
+        match self.lines.entry(bundle::in_lane(name, lane)).or_default().insert(index, line) {
+            None => Ok(()),
+            Some(_) => Err(format!("a second line about record {index}")),
+        }
+    }
+
+    fn document(&mut self, name: String, content: &[u8]) -> Result<(), String> {
+        self.documents.insert(name, content.to_vec());
+        Ok(())
+    }
+}
+
+/// What every line has; the reader of the bundle looks at the rest.
+#[derive(serde::Deserialize)]
+struct AnyLine {
+    index: u64,
+}

@@ -1,0 +1,51 @@
+//! The arguments that open sealed texts.
+
+use crate::console;
+use portcullis_evidence::bundle::{self, BundleError, Files};
+use portcullis_sealed::{PrivateKey, Unsealed, beside};
+use std::path::{Path, PathBuf};
+
+/// What opens the texts beside a bundle.
+#[derive(Debug, clap::Args)]
+pub struct UnsealArgs {
+    /// Private X25519 key that opens the texts of a session that was recorded with `--texts sealed:FILE`
+    #[arg(long, value_name = "KEY")]
+    unseal: Option<PathBuf>,
+    /// File of the sealed texts. Default: the name of the bundle, and `.sealed`
+    #[arg(long, value_name = "FILE", requires = "unseal")]
+    sealed: Option<PathBuf>,
+}
+
+impl UnsealArgs {
+    /// The files of the bundle at `path`, with its sealed texts where a key was given.
+    ///
+    /// # Errors
+    /// As [`bundle::at`] and [`Unsealed::open`], and a key that cannot be used.
+    pub fn at(&self, path: &Path) -> Result<Box<dyn Files>, BundleError> {
+        self.open(path, self.sealed.as_deref())
+    }
+
+    /// As [`UnsealArgs::at`] for an earlier bundle, which may have no sealed texts.
+    ///
+    /// # Errors
+    /// As [`UnsealArgs::at`].
+    pub fn earlier(&self, path: &Path) -> Result<Box<dyn Files>, BundleError> {
+        if beside(path).exists() { self.open(path, None) } else { bundle::at(path) }
+    }
+
+    fn open(&self, path: &Path, sealed: Option<&Path>) -> Result<Box<dyn Files>, BundleError> {
+        let files = bundle::at(path)?;
+        let Some(key) = &self.unseal else { return Ok(files) };
+        let key = PrivateKey::load(key).map_err(|error| BundleError::Io {
+            name: key.to_string_lossy().into_owned(),
+            source: std::io::Error::other(error),
+        })?;
+        let unsealed = Unsealed::open(files, sealed.unwrap_or(&beside(path)), &key)?;
+        let torn = unsealed.report().torn;
+        if torn > 0 {
+            let what = format!("the sealed texts end within a unit ({torn} bytes): what stood behind it is withheld");
+            console::problem("note", what);
+        }
+        Ok(Box::new(unsealed))
+    }
+}
