@@ -37,9 +37,9 @@ impl Default for Limits {
 }
 
 /// States of an automaton before it is made least, for each state that it may have afterwards.
-const GROWTH: usize = 3;
+const GROWTH: usize = 4;
 /// Places of an expression whose automaton is not tried, for each state that it may have.
-const PLACES: usize = 3;
+const PLACES: usize = 2;
 /// States of an automaton of gaps.
 const GAP_STATES: usize = 256;
 
@@ -216,58 +216,60 @@ fn of_width(width: Width) -> String {
     format!("what repeats more than {} times repeats without a bound{wide}", width.most)
 }
 
+/// Parts that go into one engine together, and their automaton.
+struct Group {
+    class: usize,
+    parts: Vec<usize>,
+    dfa: Dfa,
+}
+
+/// An engine that is being filled, and the groups in it.
+struct Filling {
+    dfa: Dfa,
+    classes: Vec<usize>,
+    groups: Vec<usize>,
+}
+
 /// Joins parts into engines. What fits none stays the host's.
 fn pack(parts: &mut [Part], sources: &[ClassSource], limits: &Limits, classes: &mut [ClassSight]) -> Vec<Engine> {
-    struct Filling {
-        dfa: Dfa,
-        classes: Vec<usize>,
+    let mut groups = grouped(parts, limits);
+    let order = |groups: &[Group], from: usize| {
+        let mut order: Vec<usize> = (from..groups.len()).collect();
+        order.sort_by_key(|at| groups.get(*at).map(|group| (group.dfa.len(), *at)));
+        order
+    };
+    let mut filling = Vec::new();
+    fill(&mut filling, &groups, &order(&groups, 0), limits);
+    // Of a group that fits none, a part may.
+    let whole = groups.len();
+    for at in 0..whole {
+        let placed = filling.iter().any(|engine: &Filling| engine.groups.contains(&at));
+        let apart = groups.get(at).filter(|group| !placed && group.parts.len() > 1).map(|group| group.parts.clone());
+        for at in apart.into_iter().flatten() {
+            let Some(part) = parts.get(at) else { continue };
+            groups.push(Group { class: part.class, parts: vec![at], dfa: part.dfa.clone() });
+        }
     }
-    let mut filling: Vec<Filling> = Vec::new();
-    let mut order: Vec<usize> = (0..parts.len()).collect();
-    order.sort_by_key(|at| parts.get(*at).map(|part| (part.dfa.len(), *at)));
-    for at in order {
-        let Some(part) = parts.get_mut(at) else { continue };
-        let joined = |engine: &Filling| {
-            let bit = engine.classes.iter().position(|class| *class == part.class).unwrap_or(engine.classes.len());
-            let own = part.dfa.clone().at_bit(u32::try_from(bit).ok().filter(|_| bit < MOST_CLASSES)?);
-            let joined = engine.dfa.joined(&own, limits.states, limits.byte_classes)?;
-            // Parts of one class may say the same in the same places.
-            Some(if bit < engine.classes.len() { joined.least() } else { joined })
-        };
-        let grown = filling.iter().zip(0..).filter_map(|(engine, index)| Some((joined(engine)?, engine.dfa.len(), index)));
-        let best = grown.min_by_key(|(dfa, before, index)| (dfa.len() - (*before).min(dfa.len()), *index));
-        let best = best.filter(|(dfa, before, _)| {
-            // A new engine costs the states of the part.
-            filling.len() == limits.engines || dfa.len() - (*before).min(dfa.len()) <= 2 * part.dfa.len()
-        });
-        match best {
-            Some((dfa, _, index)) => {
-                if let Some(engine) = filling.get_mut(index) {
-                    engine.dfa = dfa;
-                    if !engine.classes.contains(&part.class) {
-                        engine.classes.push(part.class);
-                    }
-                }
+    fill(&mut filling, &groups, &order(&groups, whole), limits);
+    let used: Vec<String> = filling.iter().map(|engine| engine.dfa.len().to_string()).collect();
+    for (engine, index) in filling.iter().zip(0..) {
+        for part in engine.groups.iter().filter_map(|group| groups.get(*group)).flat_map(|group| &group.parts) {
+            if let Some(part) = parts.get_mut(*part) {
                 part.engine = Some(index);
             }
-            None if filling.len() < limits.engines && part.dfa.len() <= limits.states => {
-                part.engine = Some(filling.len());
-                filling.push(Filling { dfa: part.dfa.clone().at_bit(0), classes: vec![part.class] });
-            }
-            None => {
-                let used: Vec<String> = filling.iter().map(|engine| engine.dfa.len().to_string()).collect();
-                let reason = format!(
-                    "it has {} states and fits no engine: the engines hold {} of {} states with {} classes of bytes at \
-                     most; divide the pattern, or leave out another one",
-                    part.dfa.len(),
-                    used.join(", "),
-                    limits.states,
-                    limits.byte_classes
-                );
-                if let Some(class) = classes.get_mut(part.class) {
-                    class.left_out.push(LeftOut { form: part.name.clone(), reason });
-                }
-            }
+        }
+    }
+    for part in parts.iter().filter(|part| part.engine.is_none()) {
+        let reason = format!(
+            "it has {} states and fits no engine: the engines hold {} of {} states, with {} classes of bytes at most; \
+             divide the pattern, or leave out another one",
+            part.dfa.len(),
+            used.join(", "),
+            limits.states,
+            limits.byte_classes
+        );
+        if let Some(class) = classes.get_mut(part.class) {
+            class.left_out.push(LeftOut { form: part.name.clone(), reason });
         }
     }
     let engine = |filling: Filling| {
@@ -276,6 +278,66 @@ fn pack(parts: &mut [Part], sources: &[ClassSource], limits: &Limits, classes: &
     };
     let packed: Option<Vec<Engine>> = filling.into_iter().map(engine).collect();
     packed.unwrap_or_default()
+}
+
+/// The parts of each class in as few groups as stay small: automata of one class have much in common.
+fn grouped(parts: &[Part], limits: &Limits) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    let mut order: Vec<(usize, &Part)> = parts.iter().enumerate().collect();
+    order.sort_by_key(|(at, part)| (part.class, part.dfa.len(), *at));
+    for (at, part) in order {
+        let joined = groups.iter().enumerate().filter(|(_, group)| group.class == part.class).find_map(|(index, group)| {
+            let most = (group.dfa.len() + part.dfa.len()) * 3 / 2;
+            let joined = group.dfa.joined(&part.dfa, 2 * most, limits.byte_classes)?.least();
+            (joined.len() <= most.min(limits.part_states)).then_some((index, joined))
+        });
+        match joined.and_then(|(index, dfa)| Some((groups.get_mut(index)?, dfa))) {
+            Some((group, dfa)) => {
+                group.dfa = dfa;
+                group.parts.push(at);
+            }
+            None => groups.push(Group { class: part.class, parts: vec![at], dfa: part.dfa.clone() }),
+        }
+    }
+    groups
+}
+
+/// Puts groups into engines in this order, each into the one that grows least; what fits none is left out.
+fn fill(filling: &mut Vec<Filling>, groups: &[Group], order: &[usize], limits: &Limits) {
+    for at in order {
+        let Some(group) = groups.get(*at) else { continue };
+        // A new engine costs the states of the group.
+        let fresh = filling.len() < limits.engines && group.dfa.len() <= limits.states;
+        let mut best: Option<(usize, Dfa, usize)> = None;
+        for (engine, index) in filling.iter().zip(0..) {
+            let bit = engine.classes.iter().position(|class| *class == group.class).unwrap_or(engine.classes.len());
+            let Some(own) = u32::try_from(bit).ok().filter(|_| bit < MOST_CLASSES) else { continue };
+            let least = best.as_ref().map_or(usize::MAX, |(growth, _, _)| *growth);
+            let growth = if fresh { least.min(3 * group.dfa.len()) } else { least };
+            let most = engine.dfa.len().saturating_add(growth).min(limits.states);
+            let own = group.dfa.clone().at_bit(own);
+            let Some(joined) = engine.dfa.joined(&own, most, limits.byte_classes) else { continue };
+            let growth = joined.len().saturating_sub(engine.dfa.len());
+            if growth < least {
+                best = Some((growth, joined, index));
+            }
+        }
+        match best.and_then(|(_, dfa, index)| Some((filling.get_mut(index)?, dfa))) {
+            Some((engine, dfa)) => {
+                engine.dfa = dfa;
+                engine.groups.push(*at);
+                if !engine.classes.contains(&group.class) {
+                    engine.classes.push(group.class);
+                }
+            }
+            None if fresh => filling.push(Filling {
+                dfa: group.dfa.clone().at_bit(0),
+                classes: vec![group.class],
+                groups: vec![*at],
+            }),
+            None => {}
+        }
+    }
 }
 
 type Counted<'s> = (usize, &'s Form, Machine);

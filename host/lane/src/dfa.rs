@@ -153,18 +153,29 @@ impl Dfa {
         }
         let mut count = kinds.len();
         loop {
-            let mut known: Map<Vec<u32>, u32> = Map::default();
-            let mut finer = Vec::with_capacity(group.len());
-            for state in 0..self.len() {
-                let of = |state: u32| group.get(state as usize).copied().unwrap_or(0);
-                let own = group.get(state).copied();
-                let signature: Vec<u32> =
-                    own.into_iter().chain(self.row(state).iter().map(|next| of(*next))).collect();
-                let new = u32::try_from(known.len()).unwrap_or(0);
-                finer.push(*known.entry(signature).or_insert(new));
+            let of = |state: u32| group.get(state as usize).copied().unwrap_or(0);
+            // The first state of each group so far, by a hash of what it leads to; then by itself.
+            let mut firsts: Map<u64, Vec<(u32, u32)>> = Map::default();
+            let mut finer: Vec<u32> = Vec::with_capacity(group.len());
+            let mut finer_count = 0;
+            for (state, own) in (0..).zip(&group) {
+                let row = self.row(state as usize);
+                let mut hash = Mix::default();
+                hash.write_u32(*own);
+                row.iter().for_each(|next| hash.write_u32(of(*next)));
+                let alike = firsts.entry(hash.finish()).or_default();
+                let same = |first: u32| {
+                    of(first) == *own && self.row(first as usize).iter().zip(row).all(|(a, b)| of(*a) == of(*b))
+                };
+                let known = alike.iter().find(|(first, _)| same(*first)).map(|(_, group)| *group);
+                finer.push(known.unwrap_or_else(|| {
+                    alike.push((state, finer_count));
+                    finer_count += 1;
+                    finer_count - 1
+                }));
             }
-            let finer_count = known.len();
             group = finer;
+            let finer_count = finer_count as usize;
             if finer_count == count {
                 break;
             }
@@ -237,21 +248,25 @@ impl Dfa {
         if bytes.len() > most_classes {
             return None;
         }
-        let mut known: Map<(u32, u32), u32> = Map::default();
-        known.insert((0, 0), 0);
-        let mut open = vec![(0, 0)];
+        let class = |of: &Self, byte: u8| of.map.get(usize::from(byte)).copied().map_or(0, usize::from);
+        let columns: Vec<(usize, usize)> = bytes.iter().map(|byte| (class(self, *byte), class(other, *byte))).collect();
+        let mut known: Map<u64, u32> = Map::default();
+        known.insert(0, 0);
+        let mut open = vec![(0u32, 0u32)];
         let mut next = Vec::new();
         let mut at = 0;
         while let Some((a, b)) = open.get(at).copied() {
-            for byte in &bytes {
-                let then = (self.after(a, *byte), other.after(b, *byte));
+            let (mine, others) = (self.row(a as usize), other.row(b as usize));
+            for (mine_at, others_at) in &columns {
+                let a = mine.get(*mine_at).copied().unwrap_or(0);
+                let b = others.get(*others_at).copied().unwrap_or(0);
                 let new = u32::try_from(open.len()).ok()?;
-                let id = *known.entry(then).or_insert(new);
+                let id = *known.entry(u64::from(a) << 32 | u64::from(b)).or_insert(new);
                 if id == new {
                     if open.len() >= most {
                         return None;
                     }
-                    open.push(then);
+                    open.push((a, b));
                 }
                 next.push(id);
             }
@@ -266,10 +281,14 @@ impl Dfa {
 fn classes_of(machine: &Machine) -> ([u8; 256], Vec<u8>) {
     let mut edges = [false; 257];
     machine.edges(&mut edges);
-    let mut class = 0u16;
+    let mut known: Map<u64, u16> = Map::default();
     let mut of = [0u16; 256];
-    for (slot, edge) in of.iter_mut().zip(edges) {
-        class += u16::from(edge);
+    let mut class = 0;
+    for (byte, (slot, edge)) in (0..=u8::MAX).zip(of.iter_mut().zip(edges)) {
+        if edge || byte == 0 {
+            let new = u16::try_from(known.len()).unwrap_or(0);
+            class = *known.entry(machine.signature(byte)).or_insert(new);
+        }
         *slot = class;
     }
     classes_by(|byte| of.get(usize::from(byte)).copied().unwrap_or(0))

@@ -5,11 +5,13 @@
 
 use crate::check::{Check, CheckState};
 use crate::context::{self, Context};
+use crate::dfa::Mix;
 use crate::source::Border;
 use regex_automata::nfa::thompson::{self, NFA, State, WhichCaptures};
 use regex_automata::util::primitives::StateID;
 use regex_automata::util::look::Look;
 use regex_syntax::hir::Hir;
+use std::hash::Hasher;
 
 /// A place in the expression, and where the check stands there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -114,6 +116,20 @@ impl Machine {
         }
     }
 
+    /// A number that two bytes share only when every thread goes on alike with both, up to a collision of hashes: then
+    /// the proof fails.
+    pub(crate) fn signature(&self, byte: u8) -> u64 {
+        let mut hash = Mix::default();
+        hash.write_u8(self.check.kind(byte));
+        hash.write_u8(context::kind(byte, self.needs));
+        for place in &self.places {
+            let Place::Bytes(ranges) = place else { continue };
+            let then = ranges.iter().position(|(from, to, _)| (*from..=*to).contains(&byte));
+            hash.write_usize(then.map_or(0, |at| at + 1));
+        }
+        hash.finish()
+    }
+
     /// Adds the threads that a match begins with between these bytes.
     fn seed(&self, before: Context, next: u8, threads: &mut Vec<Thread>) {
         if divides(self.border, before, Some(next)) {
@@ -184,22 +200,54 @@ impl Machine {
             self.look(&mut all, seeds, before, Some(byte), false);
         }
         for thread in &all {
-            let Some(Place::Bytes(ranges)) = self.places.get(thread.place as usize) else { continue };
-            for (from, to, then) in ranges {
-                if (*from..=*to).contains(&byte)
-                    && let Some(check) = self.check.step(thread.check, byte)
-                {
-                    self.close(*then, check, &mut step.threads, true);
-                }
-            }
+            self.advance(*thread, byte, &mut step.threads);
         }
         step.threads.sort_unstable();
         step.threads.dedup();
+        if self.check == Check::Ip {
+            self.drop_outlived(&mut step.threads);
+        }
         if self.is_immediate() {
-            step.now = self.ends(&step.threads, 0, None);
-            step.threads.retain(|thread| !matches!(self.places.get(thread.place as usize), Some(Place::Match)));
+            step.now = self.take_ends(&mut step.threads);
         }
         step
+    }
+
+    /// Drops what another thread at the same place finds as well.
+    fn drop_outlived(&self, threads: &mut Vec<Thread>) {
+        let all = threads.clone();
+        let outlived = |thread: &Thread| {
+            let same = all.iter().filter(|other| other.place == thread.place && *other != thread);
+            same.into_iter().any(|other| {
+                let back = self.check.outlives(thread.check, other.check);
+                self.check.outlives(other.check, thread.check) && (!back || other < thread)
+            })
+        };
+        threads.retain(|thread| !outlived(thread));
+    }
+
+    /// Adds the threads behind a byte of a thread that reads bytes.
+    pub(crate) fn advance(&self, thread: Thread, byte: u8, next: &mut Vec<Thread>) {
+        let Some(Place::Bytes(ranges)) = self.places.get(thread.place as usize) else { return };
+        for (from, to, then) in ranges {
+            if (*from..=*to).contains(&byte)
+                && let Some(check) = self.check.step(thread.check, byte)
+            {
+                self.close(*then, check, next, true);
+            }
+        }
+    }
+
+    /// Whether a thread is one that only reads bytes, and a match is known with its last one.
+    pub(crate) fn is_plain(&self, thread: Thread) -> bool {
+        self.is_immediate() && matches!(self.places.get(thread.place as usize), Some(Place::Bytes(_)))
+    }
+
+    /// Whether the threads hold the end of a match, where that is known with its last byte.
+    pub(crate) fn take_ends(&self, threads: &mut Vec<Thread>) -> bool {
+        let ends = self.ends(threads, 0, None);
+        threads.retain(|thread| !matches!(self.places.get(thread.place as usize), Some(Place::Match)));
+        ends
     }
 
     /// Whether a thread has something to do with a byte: by itself or behind a look.

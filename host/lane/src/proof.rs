@@ -6,7 +6,7 @@
 
 use crate::context::{self, Context};
 use crate::dfa::{Dfa, Map};
-use crate::machine::{Machine, Thread};
+use crate::machine::{Machine, Step, Thread};
 
 /// Pairs that [`invents`] looks at before it gives up.
 const MOST_PAIRS: usize = 1 << 15;
@@ -35,7 +35,15 @@ pub(crate) fn missed(machine: &Machine, dfa: &Dfa) -> Option<Vec<u8>> {
             }
             let then = dfa.after(state, *byte);
             let report = dfa.report(then);
-            let step = machine.step(held, before, *byte, thread.is_none());
+            let step = match thread {
+                Some(thread) if machine.is_plain(thread) => {
+                    let mut step = Step::default();
+                    machine.advance(thread, *byte, &mut step.threads);
+                    step.now = machine.take_ends(&mut step.threads);
+                    step
+                }
+                _ => machine.step(held, before, *byte, thread.is_none()),
+            };
             let told_before = thread.is_some() && report.before & 1 == 1;
             if step.before && !told_before || step.now && !told_before && report.now & 1 == 0 {
                 return Some(text_to(&trail, at, Some(*byte)));

@@ -80,12 +80,11 @@ impl Width {
     pub(crate) const WRITTEN: Self = Self { most: u32::MAX, any_wide: false };
 
     /// What is tried in turn, the narrowest first.
-    pub(crate) const LADDER: [Self; 7] = [
+    pub(crate) const LADDER: [Self; 6] = [
         Self::WRITTEN,
         Self { most: 16, any_wide: false },
         Self { most: 6, any_wide: false },
         Self { most: 4, any_wide: false },
-        Self { most: 3, any_wide: true },
         Self { most: 2, any_wide: true },
         Self { most: 1, any_wide: true },
     ];

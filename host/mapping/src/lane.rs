@@ -8,11 +8,11 @@ use crate::error::MappingError;
 use crate::hits::vocabulary;
 use crate::networks::NETWORKS;
 use crate::pattern;
-use crate::phrase::{self, CODE_GAP, CODE_JOINTS, GAP, JOINTS, Part, SLOT};
+use crate::phrase::{self, CODE_GAP, CODE_JOINTS, GAP, JOINTS, Part, SLOT, has_slots};
 use crate::validate::IBAN_LENGTHS;
 use portcullis_core::manifest::{Class, Letters, Manifest};
 use portcullis_core::wire::CLASSES;
-use portcullis_lane::{Account, Border, ClassSource, Form, LeftOut, Network, Relation, Source};
+use portcullis_lane::{Account, Border, ClassSource, Compiled, Form, LeftOut, Network, Relation, Source};
 use regex_syntax::hir::{self, ClassUnicode, ClassUnicodeRange, Hir, Repetition};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -60,23 +60,40 @@ pub fn lane_source(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Re
     })
 }
 
-/// The phrases of a file are one form: as they are written, and with their words joined otherwise.
+/// The phrases of a file, as they are written and with their words joined otherwise; those with slots are a form of their
+/// own, because their automaton is larger.
 fn add_vocabulary(class: &Class, file: &str, phrases: &[String], source: &mut ClassSource) {
     if phrases.is_empty() {
         return;
     }
+    let mut joined: Vec<Vec<Part>> = Vec::new();
     let mut ways = Vec::new();
-    let mut relation = Relation::EqualOnAscii;
     for text in phrases {
-        if !phrase::has_slots(text) {
-            ways.push(Hir::concat(text.chars().map(as_written).collect()));
+        // What is joined otherwise is joined as it is written, too.
+        match phrase::joined(text) {
+            Some(parts) => joined.push(parts),
+            None => ways.push(Hir::concat(text.chars().map(as_written).collect())),
         }
-        if let Some(parts) = phrase::joined(text) {
-            if parts.contains(&Part::Code) {
-                relation = Relation::Superset;
-            }
-            ways.push(of_parts(&parts));
-        }
+    }
+    joined.sort_unstable();
+    joined.dedup();
+    let (slots, plain): (Vec<&[Part]>, Vec<&[Part]>) = joined.iter().map(Vec::as_slice).partition(|parts| {
+        parts.contains(&Part::Words) || parts.contains(&Part::Code)
+    });
+    if !plain.is_empty() {
+        ways.push(of_phrases(&plain, true));
+    }
+    let mut add = |name: String, hir: Hir, relation: Relation| {
+        source.forms.push(Form { name, hir, border: Border::Words, check: None, relation });
+    };
+    if !ways.is_empty() {
+        add(file.to_owned(), Hir::alternation(ways), Relation::EqualOnAscii);
+    }
+    if !slots.is_empty() {
+        // A code that is longer than the scanner reads is found, too.
+        let codes = slots.iter().any(|parts| parts.contains(&Part::Code));
+        let relation = if codes { Relation::Superset } else { Relation::EqualOnAscii };
+        add(slots_of(file), of_phrases(&slots, true), relation);
     }
     if class.inflect {
         source.left_out.push(LeftOut {
@@ -84,29 +101,43 @@ fn add_vocabulary(class: &Class, file: &str, phrases: &[String], source: &mut Cl
             reason: "`inflect`: other forms of its words are not listed".into(),
         });
     }
-    let hir = Hir::alternation(ways);
-    source.forms.push(Form { name: file.to_owned(), hir, border: Border::Words, check: None, relation });
 }
 
-/// Words with what may stand between them.
-fn of_parts(parts: &[Part]) -> Hir {
-    let mut list = Vec::new();
-    for (part, index) in parts.iter().zip(0usize..) {
-        match part {
-            Part::Word(word) => {
-                if index > 0 {
-                    list.push(joint());
-                }
-                list.extend(word.chars().map(without_case));
-            }
-            Part::Words => {
-                let letters = set([('0', '9'), ('A', 'Z'), ('a', 'z'), ('\u{80}', char::MAX)]);
-                list.push(times(0, Some(SLOT), Hir::concat(vec![joint(), times(1, None, letters)])));
-            }
-            Part::Code => list.push(code()),
+/// An expression for phrases in order. First parts that the same rests may follow are written once with those rests:
+/// else an automaton of a line with alternatives is as large as all of them.
+fn of_phrases(phrases: &[&[Part]], first: bool) -> Hir {
+    let mut rests: BTreeMap<&Part, Vec<&[Part]>> = BTreeMap::new();
+    let mut ways = Vec::new();
+    for phrase in phrases {
+        match phrase.split_first() {
+            Some((part, rest)) => rests.entry(part).or_default().push(rest),
+            None => ways.push(Hir::empty()),
         }
     }
-    Hir::concat(list)
+    let mut alike: BTreeMap<Vec<&[Part]>, Vec<&Part>> = BTreeMap::new();
+    for (part, rests) in rests {
+        alike.entry(rests).or_default().push(part);
+    }
+    for (rests, parts) in alike {
+        let begin = Hir::alternation(parts.into_iter().map(|part| of_part(part, first)).collect());
+        ways.push(Hir::concat(vec![begin, of_phrases(&rests, false)]));
+    }
+    Hir::alternation(ways)
+}
+
+/// A part with what joins it to the one before.
+fn of_part(part: &Part, first: bool) -> Hir {
+    match part {
+        Part::Word(word) => {
+            let letters = word.chars().map(without_case);
+            Hir::concat((!first).then(joint).into_iter().chain(letters).collect())
+        }
+        Part::Words => {
+            let letters = set([('0', '9'), ('A', 'Z'), ('a', 'z'), ('\u{80}', char::MAX)]);
+            times(0, Some(SLOT), Hir::concat(vec![joint(), times(1, None, letters)]))
+        }
+        Part::Code => code(),
+    }
 }
 
 fn joint() -> Hir {
@@ -176,4 +207,40 @@ fn upper() -> &'static BTreeMap<char, Vec<char>> {
         }
         upper
     })
+}
+
+/// The part of a package that a lane sees, as a package: what the mapping finds by it is what the lane owes.
+#[must_use]
+pub fn seen_by_lane(
+    manifest: &Manifest,
+    files: &BTreeMap<String, Vec<u8>>,
+    compiled: &Compiled,
+) -> (Manifest, BTreeMap<String, Vec<u8>>) {
+    let (mut manifest, mut files) = (manifest.clone(), files.clone());
+    for class in &mut manifest.classes {
+        let Some(sight) = compiled.classes.iter().find(|sight| sight.name == class.name) else { continue };
+        let sees = |form: &str| sight.forms.iter().any(|seen| seen.name == form);
+        class.patterns.retain(|pattern| pattern.near.is_empty() && sees(&pattern.regex));
+        class.tools.clear();
+        class.inflect = false;
+        let mut seen = Vec::new();
+        for file in std::mem::take(&mut class.vocabulary) {
+            let phrases = vocabulary(&class.name, &file, &files).unwrap_or_default();
+            let own = |text: &&String| sees(&if has_slots(text) { slots_of(&file) } else { file.clone() });
+            let phrases: Vec<&str> = phrases.iter().filter(own).map(String::as_str).collect();
+            if !phrases.is_empty() {
+                // Another class may read the same file, and see another part of it.
+                let name = format!("{} of {file}", class.name);
+                files.insert(name.clone(), phrases.join("\n").into_bytes());
+                seen.push(name);
+            }
+        }
+        class.vocabulary = seen;
+    }
+    (manifest, files)
+}
+
+/// The name of the form of a file's phrases with slots.
+fn slots_of(file: &str) -> String {
+    format!("{file}, phrases with slots")
 }

@@ -57,7 +57,7 @@ mod words;
 pub use checkable::{Checkable, Frame};
 pub use clause::{Argument, Clause};
 pub use error::{LogProbsError, MappingError};
-pub use lane::lane_source;
+pub use lane::{lane_source, seen_by_lane};
 pub use lexicon::{Lemma, Lemmas, Lexicon, PartOfSpeech};
 pub use logprobs::LogProbs;
 pub use mapper::{Mapper, SpanInput, SpanMapping, problems};

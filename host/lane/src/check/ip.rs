@@ -1,8 +1,9 @@
 //! Network addresses: a dotted quad, or an IPv6 address (RFC 4291, section 2.2) that is no part of a word and whose
 //! first group lies in an allocated block.
 //!
-//! More is accepted than the mapping does: leading zeros in an embedded quad, and any place of the group `ffff` in an
-//! address that begins with zero, and of `ff9b` in one that begins with 64.
+//! More is accepted than the mapping does: every address that begins with zero or 64, any number in a quad at the end of
+//! an IPv6 address, more than eight groups, and several double colons. So an address that began earlier goes on at least
+//! as far as one that begins inside it ([`outlives`]).
 
 use super::CheckState;
 
@@ -33,32 +34,25 @@ const FE: u8 = 6;
 const LOCAL: u8 = 7;
 const OTHER: u8 = 8;
 
-/// Which group must still come.
-const ALLOCATED: u8 = 0;
-const WANTS_FFFF: u8 = 1;
-const WANTS_FF9B: u8 = 2;
+/// Groups of a whole address.
+const WHOLE: u8 = 8;
 
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Address {
     /// The byte before is a letter or digit.
     glued: bool,
     /// A colon was read.
     colons: bool,
-    /// The part of a quad that is read.
+    /// The part of a quad that is read; not behind a colon.
     part: u8,
     /// The first group, until a colon.
     first: u8,
     /// Digits of the group that is read, at most 4.
     length: u8,
-    /// Groups before it.
+    /// Groups before it; 8 as well behind two colons, which stand for the rest.
     groups: u8,
-    /// Two colons were read.
-    double: bool,
     /// Colons since the last group.
     colons_since: u8,
-    wants: u8,
-    /// Digits of the group that is wanted that the group that is read begins with.
-    progress: u8,
     /// Dots of a quad at the end.
     dots: u8,
 }
@@ -72,10 +66,7 @@ impl Address {
             (u32::from(self.first), 4),
             (u32::from(self.length), 3),
             (u32::from(self.groups), 4),
-            (u32::from(self.double), 1),
             (u32::from(self.colons_since), 2),
-            (u32::from(self.wants), 2),
-            (u32::from(self.progress), 3),
             (u32::from(self.dots), 2),
         ];
         fields.iter().fold(0, |packed, (value, bits)| packed << bits | value)
@@ -87,77 +78,55 @@ impl Address {
             packed >>= bits;
             u8::try_from(value).unwrap_or(0)
         };
-        let (dots, progress, wants, colons_since) = (take(2), take(3), take(2), take(2));
-        let (double, groups, length, first, part) = (take(1) == 1, take(4), take(3), take(4), take(4));
-        let (colons, glued) = (take(1) == 1, take(1) == 1);
-        Self { glued, colons, part, first, length, groups, double, colons_since, wants, progress, dots }
+        let (dots, colons_since, groups, length) = (take(2), take(2), take(4), take(3));
+        let (first, part, colons, glued) = (take(4), take(4), take(1) == 1, take(1) == 1);
+        Self { glued, colons, part, first, length, groups, colons_since, dots }
     }
 
     /// A digit, 0 to 15.
     fn digit(mut self, value: u8) -> Option<Self> {
-        if self.colons && self.colons_since > 0 {
-            (self.colons_since, self.length, self.progress, self.part) = (0, 0, 0, EMPTY);
+        if self.colons {
+            let length = if self.colons_since > 0 { 1 } else { self.length + 1 };
+            (self.colons_since, self.length) = (0, length);
+            // The quad's numbers are not looked at.
+            self.length = if self.dots > 0 { 0 } else { length };
+            return (length <= 4).then_some(self);
         }
         self.part = part(self.part, value);
-        if !self.colons {
-            self.first = first(self.first, value);
-            // More digits than a group has: only a quad is left.
-            self.first = if self.length == 4 { OTHER } else { self.first };
-            self.length = (self.length + 1).min(4);
-            return (self.part != OVER || self.first != OTHER).then_some(self);
-        }
-        if self.dots > 0 {
-            return (self.part != OVER).then_some(self);
-        }
-        let wanted: [u8; 4] = if self.wants == WANTS_FFFF { [15; 4] } else { [15, 15, 9, 11] };
-        let goes_on = self.progress == self.length && wanted.get(usize::from(self.length)) == Some(&value);
-        if goes_on && self.wants != ALLOCATED {
-            self.progress += 1;
-        }
-        self.length += 1;
-        if self.progress == 4 {
-            (self.wants, self.progress) = (ALLOCATED, 0);
-        }
-        (self.length <= 4).then_some(self)
+        // More digits than a group has: only a quad is left.
+        self.first = if self.length == 4 { OTHER } else { first(self.first, value) };
+        self.length = (self.length + 1).min(4);
+        (self.part != OVER || self.first != OTHER).then_some(self)
     }
 
     fn colon(mut self) -> Option<Self> {
         if !self.colons {
-            let wants = match self.first {
-                UNICAST | LOCAL if self.length == 4 => ALLOCATED,
-                ZEROS => WANTS_FFFF,
-                SIXTY_FOUR => WANTS_FF9B,
-                _ => return None,
+            let begins = match self.first {
+                UNICAST | LOCAL => self.length == 4,
+                ZEROS | SIXTY_FOUR => true,
+                _ => false,
             };
-            if self.glued {
-                return None;
-            }
-            return Some(Self { colons: true, groups: 1, colons_since: 1, wants, ..Self::default() });
+            let begun = Self { colons: true, groups: 1, colons_since: 1, ..Self::default() };
+            return (begins && !self.glued).then_some(begun);
         }
-        if self.dots > 0 {
-            return None;
-        }
-        (self.progress, self.part) = (0, EMPTY);
         match self.colons_since {
-            0 => (self.groups, self.length, self.colons_since) = (self.groups + 1, 0, 1),
-            1 if !self.double => (self.double, self.colons_since) = (true, 2),
+            _ if self.dots > 0 => return None,
+            0 => (self.groups, self.length, self.colons_since) = ((self.groups + 1).min(WHOLE), 0, 1),
+            1 => (self.groups, self.colons_since) = (WHOLE, 2),
             _ => return None,
         }
-        (self.groups <= 8).then_some(self)
+        Some(self)
     }
 
     fn dot(mut self) -> Option<Self> {
-        let whole = (ZERO..=FULL).contains(&self.part);
-        self.part = EMPTY;
-        if !self.colons {
-            self.first = OTHER;
-            (self.length, self.progress) = (0, 0);
-            return whole.then_some(self);
+        if self.colons {
+            let goes_on = self.colons_since == 0 && self.dots < 3;
+            (self.dots, self.length) = (self.dots + 1, 0);
+            return goes_on.then_some(self);
         }
-        let goes_on = whole && self.colons_since == 0 && self.dots < 3;
-        self.dots += 1;
-        (self.length, self.progress) = (0, 0);
-        goes_on.then_some(self)
+        let whole = (ZERO..=FULL).contains(&self.part);
+        (self.part, self.first, self.length) = (EMPTY, OTHER, 0);
+        whole.then_some(self)
     }
 }
 
@@ -211,17 +180,19 @@ pub(super) fn accepts(state: CheckState, next: Option<u8>) -> bool {
     if !address.colons {
         return (ZERO..=FULL).contains(&address.part);
     }
-    let quad = match address.dots {
-        0 => 0,
-        3 if (ZERO..=FULL).contains(&address.part) => 1,
-        _ => return false,
-    };
-    let whole = |groups: u8| if address.double { groups <= 7 } else { groups == 8 };
-    let ends = match address.colons_since {
-        0 => whole(address.groups + 1 + quad) && !next.is_some_and(|byte| byte.is_ascii_alphanumeric()),
+    let ends = !next.is_some_and(|byte| byte.is_ascii_alphanumeric());
+    match (address.dots, address.colons_since) {
+        (0, 0) => ends && address.groups + 1 >= WHOLE,
+        (3, 0) => ends && address.groups + 2 >= WHOLE,
         // One colon behind an address is none of its own.
-        1 => whole(address.groups),
-        _ => whole(address.groups) && !next.is_some_and(|byte| byte.is_ascii_alphanumeric()),
-    };
-    ends && address.wants == ALLOCATED
+        (0, 1) => address.groups >= WHOLE,
+        (0, _) => ends,
+        _ => false,
+    }
+}
+
+/// Whether `a` accepts all that `b` does, whatever follows.
+pub(super) fn outlives(a: CheckState, b: CheckState) -> bool {
+    let (a, b) = (Address::unpack(a), Address::unpack(b));
+    a.colons && a.groups >= b.groups && Address { groups: 0, ..a } == Address { groups: 0, ..b }
 }

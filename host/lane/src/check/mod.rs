@@ -82,6 +82,11 @@ impl Check {
         }
     }
 
+    /// Whether a match in state `a` is accepted wherever one in state `b` is, whatever follows.
+    pub(crate) fn outlives(self, a: CheckState, b: CheckState) -> bool {
+        self == Self::Ip && ip::outlives(a, b)
+    }
+
     /// Bytes of one kind lead to the same states.
     pub(crate) const fn kind(self, byte: u8) -> u8 {
         match self {
