@@ -205,6 +205,8 @@ fn relation(form: &Form, check: Check, written: &Machine, dfa: &Dfa, width: Widt
     let one_end = || (check == Check::None && form.border != Border::Digits) || proof::is_prefix_free(written);
     let equal = width == Width::WRITTEN
         && check.is_exact()
+        // A match of nothing may be preferred to one that counts.
+        && form.hir.properties().minimum_len() != Some(0)
         && !written.takes_looks()
         && one_end()
         && proof::invents(written, dfa) == Some(false);

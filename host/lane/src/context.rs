@@ -54,7 +54,9 @@ pub(crate) fn of_looks(looks: LookSet) -> Context {
         needs |= match look {
             Look::Start => START,
             Look::StartLF | Look::StartCRLF => START | LINE,
-            Look::End | Look::EndLF | Look::EndCRLF => 0,
+            // What comes next must be told apart as what came before is.
+            Look::EndLF | Look::EndCRLF => LINE,
+            Look::End => 0,
             _ => WORD,
         };
     }

@@ -3,7 +3,7 @@
 //!
 //! Both the compiler and the proof step machines; [`crate::dfa`] joins their threads to states.
 
-use crate::check::{Check, CheckState};
+use crate::check::{Check, CheckState, End};
 use crate::context::{self, Context};
 use crate::dfa::Mix;
 use crate::source::Border;
@@ -182,7 +182,7 @@ impl Machine {
         !divides(self.border, before, next)
             && threads.iter().any(|thread| {
                 matches!(self.places.get(thread.place as usize), Some(Place::Match))
-                    && self.check.accepts(thread.check, next)
+                    && self.check.ends(thread.check, next) == End::Accepted
             })
     }
 
@@ -201,6 +201,12 @@ impl Machine {
         }
         for thread in &all {
             self.advance(*thread, byte, &mut step.threads);
+            // An end that is open waits for the byte behind this one.
+            if matches!(self.places.get(thread.place as usize), Some(Place::Match))
+                && let End::Open(check) = self.check.ends(thread.check, Some(byte))
+            {
+                step.threads.push(Thread { check, ..*thread });
+            }
         }
         step.threads.sort_unstable();
         step.threads.dedup();

@@ -53,7 +53,8 @@ pub struct Entry {
 /// What an entry holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scanned {
-    /// Classes of which a match ends in the entry, its end taken as the end of the text, too.
+    /// Classes of which a match ends in the entry, its end taken as the end of the text, too, or ended before it, which
+    /// only the entry shows.
     pub classes: ClassSet,
     /// Whether the entry consists of whole characters in UTF-8.
     pub utf8: bool,
@@ -154,6 +155,14 @@ impl Walk {
         for ((row, at), steps) in rows.iter_mut().zip(state.engines).zip(&self.engines) {
             *row = u32::from(at) << steps.shift;
         }
+        // What the first byte of an entry shows to have ended before it was told at the end of the last entry, if it was
+        // known there.
+        let mut known = [0u16; N];
+        if entry.fresh {
+            for ((known, engine), at) in known.iter_mut().zip(&self.tables.engines).zip(state.engines) {
+                *known = engine.report(at).at_end;
+            }
+        }
         let mut first = entry.fresh;
         for byte in bytes {
             let column = self.columns.get(usize::from(*byte)).copied().unwrap_or(0);
@@ -165,7 +174,7 @@ impl Walk {
                 *row = next & !TOLD;
             }
             if told & TOLD != 0 {
-                self.told(&rows, entry, first);
+                self.told(&rows, entry, if first { &known } else { &[0; N] });
             }
             first = false;
         }
@@ -174,13 +183,13 @@ impl Walk {
         }
     }
 
-    /// Adds what the states report. What the first byte of an entry says of the byte before it was said there.
+    /// Adds what the states report, without matches that are known to have ended before.
     #[cold]
-    fn told(&self, rows: &[u32], entry: &mut Entry, first: bool) {
-        for ((engine, steps), row) in self.tables.engines.iter().zip(&self.engines).zip(rows) {
+    fn told(&self, rows: &[u32], entry: &mut Entry, known: &[u16]) {
+        let engines = self.tables.engines.iter().zip(&self.engines);
+        for (((engine, steps), row), known) in engines.zip(rows).zip(known) {
             let report = engine.report(u16::try_from(row >> steps.shift).unwrap_or(0));
-            let bits = report.now | if first { 0 } else { report.before };
-            entry.found = entry.found.union(engine.set(bits));
+            entry.found = entry.found.union(engine.set(report.now | report.before & !known));
         }
     }
 

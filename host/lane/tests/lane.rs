@@ -77,7 +77,8 @@ fn check(package: &Package, random: &mut Random, text: &str, counts: &mut Counts
         for hit in mine {
             let mut from = 0;
             let told = entries.iter().any(|(to, scanned)| {
-                let touches = from < hit.end && hit.start < *to;
+                // A byte behind the match may have been needed to know it.
+                let touches = from <= hit.end && hit.start < *to;
                 from = *to;
                 touches && scanned.classes.contains(class.id)
             });
@@ -138,7 +139,10 @@ fn harmless(random: &mut Random) -> String {
     let digits = |random: &mut Random, count: usize| -> String {
         (0..count).map(|_| char::from(b'0' + random.below(10) as u8)).collect()
     };
-    let groups: Vec<String> = (0..random.within(1, 5)).map(|_| random.within(2, 6)).map(|n| digits(random, n)).collect();
+    let groups: Vec<String> = (0..random.within(1, 5)).map(|_| {
+        let count = random.within(2, 6);
+        digits(random, count)
+    }).collect();
     let mark = *random.pick(&[" ", "-", "", ".", "/"]);
     format!("{} {}{}", random.pick(&["Order", "ticket", "Part no.", "ref"]), groups.join(mark), random.pick(&["", ",", ".", "-A"]))
 }
@@ -152,7 +156,8 @@ fn a_superset_refuses_few_random_numbers_more() {
         let text = harmless(&mut random);
         let hits = package.mapper.written(&text);
         let lane = package.walk.classes(&text);
-        more += usize::from(lane.iter().any(|class| !hits.iter().any(|(_, id)| *id == class)));
+        let only = lane.iter().filter(|class| !hits.iter().any(|(_, id)| id == class)).count();
+        more += usize::from(only > 0);
     }
     eprintln!("{more} of {texts} random numbers are refused by the lane alone");
     assert!(more * 100 < texts, "{more} of {texts} is a point or more");

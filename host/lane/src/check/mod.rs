@@ -19,6 +19,17 @@ pub(crate) enum Check {
     Phone,
 }
 
+/// What a check says of the end of a match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// The match counts.
+    Accepted,
+    /// It does not.
+    Refused,
+    /// The byte behind the next one decides, from this state.
+    Open(CheckState),
+}
+
 /// Where a check stands in a match, packed by the check.
 pub(crate) type CheckState = u32;
 
@@ -48,9 +59,9 @@ impl Check {
         }
     }
 
-    /// Whether it asks something of the byte behind a match.
+    /// Whether it asks something of the bytes behind a match.
     pub(crate) const fn looks_ahead(self) -> bool {
-        matches!(self, Self::Ip)
+        matches!(self, Self::Ip | Self::Phone)
     }
 
     /// Where it stands at the beginning of a match that stands behind `before`.
@@ -73,12 +84,13 @@ impl Check {
     }
 
     /// Whether a match that ends here before `next` is accepted.
-    pub(crate) fn accepts(self, state: CheckState, next: Option<u8>) -> bool {
+    pub(crate) fn ends(self, state: CheckState, next: Option<u8>) -> End {
+        let of = |accepted: bool| if accepted { End::Accepted } else { End::Refused };
         match self {
-            Self::None => true,
-            Self::Ssn => ssn::accepts(state),
-            Self::Ip => ip::accepts(state, next),
-            Self::Phone => phone::accepts(state),
+            Self::None => End::Accepted,
+            Self::Ssn => of(ssn::accepts(state)),
+            Self::Ip => of(ip::accepts(state, next)),
+            Self::Phone => phone::ends(state, next),
         }
     }
 

@@ -102,7 +102,7 @@ fn atom(random: &mut Random, depth: usize) -> String {
         0..=3 => ["a", "b", "1", "-", " ", "@"][random.below(6)],
         4 => r"\d",
         5 => "[a-c]",
-        6 => "[^a-z]",
+        6 => "(?u:[^a-z])",
         7 => "(?u:[à-ü€])",
         8 => "(?u:[^a-zà-ü ])",
         9 => r"\b",
