@@ -56,6 +56,8 @@ pub(crate) struct Iban {
     /// What begins with the letter before the last character, and what begins with the last.
     heads: [Head; 2],
     candidates: [Candidate; CANDIDATES],
+    /// Which of them are being read, one bit for each.
+    live: u8,
     /// The last byte was a letter or digit.
     adjacent: bool,
 }
@@ -65,12 +67,13 @@ impl Iban {
         gap: gap::DEAD,
         heads: [Head { length: 0, values: [0; 3], groups: Groups { first: 0, size: 0 } }; 2],
         candidates: [Candidate { left: 0, remainder: 0, target: 0, groups: Groups { first: 0, size: 0 } }; CANDIDATES],
+        live: 0,
         adjacent: false,
     };
 
     /// Whether no number is being read beyond its first digit.
     pub(crate) fn is_idle(&self) -> bool {
-        self.heads.iter().all(|head| head.length < 3) && self.candidates.iter().all(|candidate| candidate.left == 0)
+        self.live == 0 && self.heads.iter().all(|head| head.length < 3)
     }
 
     /// Whether a number ends with the byte. `lengths` are those of the countries, 26 times 26.
@@ -102,7 +105,10 @@ impl Iban {
     /// The next character of the numbers that are being read.
     fn count(&mut self, value: u8) -> bool {
         let mut found = false;
-        for candidate in self.candidates.iter_mut().filter(|candidate| candidate.left > 0) {
+        if self.live == 0 {
+            return found;
+        }
+        for (candidate, bit) in self.candidates.iter_mut().zip(0..).filter(|(candidate, _)| candidate.left > 0) {
             let factor = if value > 9 { 100 } else { 10 };
             let remainder = (u16::from(candidate.remainder) * factor + u16::from(value)) % 97;
             *candidate = match candidate.groups.with(self.adjacent) {
@@ -117,6 +123,7 @@ impl Iban {
             found |= candidate.left == 0 && candidate.remainder == candidate.target && candidate.groups.size > 0;
             if candidate.left == 0 {
                 *candidate = Candidate::default();
+                self.live &= !(1 << bit);
             }
         }
         found
@@ -138,8 +145,12 @@ impl Iban {
                 3 if !letter => {
                     let left = length(lengths, a, b) - 4;
                     let new = Candidate { left, remainder: 0, target: target(a, b, check * 10 + value), groups };
-                    match self.candidates.iter_mut().find(|candidate| candidate.left == 0) {
-                        Some(free) => *free = new,
+                    let bit = self.live.trailing_ones();
+                    match self.candidates.get_mut(bit as usize) {
+                        Some(free) => {
+                            *free = new;
+                            self.live |= 1 << bit;
+                        }
                         None => ninth = true,
                     }
                 }

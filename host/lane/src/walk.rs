@@ -3,10 +3,11 @@
 //! What is read of a stream is cut into entries. A [`ScanState`] holds all that a stream's next entry depends on; it may
 //! be kept and taken back at any byte.
 
+use crate::dfa::Report;
 use crate::gap;
 use crate::iban::Iban;
 use crate::luhn::Luhn;
-use crate::tables::{REPORTS, STATE, Tables};
+use crate::tables::{Engine, REPORTS, STATE, Tables};
 use crate::utf8::Utf8;
 use portcullis_core::class::ClassSet;
 
@@ -29,6 +30,8 @@ pub struct Walk {
 struct Steps {
     next: Vec<u32>,
     shift: u32,
+    /// What each row of reports says: classes told with the byte, and at the end of an entry.
+    told: Vec<(ClassSet, ClassSet)>,
 }
 
 /// The next row reports something.
@@ -60,6 +63,15 @@ pub struct Scanned {
     pub utf8: bool,
 }
 
+impl Steps {
+    const NONE: Self = Self { next: Vec::new(), shift: 0, told: Vec::new() };
+
+    fn told(&self, engine: &Engine, state: u16) -> (ClassSet, ClassSet) {
+        let row = engine.row_of.get(usize::from(state)).copied().unwrap_or(0);
+        self.told.get(usize::from(row)).copied().unwrap_or_default()
+    }
+}
+
 impl ScanState {
     /// Before the first byte of a stream.
     pub const START: Self = Self { engines: [0; ENGINES], cards: Luhn::NEW, accounts: Iban::NEW };
@@ -79,11 +91,13 @@ impl Walk {
             return None;
         }
         let mut columns = [0u32; 256];
-        let mut engines: [Steps; ENGINES] = std::array::from_fn(|_| Steps { next: vec![0], shift: 0 });
+        let mut engines: [Steps; ENGINES] = std::array::from_fn(|_| Steps::NONE);
         for (index, (engine, steps)) in tables.engines.iter().zip(&mut engines).enumerate() {
             let shift = u32::from(engine.automaton.shift);
             let step = |entry: &u16| u32::from(entry & STATE) << shift | if entry & REPORTS != 0 { TOLD } else { 0 };
-            *steps = Steps { next: engine.automaton.next.iter().map(step).collect(), shift };
+            let told = |row: &Report| (engine.set(row.now | row.before), engine.set(row.at_end));
+            let next = engine.automaton.next.iter().map(step).collect();
+            *steps = Steps { next, shift, told: engine.rows.iter().map(told).collect() };
             for (column, class) in columns.iter_mut().zip(engine.automaton.map) {
                 *column |= u32::from(class) << (8 * index);
             }
@@ -137,8 +151,8 @@ impl Walk {
         let mut classes = entry.found;
         // Nothing ends in an entry without bytes.
         if !entry.fresh {
-            for (engine, at) in self.tables.engines.iter().zip(state.engines) {
-                classes = classes.union(engine.set(engine.report(at).at_end));
+            for ((engine, steps), at) in self.tables.engines.iter().zip(&self.engines).zip(state.engines) {
+                classes = classes.union(steps.told(engine, at).1);
             }
             if let Some(cards) = &self.tables.cards {
                 if state.cards.at_end() {
@@ -150,11 +164,12 @@ impl Walk {
         Scanned { classes, utf8: entry.utf8.is_whole() }
     }
 
+    /// The engines side by side: their loads do not wait for each other.
+    #[expect(clippy::indexing_slicing, reason = "places below N of arrays of N, and of 256 by a byte")]
     fn engines<const N: usize>(&self, state: &mut ScanState, entry: &mut Entry, bytes: &[u8]) {
-        let mut rows = [0u32; N];
-        for ((row, at), steps) in rows.iter_mut().zip(state.engines).zip(&self.engines) {
-            *row = u32::from(at) << steps.shift;
-        }
+        let tables: [&[u32]; N] = std::array::from_fn(|index| self.engines[index].next.as_slice());
+        let mut rows: [u32; N] =
+            std::array::from_fn(|index| u32::from(state.engines[index]) << self.engines[index].shift);
         // What the first byte of an entry shows to have ended before it was told at the end of the last entry, if it was
         // known there.
         let mut known = [0u16; N];
@@ -163,23 +178,20 @@ impl Walk {
                 *known = engine.report(at).at_end;
             }
         }
-        let mut first = entry.fresh;
         for byte in bytes {
-            let column = self.columns.get(usize::from(*byte)).copied().unwrap_or(0);
-            let mut told = 0;
-            for (index, (row, steps)) in rows.iter_mut().zip(&self.engines).enumerate() {
+            let column = self.columns[usize::from(*byte)];
+            let next: [u32; N] = std::array::from_fn(|index| {
                 let class = column >> (8 * index) & 0xff;
-                let next = steps.next.get((*row | class) as usize).copied().unwrap_or(0);
-                told |= next;
-                *row = next & !TOLD;
+                tables[index].get((rows[index] + class) as usize).copied().unwrap_or(0)
+            });
+            rows = next.map(|next| next & !TOLD);
+            if next.iter().fold(0, |told, next| told | next) & TOLD != 0 {
+                self.told(&rows, entry, &known);
             }
-            if told & TOLD != 0 {
-                self.told(&rows, entry, if first { &known } else { &[0; N] });
-            }
-            first = false;
+            known = [0; N];
         }
-        for ((row, at), steps) in rows.iter().zip(&mut state.engines).zip(&self.engines) {
-            *at = u16::try_from(row >> steps.shift).unwrap_or(0);
+        for (index, row) in rows.into_iter().enumerate() {
+            state.engines[index] = u16::try_from(row >> self.engines[index].shift).unwrap_or(0);
         }
     }
 
@@ -188,8 +200,14 @@ impl Walk {
     fn told(&self, rows: &[u32], entry: &mut Entry, known: &[u16]) {
         let engines = self.tables.engines.iter().zip(&self.engines);
         for (((engine, steps), row), known) in engines.zip(rows).zip(known) {
-            let report = engine.report(u16::try_from(row >> steps.shift).unwrap_or(0));
-            entry.found = entry.found.union(engine.set(report.now | report.before & !known));
+            let state = u16::try_from(row >> steps.shift).unwrap_or(0);
+            let classes = if *known == 0 {
+                steps.told(engine, state).0
+            } else {
+                let report = engine.report(state);
+                engine.set(report.now | report.before & !known)
+            };
+            entry.found = entry.found.union(classes);
         }
     }
 

@@ -10,8 +10,18 @@ use std::collections::BTreeMap;
 /// Classes of a made package.
 pub(crate) const CLASSES: usize = 5;
 
-/// A package of one pattern or vocabulary for each class.
+/// A package that the mapping takes: a pattern may be too long, or match bytes that are not UTF-8.
 pub(crate) fn package(random: &mut Random) -> (Manifest, BTreeMap<String, Vec<u8>>) {
+    loop {
+        let (manifest, files) = any_package(random);
+        if portcullis_mapping::problems(&manifest, &files).is_empty() {
+            return (manifest, files);
+        }
+    }
+}
+
+/// A package of one pattern or vocabulary for each class.
+fn any_package(random: &mut Random) -> (Manifest, BTreeMap<String, Vec<u8>>) {
     let mut classes = Vec::new();
     let mut files = BTreeMap::new();
     for number in 0..CLASSES {
