@@ -1,7 +1,12 @@
 //! Throughput of the walk of the PII policy's tables on one core, in bytes of text, beside the mapping's pattern scan of
 //! the same text; and the time to compile the tables.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "a benchmark stops at its first surprise")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    missing_docs,
+    reason = "a benchmark stops at its first surprise"
+)]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use portcullis_core::manifest::Manifest;

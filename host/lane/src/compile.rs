@@ -151,12 +151,10 @@ pub fn compile(source: &Source, limits: &Limits) -> Compiled {
     }
     let (cards, accounts) = counted;
     let cards = unit(cards, |byte| byte.is_ascii_digit(), Place::Cards, &source.classes, &mut classes);
-    let cards = cards.and_then(|(gap, classes)| {
-        Some(Cards { classes, gap, prefixes: Prefixes::new(&source.networks)? })
-    });
+    let cards =
+        cards.and_then(|(gap, classes)| Some(Cards { classes, gap, prefixes: Prefixes::new(&source.networks)? }));
     let accounts = unit(accounts, |byte| byte.is_ascii_alphanumeric(), Place::Accounts, &source.classes, &mut classes);
-    let accounts =
-        accounts.map(|(gap, classes)| Accounts { classes, gap, lengths: lengths(&source.accounts) });
+    let accounts = accounts.map(|(gap, classes)| Accounts { classes, gap, lengths: lengths(&source.accounts) });
     Compiled { tables: Tables { engines, cards, accounts }, classes }
 }
 
@@ -186,7 +184,10 @@ fn part(form: &Form, class: usize, limits: &Limits) -> Result<Part, String> {
             continue;
         };
         if let Some(text) = proof::missed(&written, &dfa) {
-            return Err(format!("its automaton does not find `{}`: this is a fault of the compiler", text.escape_ascii()));
+            return Err(format!(
+                "its automaton does not find `{}`: this is a fault of the compiler",
+                text.escape_ascii()
+            ));
         }
         let relation = relation(form, check, &written, &dfa, width);
         let widened = (width != Width::WRITTEN).then(|| of_width(width));
@@ -288,11 +289,12 @@ fn grouped(parts: &[Part], limits: &Limits) -> Vec<Group> {
     let mut order: Vec<(usize, &Part)> = parts.iter().enumerate().collect();
     order.sort_by_key(|(at, part)| (part.class, part.dfa.len(), *at));
     for (at, part) in order {
-        let joined = groups.iter().enumerate().filter(|(_, group)| group.class == part.class).find_map(|(index, group)| {
-            let most = (group.dfa.len() + part.dfa.len()) * 3 / 2;
-            let joined = group.dfa.joined(&part.dfa, 2 * most, limits.byte_classes)?.least();
-            (joined.len() <= most.min(limits.part_states)).then_some((index, joined))
-        });
+        let joined =
+            groups.iter().enumerate().filter(|(_, group)| group.class == part.class).find_map(|(index, group)| {
+                let most = (group.dfa.len() + part.dfa.len()) * 3 / 2;
+                let joined = group.dfa.joined(&part.dfa, 2 * most, limits.byte_classes)?.least();
+                (joined.len() <= most.min(limits.part_states)).then_some((index, joined))
+            });
         match joined.and_then(|(index, dfa)| Some((groups.get_mut(index)?, dfa))) {
             Some((group, dfa)) => {
                 group.dfa = dfa;

@@ -192,7 +192,8 @@ mod tests {
         assert_eq!(ends("3782 822463 10005 1234"), [17]);
         assert_eq!(ends("4111111111111111123"), [16]);
         assert_eq!(ends("1234 5678 9012 8 CHK"), [17], "a whole run of another network");
-        for harmless in ["4111 1111 1111 1112", "0000 0000 0000 0000", "94111111111111111 1", "411 11111 111 11111 55"] {
+        for harmless in ["4111 1111 1111 1112", "0000 0000 0000 0000", "94111111111111111 1", "411 11111 111 11111 55"]
+        {
             assert_eq!(ends(harmless), Vec::<usize>::new(), "{harmless}");
         }
     }

@@ -8,8 +8,8 @@ use crate::context::{self, Context};
 use crate::dfa::Mix;
 use crate::source::Border;
 use regex_automata::nfa::thompson::{self, NFA, State, WhichCaptures};
-use regex_automata::util::primitives::StateID;
 use regex_automata::util::look::Look;
+use regex_automata::util::primitives::StateID;
 use regex_syntax::hir::Hir;
 use std::hash::Hasher;
 

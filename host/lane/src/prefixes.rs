@@ -25,10 +25,8 @@ impl Prefixes {
     /// `None` when a network cannot be told by six digits, or the networks make too many states.
     pub(crate) fn new(networks: &[Network]) -> Option<Self> {
         let digits_of = |number: u32| -> Vec<u8> { number.to_string().bytes().map(|byte| byte - b'0').collect() };
-        let known: Vec<(Vec<u8>, Vec<u8>, u8)> = networks
-            .iter()
-            .map(|n| (digits_of(*n.first.start()), digits_of(*n.first.end()), lengths(n)))
-            .collect();
+        let known: Vec<(Vec<u8>, Vec<u8>, u8)> =
+            networks.iter().map(|n| (digits_of(*n.first.start()), digits_of(*n.first.end()), lengths(n))).collect();
         if known.iter().any(|(from, to, _)| from.len() != to.len() || from.len() > FIRST_DIGITS) {
             return None;
         }
@@ -84,7 +82,10 @@ impl Prefixes {
 }
 
 fn lengths(network: &Network) -> u8 {
-    (SHORTEST..=LONGEST).zip(0..).filter(|(length, _)| network.lengths.contains(length)).fold(0, |set, (_, bit)| set | 1 << bit)
+    (SHORTEST..=LONGEST)
+        .zip(0..)
+        .filter(|(length, _)| network.lengths.contains(length))
+        .fold(0, |set, (_, bit)| set | 1 << bit)
 }
 
 #[cfg(test)]
@@ -93,8 +94,7 @@ mod tests {
 
     #[test]
     fn a_network_is_told_where_its_numbers_begin() {
-        let networks =
-            [Network { first: 4..=4, lengths: 16..=16 }, Network { first: 2221..=2720, lengths: 16..=19 }];
+        let networks = [Network { first: 4..=4, lengths: 16..=16 }, Network { first: 2221..=2720, lengths: 16..=19 }];
         let prefixes = Prefixes::new(&networks).unwrap();
         let mut state = 0;
         let mut said = Vec::new();

@@ -257,7 +257,9 @@ impl Tables {
         if usize::try_from(length) != Ok(bytes.len()) {
             return Err(TablesError::Length { said: length, given: bytes.len() });
         }
-        let [engines, units, 0, 0] = input.take(4)? else { return Err(TablesError::Field { at: 12, field: "engines" }) };
+        let [engines, units, 0, 0] = input.take(4)? else {
+            return Err(TablesError::Field { at: 12, field: "engines" });
+        };
         let (engines, units) = (usize::from(*engines), *units);
         if engines > MOST_ENGINES || units > 3 {
             return Err(TablesError::Field { at: 12, field: "engines" });
@@ -474,7 +476,8 @@ mod tests {
         fn of(most: usize, is_numeral: fn(u8) -> bool) -> Self {
             let mut map = [0; 256];
             for (byte, slot) in (0..=u8::MAX).zip(&mut map) {
-                *slot = if is_numeral(byte) { 1 } else { u8::from(byte.is_ascii_alphanumeric() || !byte.is_ascii()) * 2 };
+                *slot =
+                    if is_numeral(byte) { 1 } else { u8::from(byte.is_ascii_alphanumeric() || !byte.is_ascii()) * 2 };
             }
             let states = most as u16 + 2;
             let after = |state: u16| if state == 0 || state + 1 == states { 0 } else { state + 1 };

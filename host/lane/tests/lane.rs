@@ -139,12 +139,19 @@ fn harmless(random: &mut Random) -> String {
     let digits = |random: &mut Random, count: usize| -> String {
         (0..count).map(|_| char::from(b'0' + random.below(10) as u8)).collect()
     };
-    let groups: Vec<String> = (0..random.within(1, 5)).map(|_| {
-        let count = random.within(2, 6);
-        digits(random, count)
-    }).collect();
+    let groups: Vec<String> = (0..random.within(1, 5))
+        .map(|_| {
+            let count = random.within(2, 6);
+            digits(random, count)
+        })
+        .collect();
     let mark = *random.pick(&[" ", "-", "", ".", "/"]);
-    format!("{} {}{}", random.pick(&["Order", "ticket", "Part no.", "ref"]), groups.join(mark), random.pick(&["", ",", ".", "-A"]))
+    format!(
+        "{} {}{}",
+        random.pick(&["Order", "ticket", "Part no.", "ref"]),
+        groups.join(mark),
+        random.pick(&["", ",", ".", "-A"])
+    )
 }
 
 #[test]

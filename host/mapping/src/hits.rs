@@ -573,7 +573,11 @@ fn automaton(phrases: &[String], kind: MatchKind) -> Result<Option<AhoCorasick>,
 }
 
 /// Phrases of a vocabulary file, one a line; `#` starts a comment. `(a|b)` makes a phrase of each of its alternatives.
-pub(crate) fn vocabulary(class: &str, file: &str, files: &BTreeMap<String, Vec<u8>>) -> Result<Vec<String>, MappingError> {
+pub(crate) fn vocabulary(
+    class: &str,
+    file: &str,
+    files: &BTreeMap<String, Vec<u8>>,
+) -> Result<Vec<String>, MappingError> {
     let (class, path) = (class.to_owned(), file.to_owned());
     let Some(bytes) = files.get(file) else { return Err(MappingError::MissingVocabulary { class, file: path }) };
     let Ok(text) = std::str::from_utf8(bytes) else {

@@ -77,9 +77,8 @@ fn add_vocabulary(class: &Class, file: &str, phrases: &[String], source: &mut Cl
     }
     joined.sort_unstable();
     joined.dedup();
-    let (slots, plain): (Vec<&[Part]>, Vec<&[Part]>) = joined.iter().map(Vec::as_slice).partition(|parts| {
-        parts.contains(&Part::Words) || parts.contains(&Part::Code)
-    });
+    let (slots, plain): (Vec<&[Part]>, Vec<&[Part]>) =
+        joined.iter().map(Vec::as_slice).partition(|parts| parts.contains(&Part::Words) || parts.contains(&Part::Code));
     if !plain.is_empty() {
         ways.push(of_phrases(&plain, true));
     }
@@ -153,7 +152,11 @@ fn code() -> Hir {
         let rest = CODE_GAP.saturating_sub(wide.len_utf8());
         for before in 0..=rest {
             let wide = set([(*wide, *wide)]);
-            gaps.push(Hir::concat(vec![times(before, Some(before), narrow()), wide, times(0, Some(rest - before), narrow())]));
+            gaps.push(Hir::concat(vec![
+                times(before, Some(before), narrow()),
+                wide,
+                times(0, Some(rest - before), narrow()),
+            ]));
         }
     }
     let first = set([('+', '+'), ('(', '('), ('0', '9'), ('A', 'Z'), ('a', 'z'), ('\u{80}', char::MAX)]);

@@ -123,7 +123,10 @@ fn main() -> Result<()> {
         Task::Bench { part: None } => return bench::run(),
         Task::Bench { part: Some(BenchPart::Gateway { program }) } => return gateway::run(program),
     };
-    if !matches!(what, Measure::Bytes { .. } | Measure::Lane { .. } | Measure::Meaning { .. } | Measure::Streaming { .. }) {
+    if !matches!(
+        what,
+        Measure::Bytes { .. } | Measure::Lane { .. } | Measure::Meaning { .. } | Measure::Streaming { .. }
+    ) {
         demo::build()?;
     }
     match &what {

@@ -49,8 +49,7 @@ fn any_package(random: &mut Random) -> (Manifest, BTreeMap<String, Vec<u8>>) {
     (serde_json::from_value(manifest).unwrap(), files)
 }
 
-const WORDS: [&str; 12] =
-    ["you", "are", "sick", "stop", "it", "bank", "ÄRA", "straße", "no", "id", "mrn", "case"];
+const WORDS: [&str; 12] = ["you", "are", "sick", "stop", "it", "bank", "ÄRA", "straße", "no", "id", "mrn", "case"];
 
 fn phrase(random: &mut Random) -> String {
     let mut words: Vec<&str> = (0..random.within(1, 3)).map(|_| *random.pick(&WORDS)).collect();
@@ -149,7 +148,8 @@ pub(crate) fn text(random: &mut Random, source: &Source) -> String {
 }
 
 fn noise(random: &mut Random) -> String {
-    let of = ['a', 'b', 'c', '1', '4', '0', ' ', ' ', '-', '.', '@', ':', 'k', '\u{212a}', 'é', '€', '·', '\n', '_', '('];
+    let of =
+        ['a', 'b', 'c', '1', '4', '0', ' ', ' ', '-', '.', '@', ':', 'k', '\u{212a}', 'é', '€', '·', '\n', '_', '('];
     (0..random.within(1, 12)).map(|_| *random.pick(&of)).collect()
 }
 
@@ -163,16 +163,30 @@ pub(crate) fn number(random: &mut Random) -> String {
             let prefix = *random.pick(&["4", "37", "5500", "6011", "30", "2221", "9", "8"]);
             let length = random.within(12, 19);
             let body = format!("{prefix}{}", digits(random, length - 1 - prefix.len()));
-            let sum: u32 = body.bytes().rev().enumerate().map(|(at, byte)| {
-                let digit = u32::from(byte - b'0');
-                if at % 2 == 1 { digit } else if digit > 4 { 2 * digit - 9 } else { 2 * digit }
-            }).sum();
+            let sum: u32 = body
+                .bytes()
+                .rev()
+                .enumerate()
+                .map(|(at, byte)| {
+                    let digit = u32::from(byte - b'0');
+                    if at % 2 == 1 {
+                        digit
+                    } else if digit > 4 {
+                        2 * digit - 9
+                    } else {
+                        2 * digit
+                    }
+                })
+                .sum();
             format!("{body}{}", (10 - sum % 10) % 10)
         }
         2 => {
             let (country, length) = *random.pick(&[("DE", 22), ("NO", 15), ("GB", 22), ("fr", 27), ("LC", 32)]);
             let body: String = digits(random, length - 4);
-            let number: String = format!("{body}{}00", country.to_uppercase()).chars().map(|c| c.to_digit(36).unwrap().to_string()).collect();
+            let number: String = format!("{body}{}00", country.to_uppercase())
+                .chars()
+                .map(|c| c.to_digit(36).unwrap().to_string())
+                .collect();
             let rest = number.bytes().fold(0u32, |rest, byte| (rest * 10 + u32::from(byte - b'0')) % 97);
             format!("{country}{:02}{body}", 98 - rest)
         }
