@@ -1,5 +1,5 @@
-//! Throughput of the walk of the PII policy's tables on one core, in bytes of text, beside the mapping's pattern scan of
-//! the same text; and the time to compile the tables.
+//! Throughput of the walk of the PII policy's tables on one core, in bytes of text, beside the mapping's pattern scan
+//! of the same text; and the time to compile the tables.
 
 #![allow(
     clippy::unwrap_used,
@@ -18,8 +18,8 @@ use std::path::Path;
 
 /// About 256 KiB of sentences; `hits` in ten hold something that the policy looks for.
 fn corpus(hits: usize) -> String {
-    let words = "the station opened again after a long winter and people came back to read their papers while the trains left on time \
-                 for towns along the coast where markets sell bread fish and flowers every morning before the heat of day";
+    let words = "the station opened again after a long winter and people came back to read their papers while the \
+                 trains left on time for towns along the coast where markets sell bread fish and flowers every morning";
     let words: Vec<&str> = words.split_whitespace().collect();
     let values = ["4111 1111 1111 1111", "ana@example.org", "+1 (555) 010-9999", "DE89370400440532013000", "192.0.2.7"];
     let mut state = 1u64;

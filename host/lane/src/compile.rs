@@ -368,8 +368,8 @@ fn unit(
             class.forms.push(FormSight { name, place, states: 0, relation, widened: None });
         } else {
             let reason = format!(
-                "what may stand between its numerals takes more than {GAP_STATES} states or {MOST_BYTE_CLASSES} classes \
-                 of bytes; allow fewer kinds of separators"
+                "what may stand between its numerals takes more than {GAP_STATES} states or {MOST_BYTE_CLASSES} \
+                 classes of bytes; allow fewer kinds of separators"
             );
             class.left_out.push(LeftOut { form: form.name.clone(), reason });
         }

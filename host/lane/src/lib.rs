@@ -1,5 +1,5 @@
-//! The text lane: tables that find the patterns and phrases of a policy's classes in the bytes of a text, one byte after
-//! the other, and their software walk.
+//! The text lane: tables that find the patterns and phrases of a policy's classes in the bytes of a text, one byte
+//! after the other, and their software walk.
 //!
 //! [`compile`] makes the tables from a [`Source`]: automata that say of each byte whether a match ends there, and units
 //! that count card numbers and account numbers. A card holds the same tables. `docs/explanation/text-lane.md` says what

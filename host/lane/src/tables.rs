@@ -17,11 +17,11 @@
 //! says that the next state reports something.
 //!
 //! An engine is its automaton, the number of its classes (2) and of its rows of reports (2), the classes (16, unused
-//! ones 0xff), the row of each state (1 each), and the rows: ended now (2), ended before (2), ends if the text does (2),
-//! one bit for each class. Row 0 reports nothing.
+//! ones 0xff), the row of each state (1 each), and the rows: ended now (2), ended before (2), ends if the text does
+//! (2), one bit for each class. Row 0 reports nothing.
 //!
-//! The unit of card numbers is an automaton of gaps, the number of states of the automaton of first digits (2) and 0 (6),
-//! its next states (2 each, 16 in a row) and its lengths (6 for each state). The unit of account numbers is an
+//! The unit of card numbers is an automaton of gaps, the number of states of the automaton of first digits (2) and 0
+//! (6), its next states (2 each, 16 in a row) and its lengths (6 for each state). The unit of account numbers is an
 //! automaton of gaps and the length of each country's numbers (676).
 //!
 //! Each part is padded with 0 to a multiple of 8 bytes.

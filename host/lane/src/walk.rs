@@ -1,7 +1,7 @@
 //! The software walk of a lane's tables: the same bytes give the same classes as in a card.
 //!
-//! What is read of a stream is cut into entries. A [`ScanState`] holds all that a stream's next entry depends on; it may
-//! be kept and taken back at any byte.
+//! What is read of a stream is cut into entries. A [`ScanState`] holds all that a stream's next entry depends on; it
+//! may be kept and taken back at any byte.
 
 use crate::dfa::Report;
 use crate::gap;
@@ -170,8 +170,8 @@ impl Walk {
         let tables: [&[u32]; N] = std::array::from_fn(|index| self.engines[index].next.as_slice());
         let mut rows: [u32; N] =
             std::array::from_fn(|index| u32::from(state.engines[index]) << self.engines[index].shift);
-        // What the first byte of an entry shows to have ended before it was told at the end of the last entry, if it was
-        // known there.
+        // What the first byte of an entry shows to have ended before it was told at the end of the last entry, if it
+        // was known there.
         let mut known = [0u16; N];
         if entry.fresh {
             for ((known, engine), at) in known.iter_mut().zip(&self.tables.engines).zip(state.engines) {

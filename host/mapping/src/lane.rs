@@ -60,8 +60,8 @@ pub fn lane_source(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Re
     })
 }
 
-/// The phrases of a file, as they are written and with their words joined otherwise; those with slots are a form of their
-/// own, because their automaton is larger.
+/// The phrases of a file, as they are written and with their words joined otherwise; those with slots are a form of
+/// their own, because their automaton is larger.
 fn add_vocabulary(class: &Class, file: &str, phrases: &[String], source: &mut ClassSource) {
     if phrases.is_empty() {
         return;

@@ -1,9 +1,9 @@
 //! Network addresses: a dotted quad, or an IPv6 address (RFC 4291, section 2.2) that is no part of a word and whose
 //! first group lies in an allocated block.
 //!
-//! More is accepted than the mapping does: every address that begins with zero or 64, any number in a quad at the end of
-//! an IPv6 address, more than eight groups, and several double colons. So an address that began earlier goes on at least
-//! as far as one that begins inside it ([`outlives`]).
+//! More is accepted than the mapping does: every address that begins with zero or 64, any number in a quad at the end
+//! of an IPv6 address, more than eight groups, and several double colons. So an address that began earlier goes on at
+//! least as far as one that begins inside it ([`outlives`]).
 
 use super::CheckState;
 
