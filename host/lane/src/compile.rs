@@ -46,7 +46,7 @@ const GAP_STATES: usize = 256;
 /// Tables, and what they see of each class.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compiled {
-    /// What a card is loaded with.
+    /// What is walked.
     pub tables: Tables,
     /// Every class of the source, in its order.
     pub classes: Vec<ClassSight>,

@@ -1,4 +1,4 @@
-//! The tables of a lane: what the compiler makes, what a card holds, and what the walk reads.
+//! The tables of a lane: what the compiler makes and the walk reads, in the form of a card's memories.
 //!
 //! Their bytes have one form ([`Tables::encode`]): equal tables are equal byte for byte. All numbers are little endian.
 //!

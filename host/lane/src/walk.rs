@@ -1,4 +1,4 @@
-//! The software walk of a lane's tables: the same bytes give the same classes as in a card.
+//! The software walk of a lane's tables, which the scan of a card is to agree with on every byte.
 //!
 //! What is read of a stream is cut into entries. A [`ScanState`] holds all that a stream's next entry depends on; it
 //! may be kept and taken back at any byte.
