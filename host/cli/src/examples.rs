@@ -20,7 +20,10 @@ pub(crate) const EXAMPLES: &[Example] = &[
     ("policy fmt", &["policy fmt letters --check"]),
     ("policy test", &["policy test policies/pii --card model"]),
     ("policy eval", &["policy eval --policy letters < contexts.jsonl"]),
-    ("policy explain", &["policy explain --policy letters < context.json"]),
+    (
+        "policy explain",
+        &["policy explain --policy letters < context.json", "policy explain --policy policies/pii --lane"],
+    ),
     ("policy diff", &["policy diff policies/pii letters --json"]),
     (
         "policy approve",

@@ -25,6 +25,7 @@ mod failure;
 mod gated;
 mod intake;
 mod journal;
+mod lane;
 mod lineage;
 mod machine;
 mod manual;

@@ -2,6 +2,7 @@
 
 use crate::compose;
 use crate::failure::{ERROR, Failure, REFUSED, SUCCESS, WARNED};
+use crate::lane;
 use crate::open::{self, CardArgs, MemberArg, PolicyArgs};
 use crate::output::{digest, digests};
 use crate::trial;
@@ -29,8 +30,8 @@ pub(crate) enum Command {
         dir: PathBuf,
     },
     Compose(Box<compose::Args>),
-    /// Compile a package: errors, warnings, and what it costs in table rows. Of a composition: each member, and the
-    /// numbers that its domains and classes have in the common image.
+    /// Compile a package: errors, warnings, what it costs in table rows, and what a text lane would see of its classes.
+    /// Of a composition: each member, and the numbers that its domains and classes have in the common image.
     Check {
         /// Folder of the package or the composition.
         dir: PathBuf,
@@ -86,6 +87,9 @@ pub(crate) enum Command {
     Explain {
         #[command(flatten)]
         policy: PolicyArgs,
+        /// Say what a card's text lane would see of each class, and what stays the host's. Reads no context.
+        #[arg(long)]
+        lane: bool,
     },
     /// What changed from A to B, with descriptors that the two decide differently.
     ///
@@ -166,7 +170,11 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
         Command::Fmt { dir, check } => format(dir, *check),
         Command::Test { dir, member, card } => test(&open::policy(dir, member)?, card),
         Command::Eval { policy, card } => eval(&*policy.open()?, card.as_ref()),
-        Command::Explain { policy } => {
+        Command::Explain { policy, lane: true } => {
+            outln!("{}", json_pretty(&lane::explain(&policy.open()?.package)?)?);
+            Ok(SUCCESS)
+        }
+        Command::Explain { policy, lane: false } => {
             let policy = policy.open()?;
             let Policy { package, compiled, .. } = &*policy;
             let line = std::io::read_to_string(std::io::stdin())?;
@@ -240,6 +248,7 @@ fn check(package: &Package, strict: bool) -> Result<u8, Failure> {
             outln!("  {:>4}  {:<16} {}", rule.rows, rule.kind.name(), rule.id);
         }
     }
+    lane::check(package)?;
     for warning in &report.warnings {
         let terminal = stderr_terminal();
         errln!("{}", warning.render_in(terminal.colour, terminal.columns));

@@ -291,6 +291,15 @@ impl Scanner {
         Hits::new(written.into_iter().chain(shown).collect())
     }
 
+    /// Every hit in the bytes of a text as they are, whatever its polarity.
+    pub(crate) fn written(&self, text: &str) -> Vec<Hit> {
+        let page = Page { text, view: None };
+        let mut search = Search::new(self, page);
+        self.phrases(page, |range, class| search.hits.push(Hit { range, class }));
+        self.patterns(&mut [&mut search]);
+        Hits::new(search.hits).list
+    }
+
     /// Whether a hit has the polarity that its class asks for.
     fn counts(&self, hit: &Hit, page: Page<'_>, text: &str) -> bool {
         let polarity = self.polarities.get(&hit.class).copied().unwrap_or_default();
@@ -563,8 +572,12 @@ fn automaton(phrases: &[String], kind: MatchKind) -> Result<Option<AhoCorasick>,
     built.map(Some).map_err(|e| MappingError::Vocabulary(e.to_string()))
 }
 
-/// Phrases of a vocabulary file, one per line; `#` starts a comment. `(a|b)` makes one phrase per alternative.
-fn vocabulary(class: &str, file: &str, files: &BTreeMap<String, Vec<u8>>) -> Result<Vec<String>, MappingError> {
+/// Phrases of a vocabulary file, one a line; `#` starts a comment. `(a|b)` makes a phrase of each of its alternatives.
+pub(crate) fn vocabulary(
+    class: &str,
+    file: &str,
+    files: &BTreeMap<String, Vec<u8>>,
+) -> Result<Vec<String>, MappingError> {
     let (class, path) = (class.to_owned(), file.to_owned());
     let Some(bytes) = files.get(file) else { return Err(MappingError::MissingVocabulary { class, file: path }) };
     let Ok(text) = std::str::from_utf8(bytes) else {

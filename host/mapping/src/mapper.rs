@@ -14,6 +14,7 @@ use crate::text::{Findings, Text};
 use crate::tool::{self, Call, Tools, canonical};
 use crate::topic::topic;
 use crate::view::{View, completed, undecided};
+use portcullis_core::class::ClassId;
 use portcullis_core::fixed::BasisPoints;
 use portcullis_core::manifest::Manifest;
 use portcullis_core::mutation::{Mutation, StageFinding};
@@ -187,6 +188,12 @@ impl Mapper {
     #[must_use]
     pub fn scan(&self, text: &str) -> usize {
         self.scanner.scan(text, View::of(text).as_ref()).len()
+    }
+
+    /// Every hit in the bytes of a text as they are, whatever its polarity: what a text lane is compared with.
+    #[must_use]
+    pub fn written(&self, text: &str) -> Vec<(Range<usize>, ClassId)> {
+        self.scanner.written(text).into_iter().map(|hit| (hit.range, hit.class)).collect()
     }
 
     /// What the text and its view hold.

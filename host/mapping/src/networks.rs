@@ -8,9 +8,9 @@
 use std::ops::RangeInclusive;
 
 /// First digits, from and to, as numbers of the same count of digits, with the lengths.
-type Network = (u32, u32, RangeInclusive<usize>);
+pub(crate) type Network = (u32, u32, RangeInclusive<usize>);
 
-const NETWORKS: &[Network] = &[
+pub(crate) const NETWORKS: &[Network] = &[
     // Visa; Dankort's Visa cards are among them. Its numbers of 13 digits are no longer issued.
     (4, 4, 16..=16),
     (4, 4, 19..=19),

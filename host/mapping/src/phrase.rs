@@ -14,17 +14,22 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 /// Most characters between two words.
-const GAP: usize = 3;
+pub(crate) const GAP: usize = 3;
+/// What may stand between two words.
+pub(crate) const JOINTS: [char; 12] =
+    [' ', '-', '/', '_', '"', '\'', '(', ')', '\u{201c}', '\u{201d}', '\u{2018}', '\u{2019}'];
+/// What may stand between a word and a code.
+pub(crate) const CODE_JOINTS: [char; 8] = [' ', ':', '.', '#', '\u{2116}', '-', '"', '='];
 
 /// Most characters between a word and a code, and most bytes of a code.
-const CODE_GAP: usize = 4;
+pub(crate) const CODE_GAP: usize = 4;
 const CODE: usize = 64;
 /// Most words that `[words]` stands for.
-const SLOT: usize = 3;
+pub(crate) const SLOT: usize = 3;
 
 /// A part of a phrase.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Part {
+pub(crate) enum Part {
     /// A word in lower case, or its stem.
     Word(String),
     Words,
@@ -231,6 +236,12 @@ fn may_become(shown: &str, word: &str, stems: bool) -> bool {
     word.starts_with(&*shown) || (stems && shown.starts_with(word.get(..stem).unwrap_or_default()))
 }
 
+/// The parts of a phrase whose words may be joined otherwise than it is written, without other forms of them.
+pub(crate) fn joined(text: &str) -> Option<Vec<Part>> {
+    let parts = parts(text, None);
+    (joins_only(text) && parts.len() > 1 && matches!(parts.first(), Some(Part::Word(_)))).then_some(parts)
+}
+
 /// The parts of a phrase as it is written.
 fn parts(text: &str, stemmer: Option<&Stemmer>) -> Vec<Part> {
     let of = |part: &str| match part {
@@ -245,7 +256,7 @@ fn parts(text: &str, stemmer: Option<&Stemmer>) -> Vec<Part> {
 fn code(text: &str, at: usize) -> Option<usize> {
     let rest = text.get(at..text.floor_char_boundary((at + CODE_GAP + CODE).min(text.len())))?;
     let gap = rest.find(|c: char| c.is_alphanumeric() || c == '+' || c == '(')?;
-    let between = |c: char| matches!(c, ' ' | ':' | '.' | '#' | '\u{2116}' | '-' | '"' | '=');
+    let between = |c: char| CODE_JOINTS.contains(&c);
     let (before, behind) = rest.split_at_checked(gap)?;
     if gap == 0 || gap > CODE_GAP || !before.chars().all(between) {
         return None;
@@ -257,7 +268,7 @@ fn code(text: &str, at: usize) -> Option<usize> {
 /// Whether more text could make a code of the end of a text after `at`.
 fn code_may_follow(text: &str, at: usize) -> bool {
     let rest = text.get(at..).unwrap_or_default();
-    let token = rest.trim_start_matches([' ', ':', '.', '#', '\u{2116}', '-', '"', '=']);
+    let token = rest.trim_start_matches(CODE_JOINTS);
     rest.len() <= CODE_GAP + CODE && !token.contains(char::is_whitespace)
 }
 
@@ -317,10 +328,7 @@ fn pair(first: u8, second: u8) -> usize {
 }
 
 fn joins(gap: &str) -> bool {
-    let joins = |c: char| {
-        matches!(c, ' ' | '-' | '/' | '_' | '"' | '\'' | '(' | ')' | '\u{201c}' | '\u{201d}' | '\u{2018}' | '\u{2019}')
-    };
-    !gap.is_empty() && gap.chars().nth(GAP).is_none() && gap.chars().all(joins)
+    !gap.is_empty() && gap.chars().nth(GAP).is_none() && gap.chars().all(|c| JOINTS.contains(&c))
 }
 
 fn joins_only(text: &str) -> bool {

@@ -28,7 +28,7 @@ fn digits(text: &str) -> impl DoubleEndedIterator<Item = u32> {
 }
 
 /// Lengths of the ISO 13616 registry by country code.
-const IBAN_LENGTHS: &[(&str, usize)] = &[
+pub(crate) const IBAN_LENGTHS: &[(&str, usize)] = &[
     ("AD", 24),
     ("AE", 23),
     ("AL", 28),

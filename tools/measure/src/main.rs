@@ -10,6 +10,7 @@ mod drift;
 mod gateway;
 mod grounding;
 mod judged;
+mod lane;
 mod meaning;
 mod pii;
 mod prefilter;
@@ -86,6 +87,12 @@ enum Measure {
         /// The folder, with `*.jsonl` in it or in `prompts` and `outputs` below it.
         data: PathBuf,
     },
+    /// What the walk of a text lane's tables finds that the mapping does not, and the other way round, in the texts of a
+    /// folder, under every shipped policy.
+    Lane {
+        /// The folder, with `*.jsonl` in it or in `prompts` and `outputs` below it.
+        data: PathBuf,
+    },
     /// What stages 2 and 3 make of hand-made cases, splits, ordinary answers, paraphrases, polarity and vocabulary, in
     /// a folder with the shape of `tests/cases/meaning`, on the model of the card.
     Meaning {
@@ -115,12 +122,16 @@ fn main() -> Result<()> {
         Task::Bench { part: None } => return bench::run(),
         Task::Bench { part: Some(BenchPart::Gateway { program }) } => return gateway::run(program),
     };
-    if !matches!(what, Measure::Bytes { .. } | Measure::Meaning { .. } | Measure::Streaming { .. }) {
+    if !matches!(
+        what,
+        Measure::Bytes { .. } | Measure::Lane { .. } | Measure::Meaning { .. } | Measure::Streaming { .. }
+    ) {
         demo::build()?;
     }
     match &what {
         Measure::Bytes { data, list } => bytes::run(data, *list),
         Measure::Streaming { data } => streaming::run(data),
+        Measure::Lane { data } => lane::run(data),
         Measure::Meaning { cases, data, list } => meaning::run(cases, data.as_deref(), *list),
         Measure::Pii { data, policy } => pii::run(data, policy),
         Measure::Grounding { data } => grounding::run(data),

@@ -24,20 +24,8 @@ struct Waits {
 }
 
 pub(crate) fn run(folder: &Path) -> Result<()> {
-    let mut texts: Vec<String> = Vec::new();
-    let folders = [folder.to_owned(), folder.join("outputs"), folder.join("prompts")];
-    for file in folders.iter().filter_map(|folder| folder.read_dir().ok()).flatten() {
-        let file = file?.path();
-        if file.extension().is_some_and(|end| end == "jsonl") {
-            let text = |row: &serde_json::Value| {
-                ["text", "output", "prompt"].iter().find_map(|key| row[key].as_str().map(str::to_owned))
-            };
-            texts.extend(rows(&file)?.iter().filter_map(text));
-        }
-    }
-    let mut policies: Vec<PathBuf> = Path::new("policies").read_dir()?.map(|e| Ok(e?.path())).collect::<Result<_>>()?;
-    policies.retain(|path| path.join("policy.toml").exists());
-    policies.sort();
+    let texts = texts(folder)?;
+    let policies = policies()?;
     println!(
         "| policy | texts | read otherwise | bytes until a span leaves: median | 90 % | 99 % | most | a text in chunks, KB/s | whole, MB/s |"
     );
@@ -115,4 +103,28 @@ fn reads_alike(mapper: &Mapper, text: &str, sizes: &[usize], waits: &mut Waits) 
     waits.bytes.extend(spans.map(|piece| came - (piece.range.end + last.offset())));
     found.extend(read(&last));
     Ok(found == expected)
+}
+
+/// The texts of every labelled set in a folder.
+pub(crate) fn texts(folder: &Path) -> Result<Vec<String>> {
+    let mut texts: Vec<String> = Vec::new();
+    let folders = [folder.to_owned(), folder.join("outputs"), folder.join("prompts")];
+    for file in folders.iter().filter_map(|folder| folder.read_dir().ok()).flatten() {
+        let file = file?.path();
+        if file.extension().is_some_and(|end| end == "jsonl") {
+            let text = |row: &serde_json::Value| {
+                ["text", "output", "prompt"].iter().find_map(|key| row[key].as_str().map(str::to_owned))
+            };
+            texts.extend(rows(&file)?.iter().filter_map(text));
+        }
+    }
+    Ok(texts)
+}
+
+/// The folders of the shipped policies.
+pub(crate) fn policies() -> Result<Vec<PathBuf>> {
+    let mut policies: Vec<PathBuf> = Path::new("policies").read_dir()?.map(|e| Ok(e?.path())).collect::<Result<_>>()?;
+    policies.retain(|path| path.join("policy.toml").exists());
+    policies.sort();
+    Ok(policies)
 }

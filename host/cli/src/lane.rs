@@ -1,0 +1,89 @@
+//! What a card's text lane would see of a package's classes: `policy check` and `policy explain --lane`.
+
+use crate::failure::Failure;
+use portcullis_lane::{ClassSight, Compiled, Limits, Place, Relation, Sight, compile};
+use portcullis_mapping::lane_source;
+use portcullis_policy::Package;
+use serde_json::{Value, json};
+
+fn compiled(package: &Package) -> Result<Compiled, Failure> {
+    let source = lane_source(package.manifest(), package.files()).map_err(anyhow::Error::from)?;
+    Ok(compile(&source, &Limits::default()))
+}
+
+/// The use of the tables, and what they see of each class.
+pub(crate) fn check(package: &Package) -> Result<(), Failure> {
+    if package.manifest().classes.is_empty() {
+        return Ok(());
+    }
+    let of = compiled(package)?;
+    let limits = Limits::default();
+    let bytes = of.tables.encode().len();
+    outln!("text lane: {bytes} bytes of tables; no card holds them yet");
+    for (states, engine) in of.tables.states().zip(0..) {
+        outln!("  engine {engine}: {states} of {} states", limits.states);
+    }
+    for class in &of.classes {
+        let host = match class.left_out.len() {
+            0 => String::new(),
+            1 => "; 1 form is the host's".into(),
+            count => format!("; {count} forms are the host's"),
+        };
+        outln!("  {:<16} {}{host}", sight(class), class.name);
+    }
+    Ok(())
+}
+
+/// All of it, as JSON.
+pub(crate) fn explain(package: &Package) -> Result<Value, Failure> {
+    let of = compiled(package)?;
+    let engines = of.tables.states().zip(of.tables.byte_classes());
+    let engines = engines.map(|(states, classes)| json!({"states": states, "byte_classes": classes}));
+    let classes = of.classes.iter().map(|class| {
+        let forms = class.forms.iter().map(|form| {
+            json!({
+                "form": form.name,
+                "place": place(form.place),
+                "states": form.states,
+                "finds": relation(form.relation),
+                "widened": form.widened,
+            })
+        });
+        let host = class.left_out.iter().map(|left| json!({"form": left.form, "reason": left.reason}));
+        json!({
+            "class": class.name,
+            "sees": sight(class),
+            "lane": forms.collect::<Vec<_>>(),
+            "host": host.collect::<Vec<_>>(),
+        })
+    });
+    Ok(json!({
+        "bytes": of.tables.encode().len(),
+        "engines": engines.collect::<Vec<_>>(),
+        "classes": classes.collect::<Vec<_>>(),
+    }))
+}
+
+fn sight(class: &ClassSight) -> &'static str {
+    match class.sight() {
+        Sight::Whole(of) => relation(of),
+        Sight::Part => "a part",
+        Sight::Nothing => "nothing",
+    }
+}
+
+const fn relation(of: Relation) -> &'static str {
+    match of {
+        Relation::Equal => "equal",
+        Relation::EqualOnAscii => "equal on ASCII",
+        Relation::Superset => "superset",
+    }
+}
+
+fn place(of: Place) -> Value {
+    match of {
+        Place::Engine(engine) => json!(format!("engine {engine}")),
+        Place::Cards => json!("card numbers"),
+        Place::Accounts => json!("account numbers"),
+    }
+}

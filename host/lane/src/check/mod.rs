@@ -1,0 +1,134 @@
+//! The checks of a match that a finite automaton can make: what the mapping's validators accept, or more.
+//!
+//! `luhn` and `iban` count over the whole match; the units of [`crate::luhn`] and [`crate::iban`] do that.
+
+mod ip;
+mod phone;
+mod ssn;
+
+use crate::context::{self, Context};
+use portcullis_core::manifest::Validator;
+
+/// The check of one form's matches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Check {
+    /// Every match counts.
+    None,
+    Ssn,
+    Ip,
+    Phone,
+}
+
+/// What a check says of the end of a match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// The match counts.
+    Accepted,
+    /// It does not.
+    Refused,
+    /// The byte behind the next one decides, from this state.
+    Open(CheckState),
+}
+
+/// Where a check stands in a match, packed by the check.
+pub(crate) type CheckState = u32;
+
+impl Check {
+    /// The check of a validator; `None` for those that count.
+    pub(crate) fn of(validator: Option<Validator>) -> Option<Self> {
+        match validator {
+            None => Some(Self::None),
+            Some(Validator::Ssn) => Some(Self::Ssn),
+            Some(Validator::Ip) => Some(Self::Ip),
+            Some(Validator::Phone) => Some(Self::Phone),
+            Some(Validator::Luhn | Validator::Iban) => None,
+        }
+    }
+
+    /// Whether it accepts exactly what the validator does.
+    pub(crate) const fn is_exact(self) -> bool {
+        matches!(self, Self::None | Self::Ssn)
+    }
+
+    /// What it asks of the bytes before a match.
+    pub(crate) const fn needs(self) -> Context {
+        match self {
+            Self::None | Self::Ssn => 0,
+            Self::Ip => context::ALNUM,
+            Self::Phone => context::JOINT,
+        }
+    }
+
+    /// Whether it asks something of the bytes behind a match.
+    pub(crate) const fn looks_ahead(self) -> bool {
+        matches!(self, Self::Ip | Self::Phone)
+    }
+
+    /// Where it stands at the beginning of a match that stands behind `before`.
+    pub(crate) fn start(self, before: Context) -> CheckState {
+        match self {
+            Self::None | Self::Ssn => 0,
+            Self::Ip => ip::start(before & context::ALNUM != 0),
+            Self::Phone => phone::start(before & context::JOINT != 0),
+        }
+    }
+
+    /// After one more byte; `None` when no match that goes on so is accepted.
+    pub(crate) fn step(self, state: CheckState, byte: u8) -> Option<CheckState> {
+        match self {
+            Self::None => Some(state),
+            Self::Ssn => ssn::step(state, byte),
+            Self::Ip => ip::step(state, byte),
+            Self::Phone => phone::step(state, byte),
+        }
+    }
+
+    /// Whether a match that ends here before `next` is accepted.
+    pub(crate) fn ends(self, state: CheckState, next: Option<u8>) -> End {
+        let of = |accepted: bool| if accepted { End::Accepted } else { End::Refused };
+        match self {
+            Self::None => End::Accepted,
+            Self::Ssn => of(ssn::accepts(state)),
+            Self::Ip => of(ip::accepts(state, next)),
+            Self::Phone => phone::ends(state, next),
+        }
+    }
+
+    /// Whether a match in state `a` is accepted wherever one in state `b` is, whatever follows.
+    pub(crate) fn outlives(self, a: CheckState, b: CheckState) -> bool {
+        self == Self::Ip && ip::outlives(a, b)
+    }
+
+    /// Bytes of one kind lead to the same states.
+    pub(crate) const fn kind(self, byte: u8) -> u8 {
+        match self {
+            Self::None => 0,
+            Self::Ssn => match byte {
+                b'0' => 1,
+                b'6' => 2,
+                b'9' => 3,
+                b'1'..=b'8' => 4,
+                _ => 0,
+            },
+            Self::Ip => match byte {
+                b'0'..=b'9' => byte - b'0' + 1,
+                b'a'..=b'f' => byte - b'a' + 11,
+                b'A'..=b'F' => byte - b'A' + 11,
+                b':' => 17,
+                b'.' => 18,
+                b'+' => 19,
+                b'g'..=b'z' | b'G'..=b'Z' => 20,
+                _ => 0,
+            },
+            Self::Phone => match byte {
+                b'0' => 1,
+                b'1'..=b'9' => 2,
+                b'(' => 3,
+                b'+' => 4,
+                b'x' | b'X' => 5,
+                b' ' | b'-' | b'.' | b'/' => 6,
+                _ => 0,
+            },
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Telephone numbers: 7 to 15 digits, more behind a trunk 0. One whose form does not stand out must be a whole run: no
+//! digit stands beside it, with at most one mark between.
+//!
+//! More is accepted than the mapping does: dates, years, round figures and one repeated digit.
+
+use super::{CheckState, End};
+
+/// Digits that were read, at most 15.
+const COUNT: CheckState = 0xf;
+
+/// How the number begins, in bits 4 to 6.
+const LEAD: u32 = 4;
+const OPEN: CheckState = 0;
+const ZERO: CheckState = 1;
+const TRUNK: CheckState = 2;
+const ABROAD: CheckState = 3;
+const USUAL: CheckState = 4;
+
+/// Digits stand before it.
+const JOINED: CheckState = 1 << 7;
+/// An extension is read.
+const EXTENSION: CheckState = 1 << 8;
+
+/// Sizes of the groups so far, in bits 9 to 12, and of the group that is read, in bits 13 to 15.
+const SIZES: u32 = 9;
+const SIZE: u32 = 13;
+/// A form that stands out, behind which there are marks alone.
+const FORM: CheckState = 8;
+/// Its first byte makes it stand out.
+const STANDS_OUT: CheckState = 9;
+/// No form that stands out.
+const PLAIN: CheckState = 10;
+
+/// Behind the match a mark was read.
+const MARK_BEHIND: CheckState = 1 << 16;
+
+/// Sizes of the groups that stand out, as far as they were read: `[3, 3, 4]`, `[1 or 3, 3, 3, 4]`, `[6, 4]`. For each,
+/// the group that may follow and what is read with it.
+const FORMS: [&[(CheckState, CheckState)]; 8] =
+    [&[(1, 4), (3, 1), (6, 7)], &[(3, 2)], &[(3, 3)], &[], &[(3, 5)], &[(3, 6)], &[], &[]];
+/// Those behind which a group of four digits is the last.
+const LAST: [CheckState; 4] = [2, 3, 6, 7];
+
+pub(super) const fn start(joined: bool) -> CheckState {
+    if joined { JOINED } else { 0 }
+}
+
+/// Groups and the group that is read, after one more byte.
+fn grouped(sizes: CheckState, size: CheckState, digit: bool) -> (CheckState, CheckState) {
+    let next = || FORMS.get(sizes as usize).copied().unwrap_or_default();
+    match (digit, size) {
+        _ if sizes == PLAIN || sizes == STANDS_OUT => (sizes, 0),
+        (true, _) => {
+            let longest = next().iter().map(|(size, _)| *size).max().unwrap_or(0);
+            let longest = if LAST.contains(&sizes) { 4 } else { longest };
+            if size < longest { (sizes, size + 1) } else { (PLAIN, 0) }
+        }
+        (false, 0) => (sizes, 0),
+        (false, _) => match next().iter().find(|(group, _)| *group == size) {
+            Some((_, then)) => (*then, 0),
+            None if size == 4 && LAST.contains(&sizes) => (FORM, 0),
+            None => (PLAIN, 0),
+        },
+    }
+}
+
+pub(super) fn step(state: CheckState, byte: u8) -> Option<CheckState> {
+    if state & EXTENSION != 0 {
+        return Some(state);
+    }
+    let (count, lead, joined) = (state & COUNT, state >> LEAD & 7, state & JOINED);
+    let (sizes, size) = (state >> SIZES & 15, state >> SIZE & 7);
+    if matches!(byte, b'x' | b'X') {
+        let form = if stands_out(state) { STANDS_OUT } else { PLAIN };
+        let read = COUNT | USUAL << LEAD | joined | EXTENSION | form << SIZES;
+        return is_long_enough(state).then_some(read).filter(|state| joined == 0 || stands_out(*state));
+    }
+    let first = lead == OPEN && count == 0 && sizes == 0;
+    let (sizes, size) = match byte {
+        b'+' | b'(' if first => (STANDS_OUT, 0),
+        _ => grouped(sizes, size, byte.is_ascii_digit()),
+    };
+    let lead = match (lead, byte) {
+        (OPEN, b'(') => OPEN,
+        (OPEN, b'0') => ZERO,
+        (ZERO, b'0') => ABROAD,
+        (ZERO, _) => TRUNK,
+        (OPEN, _) => USUAL,
+        _ => lead,
+    };
+    let count = count + CheckState::from(byte.is_ascii_digit());
+    // Beside digits it must stand out, which it cannot any more.
+    let over = count > COUNT || (joined != 0 && sizes == PLAIN);
+    (!over).then_some(count | lead << LEAD | joined | sizes << SIZES | size << SIZE)
+}
+
+fn stands_out(state: CheckState) -> bool {
+    let (sizes, size) = (state >> SIZES & 15, state >> SIZE & 7);
+    sizes == STANDS_OUT || sizes == FORM || (size == 4 && LAST.contains(&sizes))
+}
+
+fn is_long_enough(state: CheckState) -> bool {
+    let shortest = match state >> LEAD & 7 {
+        ABROAD => 11,
+        ZERO | TRUNK => 9,
+        _ => 7,
+    };
+    state & COUNT >= shortest
+}
+
+pub(super) fn ends(state: CheckState, next: Option<u8>) -> End {
+    let digit = next.is_some_and(|byte| byte.is_ascii_digit());
+    if state == MARK_BEHIND {
+        return if digit { End::Refused } else { End::Accepted };
+    }
+    if !is_long_enough(state) {
+        return End::Refused;
+    }
+    match next {
+        _ if stands_out(state) => End::Accepted,
+        _ if digit || state & JOINED != 0 => End::Refused,
+        Some(b' ' | b'-' | b'.' | b'/') => End::Open(MARK_BEHIND),
+        _ => End::Accepted,
+    }
+}

@@ -1,0 +1,419 @@
+//! From the forms of classes to the tables of a lane.
+//!
+//! Each form becomes a part: an automaton of its own, as it is written or, where that is too large, widened step by
+//! step. Parts are joined into engines, the smallest part first, each into the engine that grows least by it. What
+//! every part owes its form is proved.
+
+use crate::check::Check;
+use crate::dfa::Dfa;
+use crate::gap;
+use crate::machine::Machine;
+use crate::prefixes::Prefixes;
+use crate::proof;
+use crate::relax::{self, Width};
+use crate::source::{Border, ClassSource, Form, LeftOut, Relation, Source};
+use crate::tables::{Accounts, Cards, Engine, Gap, MOST_BYTE_CLASSES, MOST_CLASSES, MOST_STATES, Tables, lengths};
+use portcullis_core::class::{ClassId, ClassSet};
+use portcullis_core::manifest::Validator;
+use regex_syntax::hir::{HirKind, Look};
+
+/// What a card has room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Engines of a lane.
+    pub engines: usize,
+    /// States of an engine, at most 4,096.
+    pub states: usize,
+    /// Classes of bytes of an engine, at most 64.
+    pub byte_classes: usize,
+    /// States of the automaton of one form.
+    pub part_states: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { engines: 3, states: MOST_STATES, byte_classes: MOST_BYTE_CLASSES, part_states: 1024 }
+    }
+}
+
+/// States of an automaton before it is made least, for each state that it may have afterwards.
+const GROWTH: usize = 4;
+/// Places of an expression whose automaton is not tried, for each state that it may have.
+const PLACES: usize = 2;
+/// States of an automaton of gaps.
+const GAP_STATES: usize = 256;
+
+/// Tables, and what they see of each class.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compiled {
+    /// What is walked.
+    pub tables: Tables,
+    /// Every class of the source, in its order.
+    pub classes: Vec<ClassSight>,
+}
+
+/// What a lane sees of a class.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClassSight {
+    /// The class.
+    pub id: ClassId,
+    /// Its name.
+    pub name: String,
+    /// What is looked for.
+    pub forms: Vec<FormSight>,
+    /// What stays the host's.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// What a lane sees of a form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FormSight {
+    /// The pattern, or what stands for the vocabulary.
+    pub name: String,
+    /// Where it is looked for.
+    pub place: Place,
+    /// States of its automaton by itself; 0 for a unit.
+    pub states: usize,
+    /// How what is found relates to the mapping's hits in the same bytes.
+    pub relation: Relation,
+    /// How it was made smaller, if it was.
+    pub widened: Option<String>,
+}
+
+/// The part of a lane that looks for a form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The engine with this number.
+    Engine(usize),
+    /// The unit that counts card numbers.
+    Cards,
+    /// The unit that counts account numbers.
+    Accounts,
+}
+
+/// How much of a class a lane sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sight {
+    /// All that the mapping finds in the bytes as they are, in this relation.
+    Whole(Relation),
+    /// A part of it; the rest stays the host's.
+    Part,
+    /// Nothing.
+    Nothing,
+}
+
+impl ClassSight {
+    /// How much of the class the lane sees.
+    #[must_use]
+    pub fn sight(&self) -> Sight {
+        match (self.forms.iter().map(|form| form.relation).max(), self.left_out.is_empty()) {
+            (None, _) => Sight::Nothing,
+            (Some(_), false) => Sight::Part,
+            (Some(relation), true) => Sight::Whole(relation),
+        }
+    }
+}
+
+/// A form on the way into an engine.
+struct Part {
+    class: usize,
+    name: String,
+    dfa: Dfa,
+    relation: Relation,
+    widened: Option<String>,
+    engine: Option<usize>,
+}
+
+/// Compiles the forms of classes into tables.
+#[must_use]
+pub fn compile(source: &Source, limits: &Limits) -> Compiled {
+    let mut classes: Vec<ClassSight> = source.classes.iter().map(ClassSight::of).collect();
+    let mut parts = Vec::new();
+    let mut counted = (Vec::new(), Vec::new());
+    for (class, index) in source.classes.iter().zip(0..) {
+        for form in &class.forms {
+            let out = match form.check {
+                Some(Validator::Luhn) => card_machine(form).map(|machine| counted.0.push((index, form, machine))),
+                Some(Validator::Iban) => account_machine(form).map(|machine| counted.1.push((index, form, machine))),
+                _ => part(form, index, limits).map(|part| parts.push(part)),
+            };
+            if let (Err(reason), Some(class)) = (out, classes.get_mut(index)) {
+                class.left_out.push(LeftOut { form: form.name.clone(), reason });
+            }
+        }
+    }
+    let engines = pack(&mut parts, &source.classes, limits, &mut classes);
+    for part in parts {
+        let (Some(engine), Some(class)) = (part.engine, classes.get_mut(part.class)) else { continue };
+        let (states, place) = (part.dfa.len(), Place::Engine(engine));
+        let (name, relation, widened) = (part.name, part.relation, part.widened);
+        class.forms.push(FormSight { name, place, states, relation, widened });
+    }
+    let (cards, accounts) = counted;
+    let cards = unit(cards, |byte| byte.is_ascii_digit(), Place::Cards, &source.classes, &mut classes);
+    let cards =
+        cards.and_then(|(gap, classes)| Some(Cards { classes, gap, prefixes: Prefixes::new(&source.networks)? }));
+    let accounts = unit(accounts, |byte| byte.is_ascii_alphanumeric(), Place::Accounts, &source.classes, &mut classes);
+    let accounts = accounts.map(|(gap, classes)| Accounts { classes, gap, lengths: lengths(&source.accounts) });
+    Compiled { tables: Tables { engines, cards, accounts }, classes }
+}
+
+impl ClassSight {
+    fn of(class: &ClassSource) -> Self {
+        Self { id: class.id, name: class.name.clone(), forms: Vec::new(), left_out: class.left_out.clone() }
+    }
+}
+
+/// The automaton of a form, as narrow as fits.
+fn part(form: &Form, class: usize, limits: &Limits) -> Result<Part, String> {
+    let check = Check::of(form.check).ok_or("its check is not one of an automaton")?;
+    let written = Machine::new(&form.hir, form.border, check)?;
+    let plain = form.border == Border::Free && check == Check::None;
+    let mut tried: Vec<regex_syntax::hir::Hir> = Vec::new();
+    for width in Width::LADDER {
+        let hir = relax::widen(&form.hir, width);
+        let hir = if plain { relax::cut(&hir) } else { hir };
+        if tried.contains(&hir) {
+            continue;
+        }
+        let machine = Machine::new(&hir, form.border, check)?;
+        tried.push(hir);
+        let (most, places) = (limits.part_states * GROWTH, limits.part_states * PLACES);
+        let dfa = (machine.len() <= places).then(|| Dfa::of(&machine, most)).flatten();
+        let Some(dfa) = dfa.filter(|dfa| dfa.len() <= limits.part_states && dfa.classes <= limits.byte_classes) else {
+            continue;
+        };
+        if let Some(text) = proof::missed(&written, &dfa) {
+            return Err(format!(
+                "its automaton does not find `{}`: this is a fault of the compiler",
+                text.escape_ascii()
+            ));
+        }
+        let relation = relation(form, check, &written, &dfa, width);
+        let widened = (width != Width::WRITTEN).then(|| of_width(width));
+        return Ok(Part { class, name: form.name.clone(), dfa, relation, widened, engine: None });
+    }
+    Err(format!(
+        "its automaton has more than {} states or {} classes of bytes, however it is widened; \
+         divide the pattern, or repeat less in it",
+        limits.part_states, limits.byte_classes
+    ))
+}
+
+/// How what the automaton finds relates to what the mapping finds.
+fn relation(form: &Form, check: Check, written: &Machine, dfa: &Dfa, width: Width) -> Relation {
+    // The mapping prefers one end of a match and asks the check and the border of that one.
+    let one_end = || (check == Check::None && form.border != Border::Digits) || proof::is_prefix_free(written);
+    let equal = width == Width::WRITTEN
+        && check.is_exact()
+        // A match of nothing may be preferred to one that counts.
+        && form.hir.properties().minimum_len() != Some(0)
+        && !written.takes_looks()
+        && one_end()
+        && proof::invents(written, dfa) == Some(false);
+    if equal { form.relation } else { Relation::Superset }
+}
+
+fn of_width(width: Width) -> String {
+    let wide = if width.any_wide { ", and a set with characters outside ASCII holds all of them" } else { "" };
+    format!("what repeats more than {} times repeats without a bound{wide}", width.most)
+}
+
+/// Parts that go into one engine together, and their automaton.
+struct Group {
+    class: usize,
+    parts: Vec<usize>,
+    dfa: Dfa,
+}
+
+/// An engine that is being filled, and the groups in it.
+struct Filling {
+    dfa: Dfa,
+    classes: Vec<usize>,
+    groups: Vec<usize>,
+}
+
+/// Joins parts into engines. What fits none stays the host's.
+fn pack(parts: &mut [Part], sources: &[ClassSource], limits: &Limits, classes: &mut [ClassSight]) -> Vec<Engine> {
+    let mut groups = grouped(parts, limits);
+    let order = |groups: &[Group], from: usize| {
+        let mut order: Vec<usize> = (from..groups.len()).collect();
+        order.sort_by_key(|at| groups.get(*at).map(|group| (group.dfa.len(), *at)));
+        order
+    };
+    let mut filling = Vec::new();
+    fill(&mut filling, &groups, &order(&groups, 0), limits);
+    // Of a group that fits none, a part may.
+    let whole = groups.len();
+    for at in 0..whole {
+        let placed = filling.iter().any(|engine: &Filling| engine.groups.contains(&at));
+        let apart = groups.get(at).filter(|group| !placed && group.parts.len() > 1).map(|group| group.parts.clone());
+        for at in apart.into_iter().flatten() {
+            let Some(part) = parts.get(at) else { continue };
+            groups.push(Group { class: part.class, parts: vec![at], dfa: part.dfa.clone() });
+        }
+    }
+    fill(&mut filling, &groups, &order(&groups, whole), limits);
+    let used: Vec<String> = filling.iter().map(|engine| engine.dfa.len().to_string()).collect();
+    for (engine, index) in filling.iter().zip(0..) {
+        for part in engine.groups.iter().filter_map(|group| groups.get(*group)).flat_map(|group| &group.parts) {
+            if let Some(part) = parts.get_mut(*part) {
+                part.engine = Some(index);
+            }
+        }
+    }
+    for part in parts.iter().filter(|part| part.engine.is_none()) {
+        let reason = format!(
+            "it has {} states and fits no engine: the engines hold {} of {} states, with {} classes of bytes at most; \
+             divide the pattern, or leave out another one",
+            part.dfa.len(),
+            used.join(", "),
+            limits.states,
+            limits.byte_classes
+        );
+        if let Some(class) = classes.get_mut(part.class) {
+            class.left_out.push(LeftOut { form: part.name.clone(), reason });
+        }
+    }
+    let engine = |filling: Filling| {
+        let ids = filling.classes.iter().filter_map(|class| sources.get(*class)).map(|class| class.id);
+        Engine::new(&filling.dfa, ids.collect())
+    };
+    let packed: Option<Vec<Engine>> = filling.into_iter().map(engine).collect();
+    packed.unwrap_or_default()
+}
+
+/// The parts of each class in as few groups as stay small: automata of one class have much in common.
+fn grouped(parts: &[Part], limits: &Limits) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    let mut order: Vec<(usize, &Part)> = parts.iter().enumerate().collect();
+    order.sort_by_key(|(at, part)| (part.class, part.dfa.len(), *at));
+    for (at, part) in order {
+        let joined =
+            groups.iter().enumerate().filter(|(_, group)| group.class == part.class).find_map(|(index, group)| {
+                let most = (group.dfa.len() + part.dfa.len()) * 3 / 2;
+                let joined = group.dfa.joined(&part.dfa, 2 * most, limits.byte_classes)?.least();
+                (joined.len() <= most.min(limits.part_states)).then_some((index, joined))
+            });
+        match joined.and_then(|(index, dfa)| Some((groups.get_mut(index)?, dfa))) {
+            Some((group, dfa)) => {
+                group.dfa = dfa;
+                group.parts.push(at);
+            }
+            None => groups.push(Group { class: part.class, parts: vec![at], dfa: part.dfa.clone() }),
+        }
+    }
+    groups
+}
+
+/// Puts groups into engines in this order, each into the one that grows least; what fits none is left out.
+fn fill(filling: &mut Vec<Filling>, groups: &[Group], order: &[usize], limits: &Limits) {
+    for at in order {
+        let Some(group) = groups.get(*at) else { continue };
+        // A new engine costs the states of the group.
+        let fresh = filling.len() < limits.engines && group.dfa.len() <= limits.states;
+        let mut best: Option<(usize, Dfa, usize)> = None;
+        for (engine, index) in filling.iter().zip(0..) {
+            let bit = engine.classes.iter().position(|class| *class == group.class).unwrap_or(engine.classes.len());
+            let Some(own) = u32::try_from(bit).ok().filter(|_| bit < MOST_CLASSES) else { continue };
+            let least = best.as_ref().map_or(usize::MAX, |(growth, _, _)| *growth);
+            let growth = if fresh { least.min(3 * group.dfa.len()) } else { least };
+            let most = engine.dfa.len().saturating_add(growth).min(limits.states);
+            let own = group.dfa.clone().at_bit(own);
+            let Some(joined) = engine.dfa.joined(&own, most, limits.byte_classes) else { continue };
+            let growth = joined.len().saturating_sub(engine.dfa.len());
+            if growth < least {
+                best = Some((growth, joined, index));
+            }
+        }
+        match best.and_then(|(_, dfa, index)| Some((filling.get_mut(index)?, dfa))) {
+            Some((engine, dfa)) => {
+                engine.dfa = dfa;
+                engine.groups.push(*at);
+                if !engine.classes.contains(&group.class) {
+                    engine.classes.push(group.class);
+                }
+            }
+            None if fresh => filling.push(Filling {
+                dfa: group.dfa.clone().at_bit(0),
+                classes: vec![group.class],
+                groups: vec![*at],
+            }),
+            None => {}
+        }
+    }
+}
+
+type Counted<'s> = (usize, &'s Form, Machine);
+
+/// The automaton of gaps of the forms that a unit counts, and their classes.
+fn unit(
+    counted: Vec<Counted<'_>>,
+    is_numeral: fn(u8) -> bool,
+    place: Place,
+    sources: &[ClassSource],
+    classes: &mut [ClassSight],
+) -> Option<(Gap, ClassSet)> {
+    if counted.is_empty() {
+        return None;
+    }
+    let (forms, machines): (Vec<_>, Vec<_>) =
+        counted.into_iter().map(|(class, form, machine)| ((class, form), machine)).unzip();
+    let dfa = gap::automaton(&machines, is_numeral, GAP_STATES);
+    let gap = dfa.as_ref().and_then(Gap::new);
+    for (class, form) in &forms {
+        let Some(class) = classes.get_mut(*class) else { continue };
+        if gap.is_some() {
+            let (name, relation) = (form.name.clone(), Relation::Superset);
+            class.forms.push(FormSight { name, place, states: 0, relation, widened: None });
+        } else {
+            let reason = format!(
+                "what may stand between its numerals takes more than {GAP_STATES} states or {MOST_BYTE_CLASSES} \
+                 classes of bytes; allow fewer kinds of separators"
+            );
+            class.left_out.push(LeftOut { form: form.name.clone(), reason });
+        }
+    }
+    let ids = forms.iter().filter_map(|(class, _)| sources.get(*class)).map(|class| class.id);
+    Some((gap?, ids.collect()))
+}
+
+/// The machine of a form whose card numbers are counted: no match may begin inside a group of digits.
+fn card_machine(form: &Form) -> Result<Machine, String> {
+    let machine = Machine::new(&form.hir, form.border, Check::None)?;
+    let bordered = match form.hir.kind() {
+        HirKind::Concat(parts) => matches!(parts.first().map(|part| part.kind()), Some(HirKind::Look(Look::WordAscii))),
+        _ => false,
+    };
+    if form.border == Border::Digits || bordered {
+        Ok(machine)
+    } else {
+        Err("a match may begin between two digits, which the unit does not count; write `letters = \"any\"`".into())
+    }
+}
+
+/// The machine of a form whose account numbers are counted: the third and fourth numeral are digits.
+fn account_machine(form: &Form) -> Result<Machine, String> {
+    let machine = Machine::new(&form.hir, form.border, Check::None)?;
+    let mut known = Vec::new();
+    let mut open = vec![(0, machine.beginnings())];
+    while let Some((numerals, places)) = open.pop() {
+        for byte in 0..=u8::MAX {
+            let next = machine.beyond(&places, byte);
+            if next.is_empty() {
+                continue;
+            }
+            if numerals >= 2 && byte.is_ascii_alphabetic() {
+                return Err("a letter may stand for one of its check digits, which the unit does not count; \
+                            write `\\d` there"
+                    .into());
+            }
+            let next = (numerals + usize::from(byte.is_ascii_alphanumeric()), next);
+            if next.0 < 4 && !known.contains(&next) {
+                known.push(next.clone());
+                open.push(next);
+            }
+        }
+    }
+    Ok(machine)
+}

@@ -1,0 +1,29 @@
+//! The text lane: tables that find the patterns and phrases of a policy's classes in the bytes of a text, one byte
+//! after the other, and their software walk.
+//!
+//! [`compile`] makes the tables from a [`Source`]: automata that say of each byte whether a match ends there, and units
+//! that count card numbers and account numbers. They have the form of a card's memories. `docs/explanation/text-lane.md` says what
+//! they find and what they miss.
+
+mod check;
+mod compile;
+mod context;
+mod dfa;
+mod error;
+mod gap;
+mod iban;
+mod luhn;
+mod machine;
+mod prefixes;
+mod proof;
+mod relax;
+mod source;
+mod tables;
+mod utf8;
+mod walk;
+
+pub use compile::{ClassSight, Compiled, FormSight, Limits, Place, Sight, compile};
+pub use error::TablesError;
+pub use source::{Account, Border, ClassSource, Form, LeftOut, Network, Relation, Source};
+pub use tables::Tables;
+pub use walk::{Entry, ScanState, Scanned, Walk};

@@ -1,0 +1,361 @@
+//! A form as a machine that reads bytes: the threads of its expression with the state of its check, and what its ends
+//! ask of the bytes beside them.
+//!
+//! Both the compiler and the proof step machines; [`crate::dfa`] joins their threads to states.
+
+use crate::check::{Check, CheckState, End};
+use crate::context::{self, Context};
+use crate::dfa::Mix;
+use crate::source::Border;
+use regex_automata::nfa::thompson::{self, NFA, State, WhichCaptures};
+use regex_automata::util::look::Look;
+use regex_automata::util::primitives::StateID;
+use regex_syntax::hir::Hir;
+use std::hash::Hasher;
+
+/// A place in the expression, and where the check stands there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Thread {
+    pub(crate) place: u32,
+    pub(crate) check: CheckState,
+}
+
+/// What a place does with the next byte.
+enum Place {
+    /// Goes on by ranges of bytes, in order.
+    Bytes(Box<[(u8, u8, u32)]>),
+    /// Goes on at once where a look holds.
+    Look(Look, u32),
+    Match,
+    Fail,
+}
+
+/// A form, compiled.
+pub(crate) struct Machine {
+    places: Vec<Place>,
+    /// Places that are reached from each without a byte and without a look.
+    closures: Vec<Box<[u32]>>,
+    start: u32,
+    pub(crate) border: Border,
+    pub(crate) check: Check,
+    /// Facts about the bytes before that decide something.
+    pub(crate) needs: Context,
+    has_looks: bool,
+}
+
+/// What one byte, or the end of the text, makes of a set of threads.
+#[derive(Default)]
+pub(crate) struct Step {
+    /// A match ended before the byte.
+    pub(crate) before: bool,
+    /// A match ends with the byte.
+    pub(crate) now: bool,
+    /// The threads after it, sorted.
+    pub(crate) threads: Vec<Thread>,
+}
+
+impl Machine {
+    pub(crate) fn new(hir: &Hir, border: Border, check: Check) -> Result<Self, String> {
+        let config = thompson::Config::new().which_captures(WhichCaptures::None).nfa_size_limit(Some(4 << 20));
+        let nfa = NFA::compiler().configure(config).build_from_hir(hir).map_err(|e| e.to_string())?;
+        let places = nfa.states().iter().map(place).collect();
+        let needs = context::of_looks(nfa.look_set_any()) | check.needs();
+        let needs = needs
+            | match border {
+                Border::Free => 0,
+                Border::Digits => context::DIGIT,
+                Border::Words => context::ALNUM,
+            };
+        let mut machine = Self {
+            places,
+            closures: Vec::new(),
+            start: nfa.start_anchored().as_u32(),
+            border,
+            check,
+            needs: context::closed(needs),
+            has_looks: !nfa.look_set_any().is_empty(),
+        };
+        machine.closures = (0..nfa.states().len()).map(|from| closure(&nfa, from)).collect();
+        Ok(machine)
+    }
+
+    /// How many places its expression has.
+    pub(crate) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Whether a match is known with its last byte.
+    pub(crate) const fn is_immediate(&self) -> bool {
+        matches!(self.border, Border::Free) && !self.check.looks_ahead()
+    }
+
+    /// Whether some look is taken to hold.
+    pub(crate) fn takes_looks(&self) -> bool {
+        self.places.iter().any(|place| matches!(place, Place::Look(look, _) if context::is_taken(*look)))
+    }
+
+    /// Where the byte ranges begin and end that lead apart.
+    pub(crate) fn edges(&self, edges: &mut [bool; 257]) {
+        for place in &self.places {
+            let Place::Bytes(ranges) = place else { continue };
+            for (from, to, _) in ranges {
+                for at in [usize::from(*from), usize::from(*to) + 1] {
+                    if let Some(edge) = edges.get_mut(at) {
+                        *edge = true;
+                    }
+                }
+            }
+        }
+        for byte in 1..=u8::MAX {
+            let apart = |of: &dyn Fn(u8) -> u8| of(byte) != of(byte - 1);
+            if (apart(&|b| self.check.kind(b)) || apart(&|b| context::kind(b, self.needs)))
+                && let Some(edge) = edges.get_mut(usize::from(byte))
+            {
+                *edge = true;
+            }
+        }
+    }
+
+    /// A number that two bytes share only when every thread goes on alike with both, up to a collision of hashes: then
+    /// the proof fails.
+    pub(crate) fn signature(&self, byte: u8) -> u64 {
+        let mut hash = Mix::default();
+        hash.write_u8(self.check.kind(byte));
+        hash.write_u8(context::kind(byte, self.needs));
+        for place in &self.places {
+            let Place::Bytes(ranges) = place else { continue };
+            let then = ranges.iter().position(|(from, to, _)| (*from..=*to).contains(&byte));
+            hash.write_usize(then.map_or(0, |at| at + 1));
+        }
+        hash.finish()
+    }
+
+    /// Adds the threads that a match begins with between these bytes.
+    fn seed(&self, before: Context, next: u8, threads: &mut Vec<Thread>) {
+        if divides(self.border, before, Some(next)) {
+            return;
+        }
+        let check = self.check.start(before);
+        self.close(self.start, check, threads, false);
+    }
+
+    /// Adds what is reached from a place; a match of nothing is not one.
+    fn close(&self, place: u32, check: CheckState, threads: &mut Vec<Thread>, ends: bool) {
+        for place in self.closures.get(place as usize).into_iter().flatten() {
+            if ends || !matches!(self.places.get(*place as usize), Some(Place::Match)) {
+                threads.push(Thread { place: *place, check });
+            }
+        }
+    }
+
+    /// Adds what the looks of threads lead to, from the thread at `from` on.
+    fn look(&self, threads: &mut Vec<Thread>, from: usize, before: Context, next: Option<u8>, ends: bool) {
+        if !self.has_looks {
+            return;
+        }
+        let mut at = from;
+        while let Some(thread) = threads.get(at).copied() {
+            at += 1;
+            if let Some(Place::Look(look, then)) = self.places.get(thread.place as usize)
+                && context::holds(*look, before, next)
+            {
+                let length = threads.len();
+                self.close(*then, thread.check, threads, ends);
+                // Each place is followed once.
+                let mut kept = length;
+                for i in length..threads.len() {
+                    let Some(new) = threads.get(i).copied() else { break };
+                    if threads.get(..kept).is_some_and(|known| !known.contains(&new)) {
+                        if let Some(slot) = threads.get_mut(kept) {
+                            *slot = new;
+                        }
+                        kept += 1;
+                    }
+                }
+                threads.truncate(kept);
+            }
+        }
+    }
+
+    /// Whether one of the threads from `from` on is a match that ends between these bytes.
+    fn ends(&self, threads: &[Thread], before: Context, next: Option<u8>) -> bool {
+        !divides(self.border, before, next)
+            && threads.iter().any(|thread| {
+                matches!(self.places.get(thread.place as usize), Some(Place::Match))
+                    && self.check.ends(thread.check, next) == End::Accepted
+            })
+    }
+
+    /// Reads a byte: the threads behind it, and the matches that it decides. `anew` begins matches, too.
+    pub(crate) fn step(&self, threads: &[Thread], before: Context, byte: u8, anew: bool) -> Step {
+        let mut step = Step::default();
+        let mut all = threads.to_vec();
+        self.look(&mut all, 0, before, Some(byte), true);
+        // What ends without a look was known with its last byte, unless its end asks for the next one.
+        let pending = if self.is_immediate() { all.get(threads.len()..) } else { all.get(..) };
+        step.before = self.ends(pending.unwrap_or_default(), before, Some(byte));
+        if anew {
+            let seeds = all.len();
+            self.seed(before, byte, &mut all);
+            self.look(&mut all, seeds, before, Some(byte), false);
+        }
+        for thread in &all {
+            self.advance(*thread, byte, &mut step.threads);
+            // An end that is open waits for the byte behind this one.
+            if matches!(self.places.get(thread.place as usize), Some(Place::Match))
+                && let End::Open(check) = self.check.ends(thread.check, Some(byte))
+            {
+                step.threads.push(Thread { check, ..*thread });
+            }
+        }
+        step.threads.sort_unstable();
+        step.threads.dedup();
+        if self.check == Check::Ip {
+            self.drop_outlived(&mut step.threads);
+        }
+        if self.is_immediate() {
+            step.now = self.take_ends(&mut step.threads);
+        }
+        step
+    }
+
+    /// Drops what another thread at the same place finds as well.
+    fn drop_outlived(&self, threads: &mut Vec<Thread>) {
+        let all = threads.clone();
+        let outlived = |thread: &Thread| {
+            let same = all.iter().filter(|other| other.place == thread.place && *other != thread);
+            same.into_iter().any(|other| {
+                let back = self.check.outlives(thread.check, other.check);
+                self.check.outlives(other.check, thread.check) && (!back || other < thread)
+            })
+        };
+        threads.retain(|thread| !outlived(thread));
+    }
+
+    /// Adds the threads behind a byte of a thread that reads bytes.
+    pub(crate) fn advance(&self, thread: Thread, byte: u8, next: &mut Vec<Thread>) {
+        let Some(Place::Bytes(ranges)) = self.places.get(thread.place as usize) else { return };
+        for (from, to, then) in ranges {
+            if (*from..=*to).contains(&byte)
+                && let Some(check) = self.check.step(thread.check, byte)
+            {
+                self.close(*then, check, next, true);
+            }
+        }
+    }
+
+    /// Whether a thread is one that only reads bytes, and a match is known with its last one.
+    pub(crate) fn is_plain(&self, thread: Thread) -> bool {
+        self.is_immediate() && matches!(self.places.get(thread.place as usize), Some(Place::Bytes(_)))
+    }
+
+    /// Whether the threads hold the end of a match, where that is known with its last byte.
+    pub(crate) fn take_ends(&self, threads: &mut Vec<Thread>) -> bool {
+        let ends = self.ends(threads, 0, None);
+        threads.retain(|thread| !matches!(self.places.get(thread.place as usize), Some(Place::Match)));
+        ends
+    }
+
+    /// Whether a thread has something to do with a byte: by itself or behind a look.
+    pub(crate) fn reads(&self, thread: Thread, byte: u8) -> bool {
+        match self.places.get(thread.place as usize) {
+            Some(Place::Bytes(ranges)) => ranges.iter().any(|(from, to, _)| (*from..=*to).contains(&byte)),
+            Some(Place::Look(..) | Place::Match) => true,
+            _ => false,
+        }
+    }
+
+    /// Whether a match ends where the text ends.
+    pub(crate) fn at_end(&self, threads: &[Thread], before: Context) -> bool {
+        let mut all = threads.to_vec();
+        self.look(&mut all, 0, before, None, true);
+        self.ends(&all, before, None)
+    }
+
+    /// The threads that a match begins with, whatever stands beside it.
+    pub(crate) fn beginnings(&self) -> Vec<u32> {
+        self.reach(vec![self.start])
+    }
+
+    /// The places reached without a byte, every look taken to hold.
+    fn reach(&self, from: Vec<u32>) -> Vec<u32> {
+        let mut seen: Vec<u32> = Vec::new();
+        let mut open = from;
+        while let Some(place) = open.pop() {
+            for place in self.closures.get(place as usize).into_iter().flatten() {
+                if !seen.contains(place) {
+                    seen.push(*place);
+                    if let Some(Place::Look(_, then)) = self.places.get(*place as usize) {
+                        open.push(*then);
+                    }
+                }
+            }
+        }
+        seen.sort_unstable();
+        seen
+    }
+
+    /// The places behind a byte, without check and with every look taken to hold.
+    pub(crate) fn beyond(&self, places: &[u32], byte: u8) -> Vec<u32> {
+        let mut next = Vec::new();
+        for place in places {
+            let Some(Place::Bytes(ranges)) = self.places.get(*place as usize) else { continue };
+            next.extend(ranges.iter().filter(|(from, to, _)| (*from..=*to).contains(&byte)).map(|(_, _, then)| *then));
+        }
+        next.sort_unstable();
+        next.dedup();
+        self.reach(next)
+    }
+
+    /// Whether one of the places is the end of a match.
+    pub(crate) fn is_end(&self, places: &[u32]) -> bool {
+        places.iter().any(|place| matches!(self.places.get(*place as usize), Some(Place::Match)))
+    }
+}
+
+/// Whether a place between these bytes divides what the border keeps together.
+fn divides(border: Border, before: Context, next: Option<u8>) -> bool {
+    match border {
+        Border::Free => false,
+        Border::Digits => before & context::DIGIT != 0 && next.is_some_and(|byte| byte.is_ascii_digit()),
+        Border::Words => before & context::ALNUM != 0 && next.is_some_and(|byte| byte.is_ascii_alphanumeric()),
+    }
+}
+
+fn place(state: &State) -> Place {
+    match state {
+        State::ByteRange { trans } => Place::Bytes([(trans.start, trans.end, trans.next.as_u32())].into()),
+        State::Sparse(sparse) => {
+            Place::Bytes(sparse.transitions.iter().map(|t| (t.start, t.end, t.next.as_u32())).collect())
+        }
+        State::Dense(dense) => {
+            let of = |byte: u8| dense.matches_byte(byte).map(|next| (byte, byte, next.as_u32()));
+            Place::Bytes((0..=u8::MAX).filter_map(of).collect())
+        }
+        State::Look { look, next } => Place::Look(*look, next.as_u32()),
+        State::Match { .. } => Place::Match,
+        _ => Place::Fail,
+    }
+}
+
+/// The places that do something, reached from one without a byte and without a look.
+fn closure(nfa: &NFA, from: usize) -> Box<[u32]> {
+    let mut seen: Vec<StateID> = Vec::new();
+    let mut open: Vec<StateID> = StateID::new(from).into_iter().collect();
+    let mut closed = Vec::new();
+    while let Some(id) = open.pop() {
+        if seen.contains(&id) {
+            continue;
+        }
+        seen.push(id);
+        match nfa.state(id) {
+            State::Union { alternates } => open.extend(alternates.iter().copied()),
+            State::BinaryUnion { alt1, alt2 } => open.extend([*alt1, *alt2]),
+            State::Capture { next, .. } => open.push(*next),
+            State::Fail => {}
+            _ => closed.push(id.as_u32()),
+        }
+    }
+    closed.sort_unstable();
+    closed.into()
+}

@@ -1,0 +1,109 @@
+//! First digits of card networks: an automaton over the digits of a run that says, for each of the last six digits,
+//! which lengths a number has that begins there.
+
+use crate::source::Network;
+use std::collections::BTreeMap;
+
+/// Shortest and longest number (ISO/IEC 7812-1).
+pub(crate) const SHORTEST: usize = 12;
+pub(crate) const LONGEST: usize = 19;
+/// Most first digits that a network is known by.
+pub(crate) const FIRST_DIGITS: usize = 6;
+
+/// Next state by state and digit, 16 entries for each state; and what each state says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Prefixes {
+    pub(crate) next: Vec<u16>,
+    /// Lengths of numbers that began 1 to 6 digits ago, one bit for each length from 12 on.
+    pub(crate) lengths: Vec<[u8; FIRST_DIGITS]>,
+}
+
+/// A network that may begin some digits ago, and whether those are its lowest or highest first digits.
+type Begun = (usize, usize, bool, bool);
+
+impl Prefixes {
+    /// `None` when a network cannot be told by six digits, or the networks make too many states.
+    pub(crate) fn new(networks: &[Network]) -> Option<Self> {
+        let digits_of = |number: u32| -> Vec<u8> { number.to_string().bytes().map(|byte| byte - b'0').collect() };
+        let known: Vec<(Vec<u8>, Vec<u8>, u8)> =
+            networks.iter().map(|n| (digits_of(*n.first.start()), digits_of(*n.first.end()), lengths(n))).collect();
+        if known.iter().any(|(from, to, _)| from.len() != to.len() || from.len() > FIRST_DIGITS) {
+            return None;
+        }
+        let step = |begun: &[Begun], digit: u8| {
+            let all = begun.iter().copied().chain((0..known.len()).map(|network| (network, 0, true, true)));
+            let mut next: Vec<Begun> = Vec::new();
+            let mut said = [0; FIRST_DIGITS];
+            for (network, read, low, high) in all {
+                let Some((from, to, lengths)) = known.get(network) else { continue };
+                let (Some(least), Some(most)) = (from.get(read), to.get(read)) else { continue };
+                if (low && digit < *least) || (high && digit > *most) {
+                    continue;
+                }
+                let read = read + 1;
+                if read == from.len() {
+                    if let Some(said) = said.get_mut(read - 1) {
+                        *said |= lengths;
+                    }
+                } else {
+                    next.push((network, read, low && digit == *least, high && digit == *most));
+                }
+            }
+            next.sort_unstable();
+            (next, said)
+        };
+        type State = (Vec<Begun>, [u8; FIRST_DIGITS]);
+        let mut numbers: BTreeMap<State, u16> = BTreeMap::from([((Vec::new(), [0; FIRST_DIGITS]), 0)]);
+        let mut open: Vec<State> = vec![(Vec::new(), [0; FIRST_DIGITS])];
+        let mut of = Self::default();
+        let mut at = 0;
+        while let Some((begun, said)) = open.get(at).cloned() {
+            of.lengths.push(said);
+            let mut row = [0u16; 16];
+            for (digit, slot) in (0..10).zip(&mut row) {
+                let state = step(&begun, digit);
+                let new = u16::try_from(open.len()).ok()?;
+                *slot = *numbers.entry(state.clone()).or_insert(new);
+                if *slot == new {
+                    open.push(state);
+                }
+            }
+            of.next.extend(row);
+            at += 1;
+        }
+        Some(of)
+    }
+
+    /// The state behind a digit, and what it says.
+    pub(crate) fn after(&self, state: u16, digit: u8) -> (u16, [u8; FIRST_DIGITS]) {
+        let next = self.next.get(usize::from(state) << 4 | usize::from(digit & 15)).copied().unwrap_or(0);
+        (next, self.lengths.get(usize::from(next)).copied().unwrap_or_default())
+    }
+}
+
+fn lengths(network: &Network) -> u8 {
+    (SHORTEST..=LONGEST)
+        .zip(0..)
+        .filter(|(length, _)| network.lengths.contains(length))
+        .fold(0, |set, (_, bit)| set | 1 << bit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_network_is_told_where_its_numbers_begin() {
+        let networks = [Network { first: 4..=4, lengths: 16..=16 }, Network { first: 2221..=2720, lengths: 16..=19 }];
+        let prefixes = Prefixes::new(&networks).unwrap();
+        let mut state = 0;
+        let mut said = Vec::new();
+        for digit in [9, 2, 2, 2, 1, 4] {
+            let (next, lengths) = prefixes.after(state, digit);
+            state = next;
+            said.push(lengths);
+        }
+        assert_eq!(said[4], [0, 0, 0, 0xf0, 0, 0], "2221 began four digits ago");
+        assert_eq!(said[5], [0x10, 0, 0, 0, 0, 0], "2214 begins no number, 4 does");
+    }
+}

@@ -1,0 +1,159 @@
+//! What an automaton owes the form that it stands for, shown by walking both at once over every text.
+//!
+//! [`missed`] looks for a match of the form during which the automaton reports nothing: there is none when it is a
+//! superset. [`invents`] looks for a report that no match of the form explains. Both walk reachable pairs of states, so
+//! an answer holds for texts of any length.
+
+use crate::context::{self, Context};
+use crate::dfa::{Dfa, Map};
+use crate::machine::{Machine, Step, Thread};
+
+/// Pairs that [`invents`] looks at before it gives up.
+const MOST_PAIRS: usize = 1 << 15;
+
+/// How a pair was reached: from which, by which byte.
+type Trail = Vec<(usize, u8)>;
+
+/// A text that holds a match of `machine` during which `dfa` reports nothing at bit 0.
+pub(crate) fn missed(machine: &Machine, dfa: &Dfa) -> Option<Vec<u8>> {
+    let bytes = bytes_apart(machine, dfa);
+    // First the places of a text where a match may begin, then the threads of matches that are not reported yet.
+    let mut known: Map<(u32, Context, Option<Thread>), ()> = Map::default();
+    let begin = (0, context::START & machine.needs, None);
+    known.insert(begin, ());
+    let mut open: Vec<(u32, Context, Option<Thread>)> = vec![begin];
+    let mut trail: Trail = vec![(0, 0)];
+    let mut at = 0;
+    while let Some((state, before, thread)) = open.get(at).copied() {
+        let held = thread.as_slice();
+        if thread.is_some() && machine.at_end(held, before) && dfa.report(state).at_end & 1 == 0 {
+            return Some(text_to(&trail, at, None));
+        }
+        for byte in &bytes {
+            if thread.is_some_and(|thread| !machine.reads(thread, *byte)) {
+                continue;
+            }
+            let then = dfa.after(state, *byte);
+            let report = dfa.report(then);
+            let step = match thread {
+                Some(thread) if machine.is_plain(thread) => {
+                    let mut step = Step::default();
+                    machine.advance(thread, *byte, &mut step.threads);
+                    step.now = machine.take_ends(&mut step.threads);
+                    step
+                }
+                _ => machine.step(held, before, *byte, thread.is_none()),
+            };
+            let told_before = thread.is_some() && report.before & 1 == 1;
+            if step.before && !told_before || step.now && !told_before && report.now & 1 == 0 {
+                return Some(text_to(&trail, at, Some(*byte)));
+            }
+            let facts = context::after(before, *byte, machine.needs);
+            let mut add = |thread: Option<Thread>| {
+                let next = (then, facts, thread);
+                if known.insert(next, ()).is_none() {
+                    open.push(next);
+                    trail.push((at, *byte));
+                }
+            };
+            if thread.is_none() {
+                add(None);
+            }
+            if !told_before && report.now & 1 == 0 {
+                step.threads.into_iter().for_each(|thread| add(Some(thread)));
+            }
+        }
+        at += 1;
+    }
+    None
+}
+
+/// Whether `dfa` reports a place at bit 0 where no match of `machine` ends; `None` when that was not decided.
+pub(crate) fn invents(machine: &Machine, dfa: &Dfa) -> Option<bool> {
+    let bytes = bytes_apart(machine, dfa);
+    let mut known: Map<(u32, Context, Vec<Thread>), ()> = Map::default();
+    let begin = (0, context::START & machine.needs, Vec::new());
+    known.insert(begin.clone(), ());
+    let mut open = vec![begin];
+    while let Some((state, before, threads)) = open.pop() {
+        for byte in &bytes {
+            let then = dfa.after(state, *byte);
+            let report = dfa.report(then);
+            let step = machine.step(&threads, before, *byte, true);
+            let facts = context::after(before, *byte, machine.needs);
+            let ends = || machine.at_end(&step.threads, facts);
+            if report.now & 1 == 1 && !step.now
+                || report.before & 1 == 1 && !step.before
+                || report.at_end & 1 == 1 && !ends()
+            {
+                return Some(true);
+            }
+            let next = (then, facts, step.threads);
+            if known.insert(next.clone(), ()).is_none() {
+                open.push(next);
+            }
+        }
+        if known.len() > MOST_PAIRS {
+            return None;
+        }
+    }
+    Some(false)
+}
+
+/// Whether no match of the expression begins with a shorter one, so that a search that prefers one end finds them all.
+pub(crate) fn is_prefix_free(machine: &Machine) -> bool {
+    let mut edges = [false; 257];
+    machine.edges(&mut edges);
+    let bytes = representatives(&edges);
+    let mut known: Map<(bool, Vec<u32>), ()> = Map::default();
+    let begin = (false, machine.beginnings());
+    known.insert(begin.clone(), ());
+    let mut open = vec![begin];
+    while let Some((ended, places)) = open.pop() {
+        for byte in &bytes {
+            let next = machine.beyond(&places, *byte);
+            let ends = machine.is_end(&next);
+            if ended && ends {
+                return false;
+            }
+            let next = (ended || ends, next);
+            if !next.1.is_empty() && known.insert(next.clone(), ()).is_none() {
+                open.push(next);
+            }
+        }
+        if known.len() > MOST_PAIRS {
+            return false;
+        }
+    }
+    true
+}
+
+/// The bytes on the way to the pair at `at`, and one more.
+fn text_to(trail: &Trail, mut at: usize, last: Option<u8>) -> Vec<u8> {
+    let mut text: Vec<u8> = last.into_iter().collect();
+    while let Some((from, byte)) = trail.get(at).filter(|_| at > 0) {
+        text.push(*byte);
+        at = *from;
+    }
+    text.reverse();
+    text
+}
+
+/// One byte of each class that either tells apart.
+fn bytes_apart(machine: &Machine, dfa: &Dfa) -> Vec<u8> {
+    let mut edges = [false; 257];
+    machine.edges(&mut edges);
+    for byte in 1..=u8::MAX {
+        let class = |byte: u8| dfa.map.get(usize::from(byte)).copied();
+        if class(byte) != class(byte - 1)
+            && let Some(edge) = edges.get_mut(usize::from(byte))
+        {
+            *edge = true;
+        }
+    }
+    representatives(&edges)
+}
+
+fn representatives(edges: &[bool; 257]) -> Vec<u8> {
+    (0..=u8::MAX).filter(|byte| *byte == 0 || edges.get(usize::from(*byte)).copied().unwrap_or(true)).collect()
+}

@@ -1,0 +1,260 @@
+//! The software walk of a lane's tables, which the scan of a card is to agree with on every byte.
+//!
+//! What is read of a stream is cut into entries. A [`ScanState`] holds all that a stream's next entry depends on; it
+//! may be kept and taken back at any byte.
+
+use crate::dfa::Report;
+use crate::gap;
+use crate::iban::Iban;
+use crate::luhn::Luhn;
+use crate::tables::{Engine, REPORTS, STATE, Tables};
+use crate::utf8::Utf8;
+use portcullis_core::class::ClassSet;
+
+/// Engines that are walked in one loop.
+const ENGINES: usize = 4;
+
+/// Tables, made ready to be walked.
+#[derive(Clone, Debug)]
+pub struct Walk {
+    tables: Tables,
+    engines: [Steps; ENGINES],
+    /// The class of each byte for each engine of the loop, one byte for each.
+    columns: [u32; 256],
+    /// Bytes before a digit from which an account number's head is known.
+    reach: Option<usize>,
+}
+
+/// Next states by state and class, multiplied out: the place of the next row, and whether it reports.
+#[derive(Clone, Debug)]
+struct Steps {
+    next: Vec<u32>,
+    shift: u32,
+    /// What each row of reports says: classes told with the byte, and at the end of an entry.
+    told: Vec<(ClassSet, ClassSet)>,
+}
+
+/// The next row reports something.
+const TOLD: u32 = 1 << 31;
+
+/// Where a stream stands behind what was read of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScanState {
+    engines: [u16; ENGINES],
+    cards: Luhn,
+    accounts: Iban,
+}
+
+/// An entry that is being read.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    found: ClassSet,
+    utf8: Utf8,
+    fresh: bool,
+}
+
+/// What an entry holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scanned {
+    /// Classes of which a match ends in the entry, its end taken as the end of the text, too, or ended before it, which
+    /// only the entry shows.
+    pub classes: ClassSet,
+    /// Whether the entry consists of whole characters in UTF-8.
+    pub utf8: bool,
+}
+
+impl Steps {
+    const NONE: Self = Self { next: Vec::new(), shift: 0, told: Vec::new() };
+
+    fn told(&self, engine: &Engine, state: u16) -> (ClassSet, ClassSet) {
+        let row = engine.row_of.get(usize::from(state)).copied().unwrap_or(0);
+        self.told.get(usize::from(row)).copied().unwrap_or_default()
+    }
+}
+
+impl ScanState {
+    /// Before the first byte of a stream.
+    pub const START: Self = Self { engines: [0; ENGINES], cards: Luhn::NEW, accounts: Iban::NEW };
+}
+
+impl Default for Entry {
+    fn default() -> Self {
+        Self { found: ClassSet::EMPTY, utf8: Utf8::NEW, fresh: true }
+    }
+}
+
+impl Walk {
+    /// Makes tables ready. `None` when they have more engines than a walk.
+    #[must_use]
+    pub fn new(tables: Tables) -> Option<Self> {
+        if tables.engines.len() > ENGINES {
+            return None;
+        }
+        let mut columns = [0u32; 256];
+        let mut engines: [Steps; ENGINES] = std::array::from_fn(|_| Steps::NONE);
+        for (index, (engine, steps)) in tables.engines.iter().zip(&mut engines).enumerate() {
+            let shift = u32::from(engine.automaton.shift);
+            let step = |entry: &u16| u32::from(entry & STATE) << shift | if entry & REPORTS != 0 { TOLD } else { 0 };
+            let told = |row: &Report| (engine.set(row.now | row.before), engine.set(row.at_end));
+            let next = engine.automaton.next.iter().map(step).collect();
+            *steps = Steps { next, shift, told: engine.rows.iter().map(told).collect() };
+            for (column, class) in columns.iter_mut().zip(engine.automaton.map) {
+                *column |= u32::from(class) << (8 * index);
+            }
+        }
+        let longest = tables.accounts.as_ref().map(|accounts| accounts.gap.longest(b'A'));
+        let reach = longest.flatten().map(|gap| 2 * gap + 3);
+        Some(Self { tables, engines, columns, reach })
+    }
+
+    /// The tables.
+    #[must_use]
+    pub const fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    /// Reads a whole entry.
+    #[must_use]
+    pub fn scan(&self, state: &mut ScanState, bytes: &[u8]) -> Scanned {
+        let mut entry = Entry::default();
+        self.read(state, &mut entry, bytes);
+        self.end(state, entry)
+    }
+
+    /// The classes of a text by itself.
+    #[must_use]
+    pub fn classes(&self, text: &str) -> ClassSet {
+        self.scan(&mut ScanState::START.clone(), text.as_bytes()).classes
+    }
+
+    /// Reads a part of an entry.
+    pub fn read(&self, state: &mut ScanState, entry: &mut Entry, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        entry.utf8.read(bytes);
+        match self.tables.engines.len() {
+            0 => {}
+            1 => self.engines::<1>(state, entry, bytes),
+            2 => self.engines::<2>(state, entry, bytes),
+            3 => self.engines::<3>(state, entry, bytes),
+            _ => self.engines::<ENGINES>(state, entry, bytes),
+        }
+        self.cards(state, entry, bytes);
+        self.accounts(state, entry, bytes);
+        entry.fresh = false;
+    }
+
+    /// The end of an entry: what ends here if the text does is found, too.
+    #[must_use]
+    pub fn end(&self, state: &mut ScanState, entry: Entry) -> Scanned {
+        let mut classes = entry.found;
+        // Nothing ends in an entry without bytes.
+        if !entry.fresh {
+            for ((engine, steps), at) in self.tables.engines.iter().zip(&self.engines).zip(state.engines) {
+                classes = classes.union(steps.told(engine, at).1);
+            }
+            if let Some(cards) = &self.tables.cards {
+                if state.cards.at_end() {
+                    classes = classes.union(cards.classes);
+                }
+                state.cards.end();
+            }
+        }
+        Scanned { classes, utf8: entry.utf8.is_whole() }
+    }
+
+    /// The engines side by side: their loads do not wait for each other.
+    #[expect(clippy::indexing_slicing, reason = "places below N of arrays of N, and of 256 by a byte")]
+    fn engines<const N: usize>(&self, state: &mut ScanState, entry: &mut Entry, bytes: &[u8]) {
+        let tables: [&[u32]; N] = std::array::from_fn(|index| self.engines[index].next.as_slice());
+        let mut rows: [u32; N] =
+            std::array::from_fn(|index| u32::from(state.engines[index]) << self.engines[index].shift);
+        // What the first byte of an entry shows to have ended before it was told at the end of the last entry, if it
+        // was known there.
+        let mut known = [0u16; N];
+        if entry.fresh {
+            for ((known, engine), at) in known.iter_mut().zip(&self.tables.engines).zip(state.engines) {
+                *known = engine.report(at).at_end;
+            }
+        }
+        for byte in bytes {
+            let column = self.columns[usize::from(*byte)];
+            let next: [u32; N] = std::array::from_fn(|index| {
+                let class = column >> (8 * index) & 0xff;
+                tables[index].get((rows[index] + class) as usize).copied().unwrap_or(0)
+            });
+            rows = next.map(|next| next & !TOLD);
+            if next.iter().fold(0, |told, next| told | next) & TOLD != 0 {
+                self.told(&rows, entry, &known);
+            }
+            known = [0; N];
+        }
+        for (index, row) in rows.into_iter().enumerate() {
+            state.engines[index] = u16::try_from(row >> self.engines[index].shift).unwrap_or(0);
+        }
+    }
+
+    /// Adds what the states report, without matches that are known to have ended before.
+    #[cold]
+    fn told(&self, rows: &[u32], entry: &mut Entry, known: &[u16]) {
+        let engines = self.tables.engines.iter().zip(&self.engines);
+        for (((engine, steps), row), known) in engines.zip(rows).zip(known) {
+            let state = u16::try_from(row >> steps.shift).unwrap_or(0);
+            let classes = if *known == 0 {
+                steps.told(engine, state).0
+            } else {
+                let report = engine.report(state);
+                engine.set(report.now | report.before & !known)
+            };
+            entry.found = entry.found.union(classes);
+        }
+    }
+
+    fn cards(&self, state: &mut ScanState, entry: &mut Entry, bytes: &[u8]) {
+        let Some(cards) = &self.tables.cards else { return };
+        let mut luhn = state.cards;
+        let mut rest = bytes;
+        loop {
+            if luhn.is_idle() {
+                let Some(digit) = rest.iter().position(u8::is_ascii_digit) else { break };
+                rest = rest.get(digit..).unwrap_or_default();
+            }
+            let Some((byte, after)) = rest.split_first() else { break };
+            let found = luhn.step(*byte, &cards.gap, &cards.prefixes);
+            if found.now || found.before {
+                entry.found = entry.found.union(cards.classes);
+            }
+            rest = after;
+        }
+        state.cards = luhn;
+    }
+
+    /// Between numbers only digits are looked at: what stands before one is read again as far as it can matter.
+    fn accounts(&self, state: &mut ScanState, entry: &mut Entry, bytes: &[u8]) {
+        let Some(accounts) = &self.tables.accounts else { return };
+        let mut iban = state.accounts;
+        let mut at = 0;
+        while at < bytes.len() {
+            let mut to = at + 1;
+            if let Some(reach) = self.reach.filter(|_| iban.is_idle()) {
+                let rest = bytes.get(at..).unwrap_or_default();
+                let digit = rest.iter().position(u8::is_ascii_digit).unwrap_or(rest.len());
+                to = (at + digit + 1).min(bytes.len());
+                if digit > reach {
+                    at = (at + digit).saturating_sub(reach);
+                    iban = Iban::NEW;
+                }
+            }
+            for byte in bytes.get(at..to).into_iter().flatten() {
+                if iban.step(*byte, &accounts.gap, &accounts.lengths) {
+                    entry.found = entry.found.union(accounts.classes);
+                }
+            }
+            at = to;
+        }
+        state.accounts = iban;
+    }
+}
+
+const _: () = assert!(gap::DEAD == 0);

@@ -1,0 +1,221 @@
+//! What the lane owes the mapping: for every text, each hit of the mapping in the bytes as they are is found while it
+//! is read; where a class is said to be found equally, nothing else is. Entries, parts of entries and states that were
+//! kept change nothing.
+//!
+//! With `PORTCULLIS_LONG` the runs are as long as `cargo xtask long lane` asks: 10,000 patterns, 1,000,000 texts.
+#![cfg(test)]
+
+#[path = "lane/made.rs"]
+mod made;
+#[path = "lane/package.rs"]
+mod package;
+
+use package::{Package, SHIPPED};
+use portcullis_core::class::ClassId;
+use portcullis_lane::{Entry, Limits, Relation, ScanState, Scanned, Sight, Tables, compile};
+use portcullis_mapping::lane_source;
+use portcullis_test_support::random::Random;
+use std::ops::Range;
+
+fn is_long() -> bool {
+    std::env::var_os("PORTCULLIS_LONG").is_some()
+}
+
+/// What each entry of a text holds, and where it ends.
+type Entries = Vec<(usize, Scanned)>;
+
+/// Reads a text in random entries, each in random parts; the state behind every part is the state behind its bytes.
+fn in_entries(package: &Package, random: &mut Random, text: &str) -> Entries {
+    let mut state = ScanState::START;
+    let mut entries = Entries::new();
+    let mut from = 0;
+    while from < text.len() {
+        let to = text.ceil_char_boundary(from + random.within(1, text.len() - from));
+        let bytes = &text.as_bytes()[from..to];
+        let mut at_once = state;
+        let whole = package.walk.scan(&mut at_once, bytes);
+        let mut entry = Entry::default();
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let (part, after) = rest.split_at(random.within(1, rest.len()));
+            package.walk.read(&mut state, &mut entry, part);
+            rest = after;
+        }
+        let scanned = package.walk.end(&mut state, entry);
+        assert_eq!((scanned, state), (whole, at_once), "in parts, {text:?}");
+        assert!(scanned.utf8, "{text:?}");
+        entries.push((to, scanned));
+        from = to;
+    }
+    entries
+}
+
+/// How often a class was found by both, and by the lane alone.
+#[derive(Default)]
+struct Counts {
+    hits: usize,
+    more: usize,
+}
+
+fn check(package: &Package, random: &mut Random, text: &str, counts: &mut Counts) {
+    let hits: Vec<(Range<usize>, ClassId)> = package.mapper.written(text);
+    let whole = package.walk.classes(text);
+    let entries = in_entries(package, random, text);
+    for class in &package.compiled.classes {
+        let name = || &package.manifest.classes[class.id.index()];
+        let mine: Vec<&Range<usize>> = hits.iter().filter(|(_, id)| *id == class.id).map(|(range, _)| range).collect();
+        let found = whole.contains(class.id);
+        assert!(found || mine.is_empty(), "missed {mine:?} in {text:?} by {:?}", name());
+        counts.hits += usize::from(!mine.is_empty());
+        counts.more += usize::from(found && mine.is_empty());
+        let equal = match class.sight() {
+            Sight::Whole(Relation::Equal) => true,
+            Sight::Whole(Relation::EqualOnAscii) => text.is_ascii(),
+            _ => false,
+        };
+        assert!(!equal || found != mine.is_empty(), "said more in {text:?} by {:?}", name());
+        for hit in mine {
+            let mut from = 0;
+            let told = entries.iter().any(|(to, scanned)| {
+                // A byte behind the match may have been needed to know it.
+                let touches = from <= hit.end && hit.start < *to;
+                from = *to;
+                touches && scanned.classes.contains(class.id)
+            });
+            assert!(told, "no entry of {entries:?} tells {hit:?} of {text:?} by {:?}", name());
+        }
+    }
+}
+
+#[test]
+fn made_patterns_miss_nothing_and_add_nothing_where_equal() {
+    let (packages, texts) = if is_long() { (2_000, 500) } else { (40, 60) };
+    let mut counts = Counts::default();
+    let (mut left_out, mut equal, mut classes) = (0, 0, 0);
+    for seed in 0..packages {
+        let mut random = Random::new(seed);
+        let (manifest, files) = made::package(&mut random);
+        let source = lane_source(&manifest, &files).unwrap();
+        let package = Package::new(manifest, files);
+        for class in &package.compiled.classes {
+            classes += 1;
+            left_out += usize::from(!class.left_out.is_empty());
+            equal += usize::from(matches!(class.sight(), Sight::Whole(Relation::Equal | Relation::EqualOnAscii)));
+        }
+        for _ in 0..texts {
+            let text = made::text(&mut random, &source);
+            check(&package, &mut random, &text, &mut counts);
+        }
+    }
+    eprintln!(
+        "{classes} patterns and vocabularies, {left_out} left to the host, {equal} equal; in {} texts {} bits of both, \
+         {} of the lane alone",
+        packages * texts,
+        counts.hits,
+        counts.more
+    );
+    assert!(left_out * 10 < classes && equal * 4 > classes && counts.hits > classes, "the test looks at too little");
+}
+
+#[test]
+fn shipped_policies_miss_nothing_of_made_values() {
+    let texts = if is_long() { 20_000 } else { 400 };
+    for name in SHIPPED {
+        let package = Package::shipped(name);
+        let source = package::source(name);
+        let mut random = Random::new(7);
+        let mut counts = Counts::default();
+        for _ in 0..texts {
+            let text = made::text(&mut random, &source);
+            check(&package, &mut random, &text, &mut counts);
+        }
+        eprintln!("{name}: {} bits of both, {} of the lane alone", counts.hits, counts.more);
+        assert!(counts.hits > texts / 10, "{name}: the test looks at too little");
+    }
+}
+
+/// Numbers of orders, tickets and parts in groups, which are nobody's card or account.
+fn harmless(random: &mut Random) -> String {
+    let digits = |random: &mut Random, count: usize| -> String {
+        (0..count).map(|_| char::from(b'0' + random.below(10) as u8)).collect()
+    };
+    let groups: Vec<String> = (0..random.within(1, 5))
+        .map(|_| {
+            let count = random.within(2, 6);
+            digits(random, count)
+        })
+        .collect();
+    let mark = *random.pick(&[" ", "-", "", ".", "/"]);
+    format!(
+        "{} {}{}",
+        random.pick(&["Order", "ticket", "Part no.", "ref"]),
+        groups.join(mark),
+        random.pick(&["", ",", ".", "-A"])
+    )
+}
+
+#[test]
+fn a_superset_refuses_few_random_numbers_more() {
+    let package = Package::shipped("pii");
+    let (mut random, mut more) = (Random::new(3), 0);
+    let texts = 20_000;
+    for _ in 0..texts {
+        let text = harmless(&mut random);
+        let hits = package.mapper.written(&text);
+        let lane = package.walk.classes(&text);
+        let only = lane.iter().filter(|class| !hits.iter().any(|(_, id)| id == class)).count();
+        more += usize::from(only > 0);
+    }
+    eprintln!("{more} of {texts} random numbers are refused by the lane alone");
+    assert!(more * 100 < texts, "{more} of {texts} is a point or more");
+}
+
+#[test]
+fn a_text_outside_an_alphabet_is_found_exactly() {
+    let outside = r"(?u:[^\t\n\r -~À-ÖØ-öø-ÿ€–—‘-”…])";
+    let manifest = serde_json::json!({
+        "package": {"name": "made", "version": "1.0.0", "description": ""},
+        "enumerations": {"domain": ["a"], "audience": ["a"], "temporal": ["a"], "register": ["a"]},
+        "class": [{"name": "outside_alphabet", "view": false, "pattern": [{"regex": outside}]}],
+    });
+    let package = Package::new(serde_json::from_value(manifest).unwrap(), Default::default());
+    let class = &package.compiled.classes[0];
+    assert_eq!(class.sight(), Sight::Whole(Relation::Equal));
+    for (text, outside) in [
+        ("Plain text: été, 5 €, “quoted” – fine…", false),
+        ("full-width ４１１１", true),
+        ("a look-alike: pаypal", true),
+        ("in\u{200b}visible", true),
+        ("no-break\u{a0}space", true),
+        ("a control \u{7}", true),
+    ] {
+        assert_eq!(package.walk.classes(text).contains(class.id), outside, "{text}");
+    }
+    for c in ('\0'..=char::MAX).step_by(if is_long() { 1 } else { 37 }) {
+        let text = format!("a{c}b");
+        let hit = !package.mapper.written(&text).is_empty();
+        assert_eq!(package.walk.classes(&text).contains(class.id), hit, "{c:?}");
+    }
+}
+
+#[test]
+fn tables_are_the_same_byte_for_byte_and_are_read_back() {
+    for name in SHIPPED {
+        let source = package::source(name);
+        let tables = compile(&source, &Limits::default()).tables;
+        let bytes = tables.encode();
+        assert_eq!(bytes, compile(&source, &Limits::default()).tables.encode(), "{name}");
+        assert_eq!(Tables::decode(&bytes), Ok(tables), "{name}");
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_named_with_its_cost_and_a_remedy() {
+    let source = package::source("pii");
+    let compiled = compile(&source, &Limits { engines: 1, states: 600, ..Limits::default() });
+    let phone = compiled.classes.iter().find(|class| class.name == "phone").unwrap();
+    let left = phone.left_out.iter().find(|left| left.reason.contains("fits no engine")).unwrap();
+    assert!(left.reason.contains(" states") && left.reason.contains("divide the pattern"), "{left:?}");
+    assert!(source.classes.iter().flat_map(|class| &class.forms).any(|form| form.name == left.form));
+    assert!(compiled.tables.states().all(|states| states <= 600));
+}

@@ -1,0 +1,47 @@
+//! Packages: the shipped policies, and made ones.
+
+use portcullis_core::manifest::Manifest;
+use portcullis_lane::{Compiled, Limits, Source, Walk, compile};
+use portcullis_mapping::{Mapper, lane_source, seen_by_lane};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The shipped policies that have classes.
+pub(crate) const SHIPPED: [&str; 5] = ["pii", "clinical", "finance-suitability", "privilege", "residency"];
+
+/// A package's declarations, its lane, and the mapping of what the lane sees.
+pub(crate) struct Package {
+    pub(crate) manifest: Manifest,
+    pub(crate) compiled: Compiled,
+    pub(crate) walk: Walk,
+    pub(crate) mapper: Mapper,
+}
+
+impl Package {
+    pub(crate) fn new(manifest: Manifest, files: BTreeMap<String, Vec<u8>>) -> Self {
+        let compiled = compile(&lane_source(&manifest, &files).unwrap(), &Limits::default());
+        let (seen, files) = seen_by_lane(&manifest, &files, &compiled);
+        let mapper = Mapper::new(&seen, &files).unwrap();
+        let walk = Walk::new(compiled.tables.clone()).unwrap();
+        Self { manifest, compiled, walk, mapper }
+    }
+
+    pub(crate) fn shipped(name: &str) -> Self {
+        let (manifest, files) = read(name);
+        Self::new(manifest, files)
+    }
+}
+
+/// What the lane of a shipped policy is compiled from.
+pub(crate) fn source(name: &str) -> Source {
+    let (manifest, files) = read(name);
+    lane_source(&manifest, &files).unwrap()
+}
+
+fn read(name: &str) -> (Manifest, BTreeMap<String, Vec<u8>>) {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policies").join(name);
+    let manifest: Manifest = toml::from_str(&std::fs::read_to_string(dir.join("policy.toml")).unwrap()).unwrap();
+    let paths = manifest.classes.iter().flat_map(|class| &class.vocabulary);
+    let files = paths.map(|path| (path.clone(), std::fs::read(dir.join(path)).unwrap())).collect();
+    (manifest, files)
+}

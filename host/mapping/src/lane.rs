@@ -1,0 +1,249 @@
+//! What a text lane looks for of a package: the forms of its classes, made of the patterns and phrases that the scanner
+//! looks for, too.
+//!
+//! Left out is what needs bytes that have not come (`near`), what no automaton names (other forms of words), and calls
+//! of tools. The view of a text is the host's.
+
+use crate::error::MappingError;
+use crate::hits::vocabulary;
+use crate::networks::NETWORKS;
+use crate::pattern;
+use crate::phrase::{self, CODE_GAP, CODE_JOINTS, GAP, JOINTS, Part, SLOT, has_slots};
+use crate::validate::IBAN_LENGTHS;
+use portcullis_core::manifest::{Class, Letters, Manifest};
+use portcullis_core::wire::CLASSES;
+use portcullis_lane::{Account, Border, ClassSource, Compiled, Form, LeftOut, Network, Relation, Source};
+use regex_syntax::hir::{self, ClassUnicode, ClassUnicodeRange, Hir, Repetition};
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+/// The forms of every class that is found in text. `files` are the package's files by path.
+///
+/// # Errors
+/// [`MappingError`] names the class, file or pattern that cannot be used.
+pub fn lane_source(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Result<Source, MappingError> {
+    let mut classes = Vec::new();
+    for (index, class) in manifest.classes.iter().enumerate() {
+        let count = manifest.classes.len();
+        let id = manifest.class_id(index).ok_or(MappingError::TooMany { what: "classes", count, most: CLASSES })?;
+        let mut source = ClassSource { id, name: class.name.clone(), forms: Vec::new(), left_out: Vec::new() };
+        for file in &class.vocabulary {
+            add_vocabulary(class, file, &vocabulary(&class.name, file, files)?, &mut source);
+        }
+        for of in &class.patterns {
+            let bounded = pattern::bounded(&class.name, of, class.letters)?;
+            if !of.near.is_empty() {
+                source.left_out.push(LeftOut {
+                    form: of.regex.clone(),
+                    reason: "`near` asks for bytes that may not have come".into(),
+                });
+                continue;
+            }
+            let border = if class.letters == Letters::Any { Border::Digits } else { Border::Free };
+            let (name, hir) = (of.regex.clone(), bounded.hir);
+            source.forms.push(Form { name, hir, border, check: of.validator, relation: Relation::Equal });
+        }
+        if !class.tools.is_empty() {
+            source.left_out.push(LeftOut { form: "[[class.tool]]".into(), reason: "it names calls of tools".into() });
+        }
+        classes.push(source);
+    }
+    let network = |(from, to, lengths): &(u32, u32, _)| Network { first: *from..=*to, lengths: Clone::clone(lengths) };
+    let account = |(country, length): &(&str, usize)| {
+        let country = country.as_bytes().try_into().ok()?;
+        Some(Account { country, length: u8::try_from(*length).ok()? })
+    };
+    Ok(Source {
+        classes,
+        networks: NETWORKS.iter().map(network).collect(),
+        accounts: IBAN_LENGTHS.iter().filter_map(account).collect(),
+    })
+}
+
+/// The phrases of a file, as they are written and with their words joined otherwise; those with slots are a form of
+/// their own, because their automaton is larger.
+fn add_vocabulary(class: &Class, file: &str, phrases: &[String], source: &mut ClassSource) {
+    if phrases.is_empty() {
+        return;
+    }
+    let mut joined: Vec<Vec<Part>> = Vec::new();
+    let mut ways = Vec::new();
+    for text in phrases {
+        // What is joined otherwise is joined as it is written, too.
+        match phrase::joined(text) {
+            Some(parts) => joined.push(parts),
+            None => ways.push(Hir::concat(text.chars().map(as_written).collect())),
+        }
+    }
+    joined.sort_unstable();
+    joined.dedup();
+    let (slots, plain): (Vec<&[Part]>, Vec<&[Part]>) =
+        joined.iter().map(Vec::as_slice).partition(|parts| parts.contains(&Part::Words) || parts.contains(&Part::Code));
+    if !plain.is_empty() {
+        ways.push(of_phrases(&plain, true));
+    }
+    let mut add = |name: String, hir: Hir, relation: Relation| {
+        source.forms.push(Form { name, hir, border: Border::Words, check: None, relation });
+    };
+    if !ways.is_empty() {
+        add(file.to_owned(), Hir::alternation(ways), Relation::EqualOnAscii);
+    }
+    if !slots.is_empty() {
+        // A code that is longer than the scanner reads is found, too.
+        let codes = slots.iter().any(|parts| parts.contains(&Part::Code));
+        let relation = if codes { Relation::Superset } else { Relation::EqualOnAscii };
+        add(slots_of(file), of_phrases(&slots, true), relation);
+    }
+    if class.inflect {
+        source.left_out.push(LeftOut {
+            form: file.to_owned(),
+            reason: "`inflect`: other forms of its words are not listed".into(),
+        });
+    }
+}
+
+/// An expression for phrases in order. First parts that the same rests may follow are written once with those rests:
+/// else an automaton of a line with alternatives is as large as all of them.
+fn of_phrases(phrases: &[&[Part]], first: bool) -> Hir {
+    let mut rests: BTreeMap<&Part, Vec<&[Part]>> = BTreeMap::new();
+    let mut ways = Vec::new();
+    for phrase in phrases {
+        match phrase.split_first() {
+            Some((part, rest)) => rests.entry(part).or_default().push(rest),
+            None => ways.push(Hir::empty()),
+        }
+    }
+    let mut alike: BTreeMap<Vec<&[Part]>, Vec<&Part>> = BTreeMap::new();
+    for (part, rests) in rests {
+        alike.entry(rests).or_default().push(part);
+    }
+    for (rests, parts) in alike {
+        let begin = Hir::alternation(parts.into_iter().map(|part| of_part(part, first)).collect());
+        ways.push(Hir::concat(vec![begin, of_phrases(&rests, false)]));
+    }
+    Hir::alternation(ways)
+}
+
+/// A part with what joins it to the one before.
+fn of_part(part: &Part, first: bool) -> Hir {
+    match part {
+        Part::Word(word) => {
+            let letters = word.chars().map(without_case);
+            Hir::concat((!first).then(joint).into_iter().chain(letters).collect())
+        }
+        Part::Words => {
+            let letters = set([('0', '9'), ('A', 'Z'), ('a', 'z'), ('\u{80}', char::MAX)]);
+            times(0, Some(SLOT), Hir::concat(vec![joint(), times(1, None, letters)]))
+        }
+        Part::Code => code(),
+    }
+}
+
+fn joint() -> Hir {
+    times(1, Some(GAP), set(JOINTS.map(|c| (c, c))))
+}
+
+/// A code behind a word. One that is longer than the scanner reads is found, too.
+fn code() -> Hir {
+    let narrow = || set(CODE_JOINTS.iter().filter(|c| c.is_ascii()).map(|c| (*c, *c)));
+    // The scanner counts the bytes of what stands between.
+    let mut gaps = vec![times(1, Some(CODE_GAP), narrow())];
+    for wide in CODE_JOINTS.iter().filter(|c| !c.is_ascii()) {
+        let rest = CODE_GAP.saturating_sub(wide.len_utf8());
+        for before in 0..=rest {
+            let wide = set([(*wide, *wide)]);
+            gaps.push(Hir::concat(vec![
+                times(before, Some(before), narrow()),
+                wide,
+                times(0, Some(rest - before), narrow()),
+            ]));
+        }
+    }
+    let first = set([('+', '+'), ('(', '('), ('0', '9'), ('A', 'Z'), ('a', 'z'), ('\u{80}', char::MAX)]);
+    let mut token = ClassUnicode::new(spaces());
+    token.negate();
+    let token = || times(0, None, Hir::class(hir::Class::Unicode(token.clone())));
+    let digit = set([('0', '9')]);
+    let digits = Hir::concat(vec![first, token(), digit.clone(), token()]);
+    let alone = Hir::concat(vec![digit, token()]);
+    Hir::concat(vec![Hir::alternation(gaps), Hir::alternation(vec![digits, alone])])
+}
+
+fn spaces() -> impl Iterator<Item = ClassUnicodeRange> {
+    ('\0'..='\u{3000}').filter(|c| c.is_whitespace()).map(|c| ClassUnicodeRange::new(c, c))
+}
+
+fn set(ranges: impl IntoIterator<Item = (char, char)>) -> Hir {
+    let ranges = ranges.into_iter().map(|(from, to)| ClassUnicodeRange::new(from, to));
+    Hir::class(hir::Class::Unicode(ClassUnicode::new(ranges)))
+}
+
+fn times(min: usize, max: Option<usize>, sub: Hir) -> Hir {
+    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    Hir::repetition(Repetition { min: count(min), max: max.map(count), greedy: true, sub: Box::new(sub) })
+}
+
+/// A character as the automaton of phrases reads it: without case where it is a letter of ASCII.
+fn as_written(c: char) -> Hir {
+    set([c, c.to_ascii_lowercase(), c.to_ascii_uppercase()].map(|c| (c, c)))
+}
+
+/// Every character that is this one in lower case.
+fn without_case(c: char) -> Hir {
+    let upper = upper().get(&c).into_iter().flatten().copied();
+    let last = (c == 'ς').then_some('Σ');
+    set([c].into_iter().chain(upper).chain(last).map(|c| (c, c)))
+}
+
+/// The characters that become another one in lower case, by that one.
+fn upper() -> &'static BTreeMap<char, Vec<char>> {
+    static UPPER: OnceLock<BTreeMap<char, Vec<char>>> = OnceLock::new();
+    UPPER.get_or_init(|| {
+        let mut upper: BTreeMap<char, Vec<char>> = BTreeMap::new();
+        for c in '\0'..=char::MAX {
+            let mut lower = c.to_lowercase();
+            if let (Some(one), None) = (lower.next(), lower.next())
+                && one != c
+            {
+                upper.entry(one).or_default().push(c);
+            }
+        }
+        upper
+    })
+}
+
+/// The part of a package that a lane sees, as a package: what the mapping finds by it is what the lane owes.
+#[must_use]
+pub fn seen_by_lane(
+    manifest: &Manifest,
+    files: &BTreeMap<String, Vec<u8>>,
+    compiled: &Compiled,
+) -> (Manifest, BTreeMap<String, Vec<u8>>) {
+    let (mut manifest, mut files) = (manifest.clone(), files.clone());
+    for class in &mut manifest.classes {
+        let Some(sight) = compiled.classes.iter().find(|sight| sight.name == class.name) else { continue };
+        let sees = |form: &str| sight.forms.iter().any(|seen| seen.name == form);
+        class.patterns.retain(|pattern| pattern.near.is_empty() && sees(&pattern.regex));
+        class.tools.clear();
+        class.inflect = false;
+        let mut seen = Vec::new();
+        for file in std::mem::take(&mut class.vocabulary) {
+            let phrases = vocabulary(&class.name, &file, &files).unwrap_or_default();
+            let own = |text: &&String| sees(&if has_slots(text) { slots_of(&file) } else { file.clone() });
+            let phrases: Vec<&str> = phrases.iter().filter(own).map(String::as_str).collect();
+            if !phrases.is_empty() {
+                // Another class may read the same file, and see another part of it.
+                let name = format!("{} of {file}", class.name);
+                files.insert(name.clone(), phrases.join("\n").into_bytes());
+                seen.push(name);
+            }
+        }
+        class.vocabulary = seen;
+    }
+    (manifest, files)
+}
+
+/// The name of the form of a file's phrases with slots.
+fn slots_of(file: &str) -> String {
+    format!("{file}, phrases with slots")
+}

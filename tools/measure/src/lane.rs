@@ -1,0 +1,46 @@
+//! The walk of a text lane's tables beside the mapping, in the bytes of real texts: what the lane misses of what it owes,
+//! and what it finds more, by class.
+
+use crate::streaming::{policies, texts};
+use anyhow::{Context, Result, ensure};
+use portcullis_lane::{Limits, Walk, compile};
+use portcullis_mapping::{Mapper, lane_source, seen_by_lane};
+use portcullis_policy::Package;
+use portcullis_tools::tool::say;
+use std::path::Path;
+
+pub(crate) fn run(folder: &Path) -> Result<()> {
+    let texts = texts(folder)?;
+    println!("| policy | class | texts with a hit | missed by the lane | found by the lane alone |");
+    println!("| --- | --- | --- | --- | --- |");
+    let mut missed = 0;
+    for path in policies()? {
+        let name = path.file_name().context("a policy has a name")?.to_string_lossy().into_owned();
+        say(&format!("reading {} texts under {name}", texts.len()));
+        let package = Package::load(&path)?;
+        let (manifest, files) = (package.manifest(), package.files());
+        let compiled = compile(&lane_source(manifest, files)?, &Limits::default());
+        let (seen, files) = seen_by_lane(manifest, files, &compiled);
+        let mapper = Mapper::new(&seen, &files)?;
+        let walk = Walk::new(compiled.tables.clone()).context("the tables have more engines than a walk")?;
+        // Texts with a hit, missed ones, and those that the lane alone finds, by class.
+        let mut counts = vec![[0usize; 3]; compiled.classes.len()];
+        for text in &texts {
+            let hits = mapper.written(text);
+            let lane = walk.classes(text);
+            for (class, [both, missed, more]) in compiled.classes.iter().zip(&mut counts) {
+                let hit = hits.iter().any(|(_, id)| *id == class.id);
+                let found = lane.contains(class.id);
+                *both += usize::from(hit);
+                *missed += usize::from(hit && !found);
+                *more += usize::from(found && !hit);
+            }
+        }
+        for (class, [hits, lost, more]) in compiled.classes.iter().zip(counts) {
+            println!("| {name} | {} | {hits} | {lost} | {more} |", class.name);
+            missed += lost;
+        }
+    }
+    ensure!(missed == 0, "the lane missed {missed} classes of texts that the mapping finds in the same bytes");
+    Ok(())
+}
