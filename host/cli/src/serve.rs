@@ -81,8 +81,8 @@ pub(crate) struct Args {
     /// `--bundles`.
     #[arg(long, value_name = "WHEN")]
     release: Option<ReleaseArg>,
-    /// Send a trace of each request, without texts, to the OpenTelemetry collector at this address: OTLP over HTTP, such
-    /// as `http://127.0.0.1:4318/v1/traces`.
+    /// Send a trace of each request, without texts, to the OpenTelemetry collector at this address: OTLP over HTTP,
+    /// such as `http://127.0.0.1:4318/v1/traces`.
     #[arg(long, value_name = "URL")]
     traces: Option<String>,
     /// Each session has the next ticket of this folder, from `portcullis ticket issue`: the first by its name that is

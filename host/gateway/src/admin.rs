@@ -140,7 +140,7 @@ async fn page_state(State(admin): State<Arc<AdminService>>) -> Response {
     response
 }
 
-/// What is shown is not kept, not guessed at, and not told to others.
+/// Responses are not stored, their type is not guessed, and no referrer leaves.
 fn guard(headers: &mut HeaderMap) {
     for (name, value) in [
         (header::CACHE_CONTROL, "no-store"),

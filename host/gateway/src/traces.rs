@@ -1,6 +1,6 @@
 //! OpenTelemetry traces: a span per request, and one for the model that answers it, by the conventions for generative
-//! AI. They hold names of the configuration, identities that the gateway made, codes and counts, and no text. Spans wait
-//! in a bounded queue for a thread of their own; where the queue is full they are dropped, and no request waits.
+//! AI. They hold names of the configuration, identities that the gateway made, codes and counts, and no text. Spans
+//! wait in a bounded queue for a thread of their own; where the queue is full they are dropped, and no request waits.
 
 use crate::answer::AnswerEnd;
 use crate::config::{self, ConfigError, UpstreamKind};

@@ -1,4 +1,4 @@
-//! OpenTelemetry traces: what a collector gets, and that one which does not answer delays nobody.
+//! OpenTelemetry traces: what a collector gets, and that a collector which does not answer delays no client.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 

@@ -54,7 +54,7 @@ pub(crate) fn of_looks(looks: LookSet) -> Context {
         needs |= match look {
             Look::Start => START,
             Look::StartLF | Look::StartCRLF => START | LINE,
-            // What comes next must be told apart as what came before is.
+            // What comes next is distinguished as what came before is.
             Look::EndLF | Look::EndCRLF => LINE,
             Look::End => 0,
             _ => WORD,

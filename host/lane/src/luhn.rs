@@ -137,7 +137,7 @@ impl Luhn {
         let doubled = if digit > 4 { 2 * digit - 9 } else { 2 * digit };
         for (sum, plain) in self.sums.iter_mut().zip([1, 0]) {
             let value = if self.plain == plain { digit } else { doubled };
-            *sum = (*sum << 4 | ((*sum & 15) + u128::from(value)) % 10) & ((1 << 80) - 1);
+            *sum = ((*sum << 4) | (((*sum & 15) + u128::from(value)) % 10)) & ((1 << 80) - 1);
         }
         let (next, said) = prefixes.after(self.prefix, digit);
         self.prefix = next;
@@ -157,9 +157,10 @@ impl Luhn {
         lengths.into_iter().any(|(length, begins)| groups & begins & 1 << (length - 1) != 0 && self.is_checked(length))
     }
 
-    /// Whether the last `length` digits have a right check digit; one repeated digit is no number.
+    /// Whether the last `length` digits have a right check digit; one repeated digit does not count.
     fn is_checked(&self, length: usize) -> bool {
-        let sum = self.sums[usize::from(self.plain == 0)];
+        let [even, odd] = self.sums;
+        let sum = if self.plain == 0 { odd } else { even };
         sum & 15 == sum >> (4 * length) & 15 && usize::from(self.same) < length
     }
 }

@@ -22,7 +22,7 @@ pub(crate) struct Prefixes {
 type Begun = (usize, usize, bool, bool);
 
 impl Prefixes {
-    /// `None` when a network cannot be told by six digits, or the networks make too many states.
+    /// `None` when six digits do not tell a network from others, or the networks make too many states.
     pub(crate) fn new(networks: &[Network]) -> Option<Self> {
         let digits_of = |number: u32| -> Vec<u8> { number.to_string().bytes().map(|byte| byte - b'0').collect() };
         let known: Vec<(Vec<u8>, Vec<u8>, u8)> =

@@ -30,7 +30,7 @@ pub struct Walk {
 struct Steps {
     next: Vec<u32>,
     shift: u32,
-    /// What each row of reports says: classes told with the byte, and at the end of an entry.
+    /// What each row of reports says: classes reported with the byte, and at the end of an entry.
     told: Vec<(ClassSet, ClassSet)>,
 }
 
@@ -170,8 +170,8 @@ impl Walk {
         let tables: [&[u32]; N] = std::array::from_fn(|index| self.engines[index].next.as_slice());
         let mut rows: [u32; N] =
             std::array::from_fn(|index| u32::from(state.engines[index]) << self.engines[index].shift);
-        // What the first byte of an entry shows to have ended before it was told at the end of the last entry, if it
-        // was known there.
+        // What the first byte of an entry shows to have ended before, unless it was known at the end of the last entry,
+        // which reported it.
         let mut known = [0u16; N];
         if entry.fresh {
             for ((known, engine), at) in known.iter_mut().zip(&self.tables.engines).zip(state.engines) {

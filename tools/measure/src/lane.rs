@@ -1,5 +1,5 @@
-//! The walk of a text lane's tables beside the mapping, in the bytes of real texts: what the lane misses of what it owes,
-//! and what it finds more, by class.
+//! The walk of a text lane's tables beside the mapping, in the bytes of real texts: what the lane misses of what it
+//! owes, and what it finds more, by class.
 
 use crate::streaming::{policies, texts};
 use anyhow::{Context, Result, ensure};

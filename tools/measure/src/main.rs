@@ -87,8 +87,8 @@ enum Measure {
         /// The folder, with `*.jsonl` in it or in `prompts` and `outputs` below it.
         data: PathBuf,
     },
-    /// What the walk of a text lane's tables finds that the mapping does not, and the other way round, in the texts of a
-    /// folder, under every shipped policy.
+    /// What the walk of a text lane's tables finds that the mapping does not, and the other way round, in the texts of
+    /// a folder, under every shipped policy.
     Lane {
         /// The folder, with `*.jsonl` in it or in `prompts` and `outputs` below it.
         data: PathBuf,

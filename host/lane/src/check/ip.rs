@@ -1,4 +1,4 @@
-//! Network addresses: a dotted quad, or an IPv6 address (RFC 4291, section 2.2) that is no part of a word and whose
+//! Network addresses: a dotted quad, or an IPv6 address (RFC 4291, section 2.2) that is not part of a word and whose
 //! first group lies in an allocated block.
 //!
 //! More is accepted than the mapping does: every address that begins with zero or 64, any number in a quad at the end

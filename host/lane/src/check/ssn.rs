@@ -24,7 +24,7 @@ pub(super) fn step(state: CheckState, byte: u8) -> Option<CheckState> {
     // A group that is complete says no more.
     let open = !last;
     let kept = if zero && open { ZERO } else { 0 } | if six && open { SIX } else { 0 };
-    Some(count + 1 | kept)
+    Some((count + 1) | kept)
 }
 
 pub(super) const fn accepts(state: CheckState) -> bool {

@@ -1,4 +1,5 @@
-//! The reports and the live page of a gateway in a real browser: at the widths of a phone, a tablet and a laptop, light and dark, and printed.
+//! The reports and the live page of a gateway in a real browser: at the widths of a phone, a tablet and a laptop, light
+//! and dark, and printed.
 //! Pictures and PDFs stay in `target/report` for whoever wants to look.
 
 mod live;
