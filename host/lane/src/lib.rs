@@ -2,7 +2,8 @@
 //! after the other, and their software walk.
 //!
 //! [`compile`] makes the tables from a [`Source`]: automata that say of each byte whether a match ends there, and units
-//! that count card numbers and account numbers. They have the form of a card's memories. `docs/explanation/text-lane.md`
+//! that count card numbers and account numbers. They have the form of a card's memories.
+//! `docs/explanation/text-lane.md`
 //! says what they find and what they miss.
 
 mod check;

@@ -572,7 +572,8 @@ fn automaton(phrases: &[String], kind: MatchKind) -> Result<Option<AhoCorasick>,
     built.map(Some).map_err(|e| MappingError::Vocabulary(e.to_string()))
 }
 
-/// Phrases of a vocabulary file, one per line; `#` starts a comment. `(a|b)` makes a phrase of each of its alternatives.
+/// Phrases of a vocabulary file, one per line; `#` starts a comment. `(a|b)` makes a phrase of each of its
+/// alternatives.
 pub(crate) fn vocabulary(
     class: &str,
     file: &str,
