@@ -125,9 +125,11 @@ async fn page(State(admin): State<Arc<AdminService>>) -> Response {
     let mut response = Response::new(Body::from(admin.history.live(&admin.service).page()));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
-    if let Ok(policy) = HeaderValue::from_str(&live::header_policy()) {
-        headers.insert(header::CONTENT_SECURITY_POLICY, policy);
-    }
+    // Without its policy the page would run what the browser is given, so it is not shown then.
+    let Ok(policy) = HeaderValue::from_str(&live::header_policy()) else {
+        return error_response(Dialect::Chat, &ApiError::gate("the live page has no content security policy"));
+    };
+    headers.insert(header::CONTENT_SECURITY_POLICY, policy);
     guard(headers);
     response
 }
