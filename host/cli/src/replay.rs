@@ -26,7 +26,7 @@ pub(crate) struct Args {
     /// first. It is replayed, too, but nothing of it is reported: `check` it for itself.
     #[arg(long, value_name = "BUNDLE")]
     earlier: Vec<PathBuf>,
-    /// Replay so many streams, drawn at random, instead of all.
+    /// Replay this many streams, drawn at random, instead of all.
     #[arg(long, value_name = "STREAMS", value_parser = clap::value_parser!(u64).range(1..))]
     sample: Option<u64>,
     /// Seed of the sample. Whoever checks chooses it after the bundle was handed over. Without it the operating system

@@ -47,7 +47,7 @@ impl Mode {
     }
 }
 
-/// What a stream does when nothing admissible is left at a place.
+/// Behaviour of a stream when no alternative is left for a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnRefuse {
@@ -64,7 +64,7 @@ pub enum Release {
     /// Each span as soon as its admit is recorded. Nothing can be taken back.
     #[default]
     Span,
-    /// At every checkpoint: after so many admitted candidates as the policy says.
+    /// At every checkpoint, that is after the number of admitted candidates that the policy sets.
     Checkpoint,
     /// When the stream ends.
     End,
@@ -80,7 +80,7 @@ pub struct ContextDocument {
     /// How the text came to the gate.
     pub mode: Mode,
     pub granularity: Granularity,
-    /// What the stream does when nothing admissible is left at a place.
+    /// Behaviour of the stream when no alternative is left for a place.
     pub on_refuse: OnRefuse,
     /// When admitted bytes leave; a rollback never crosses bytes that left.
     pub release: Release,

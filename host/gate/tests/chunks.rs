@@ -46,7 +46,7 @@ impl World {
         Settings { on_refuse: Some(on_refuse), release, ..Settings::new(key) }
     }
 
-    /// What happens to an item, and its records without OPEN.
+    /// The outcome of an item, and its records without OPEN.
     fn govern(&self, settings: Settings, item: Item) -> (Vec<Event>, Vec<Record>) {
         let governor = Governor::new(Arc::clone(&self.0), settings).unwrap();
         let records = Arc::new(Mutex::new(Vec::new()));

@@ -30,7 +30,8 @@ pub struct Config {
     /// The models, at least one.
     #[serde(rename = "model")]
     pub models: Vec<Model>,
-    /// Who may ask; without one, everybody may who reaches the address, which must be of the loopback interface.
+    /// Keys of the clients. Without one, everybody who reaches the address may ask; the address must then be of the
+    /// loopback interface.
     #[serde(default, rename = "key")]
     pub keys: Vec<Key>,
     /// Bounds.
@@ -39,7 +40,7 @@ pub struct Config {
     /// When a session ends and the next begins.
     #[serde(default)]
     pub rotation: Rotation,
-    /// What clients get to show that their answers were admitted.
+    /// Proof for clients that their answers were admitted.
     #[serde(default)]
     pub evidence: Evidence,
     /// The listener for those who run the gateway; absent: none.
@@ -71,7 +72,7 @@ pub struct Tls {
     pub key: PathBuf,
 }
 
-/// What the gate does with the answers of a model.
+/// The gate's mode for the answers of a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AnswerMode {
@@ -84,7 +85,7 @@ pub enum AnswerMode {
     Observed,
 }
 
-/// What a model server speaks.
+/// The API of a model server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum UpstreamKind {
@@ -119,10 +120,10 @@ pub struct Model {
     pub name: String,
     /// Base of the server's paths, such as `http://127.0.0.1:18080/v1`.
     pub upstream: String,
-    /// What the server speaks.
+    /// The API of the server.
     #[serde(default)]
     pub kind: UpstreamKind,
-    /// What the gate does with its answers.
+    /// The gate's mode for its answers.
     #[serde(default)]
     pub mode: AnswerMode,
     /// The server's own name for the model; absent: the client's.
@@ -261,11 +262,11 @@ impl Limits {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Rotation {
-    /// After so many determinations.
+    /// After this many determinations.
     pub records: u64,
-    /// After so many bytes of text.
+    /// After this many bytes of text.
     pub bytes: u64,
-    /// After so many seconds.
+    /// After this many seconds.
     pub seconds: u64,
     /// Milliseconds that open streams have before they are ended.
     pub drain_ms: u64,
@@ -298,7 +299,7 @@ pub struct Evidence {
     pub checkpoint_ms: u64,
     /// Longest wait in milliseconds for the checkpoint behind an answer, where a client asks for its proofs.
     pub proof_ms: u64,
-    /// Answers whose proofs can be asked for: the latest ones.
+    /// Number of answers, the latest ones, whose proofs are kept.
     pub answers: usize,
 }
 
@@ -320,7 +321,7 @@ pub enum ConfigError {
     /// Not TOML of this form.
     #[error("{0}")]
     Toml(#[from] toml::de::Error),
-    /// What is wrong, and what to do.
+    /// The fault, and its remedy.
     #[error("{0}")]
     Unfit(String),
     /// A file cannot be read.

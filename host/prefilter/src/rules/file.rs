@@ -59,7 +59,7 @@ pub struct Rule {
     pub id: String,
     /// Its tier, where no policy says otherwise.
     pub tier: Tier,
-    /// The structure that it stands for, and why that is one.
+    /// The structure that it represents, and why that is one.
     pub structure: String,
     pub hits: Vec<String>,
     /// Inputs that come near and do not have it.

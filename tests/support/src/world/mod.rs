@@ -326,12 +326,12 @@ pub fn nonce(serial: u64) -> u64 {
     u64::from_le_bytes(sha(&serial.to_le_bytes())[..8].try_into().unwrap()) | 1
 }
 
-/// What a bundle is made from. A test changes what it likes and makes the files again.
+/// The parts of a bundle. A test changes them and makes the files again.
 #[derive(Clone)]
 pub struct Parts {
     pub card: Rc<Card>,
     pub count: u8,
-    /// Who signs the checkpoints; the card, unless somebody forges.
+    /// The signer of the checkpoints: the card, unless somebody forges.
     pub signer: Rc<Card>,
     pub certificate: String,
     pub chain: String,

@@ -129,8 +129,8 @@ impl<C: Card> Session<C> {
         u64::from(self.heartbeat.ticks) << 16
     }
 
-    /// Whether each lane's share, this long after the last heartbeat, is safely within both limits. More than the whole
-    /// limit never are: the card refuses some of them, whatever is waited for.
+    /// Whether each lane's share, this long after the last heartbeat, is safely within both limits. A share above the
+    /// whole limit never is: the card refuses some of it, however long the session waits.
     fn has_credit(&self, share: impl Fn(&LaneDriver) -> usize, elapsed: u64) -> bool {
         let limit = u64::from(self.heartbeat.records);
         let few = |lane: &LaneDriver| {
