@@ -1,7 +1,7 @@
-//! The context document of a stream: under what settings it is governed. BEGIN carries its digest.
+//! The context document of a stream: the settings under which it is judged. BEGIN carries its digest.
 //!
 //! It is JSON in one encoding: the keys in the order of the fields of [`ContextDocument`], all of them present, no
-//! white space. A reader takes nothing else, so that equal content has equal bytes and one digest.
+//! white space. A reader accepts nothing else, so that equal content has equal bytes and one digest.
 
 use crate::hex::Hex;
 use crate::json;

@@ -233,7 +233,8 @@ fn a_channel_is_one_text() {
     }
 }
 
-/// Arguments leave as they were judged, numbers too; two calls without an index are two.
+/// A call's arguments are sent exactly as they were judged, including numbers. Two calls without an index stay two
+/// calls.
 #[test]
 fn arguments_leave_as_they_were_judged() {
     let arguments = "{\"a\":1e2,\"b\":123456789012345678901,\"c\":1.10,\"d\":1e999}";
@@ -325,7 +326,7 @@ fn errors_do_not_quote() {
     }
 }
 
-/// 6, 7: every cut of every byte, every form of a line end.
+/// Faults 6 and 7: the stream is cut after every byte, and has every form of line end.
 #[test]
 fn every_cut_of_a_body_gives_the_same_answer() {
     let events = |line_end: &str| {

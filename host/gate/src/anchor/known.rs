@@ -1,8 +1,7 @@
-//! What is known of one entity, fact by fact, and which of its facts a sentence says.
+//! The facts of one entity, and which of them a sentence says.
 //!
-//! A word is only as good as the fact that it is in: that some fact of a person has "1992" and another "London"
-//! does not make a sentence true that says something else of both. So a fact counts for a sentence when the sentence
-//! has enough of its words.
+//! A word counts only within its fact. If one fact of a person has "1992" and another "London", a sentence that joins
+//! the two is not true because of that. So a fact counts for a sentence when the sentence has enough of its words.
 
 use super::roles::{Agreement, Roles};
 use portcullis_core::fixed::BasisPoints;

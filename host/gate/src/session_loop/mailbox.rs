@@ -1,7 +1,7 @@
-//! What the loop and its callers share: the inbox of the session, and a mailbox per stream.
+//! Shared by the loop and its callers: the inbox of the session, and a mailbox per stream.
 //!
 //! Locks are held for a moment and never two at a time. Whoever puts something into a mailbox then marks the stream in
-//! the inbox, so the loop looks at streams for which something came and at no others.
+//! the inbox, so that the loop looks only at streams with new messages.
 
 use crate::engine::{EngineError, Move, Proposal, View};
 use crate::event::Event;

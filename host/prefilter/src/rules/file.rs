@@ -70,7 +70,7 @@ pub struct Rule {
     /// Most bytes between two of the sequence.
     #[serde(default)]
     pub(crate) gap: usize,
-    /// A family right after which the sequence does not begin.
+    /// The sequence must not begin right after this family.
     #[serde(default)]
     pub(crate) unless_after: Option<String>,
     /// The sequence begins a clause, or is right after this family.

@@ -40,7 +40,7 @@ pub const END: u64 = START + 1_000_000;
 /// Texts of the honest session: stream 1 has two admitted spans and one that is split, stream 2 one that is refused.
 pub const SPANS: usize = 7;
 
-/// The key of whoever takes texts out of bundles.
+/// The key of the person who takes texts out of bundles.
 pub fn clerk() -> SigningKey {
     SigningKey::from_bytes(&[0x57; 32])
 }

@@ -89,11 +89,11 @@ impl<C: Card> Session<C> {
         Ok(lane.rings.ring_consumed(&mut self.card, true)?)
     }
 
-    /// Waits until as many more as `share` says of each lane will find credit. Only where a witness answers; else the
-    /// card says what it thinks of them.
+    /// Waits until there is credit for `share` more entries of each lane. It waits only if a witness answers; without a
+    /// witness the card decides about the entries.
     ///
-    /// A nonce comes with a checkpoint. Where no records make one due, time does: after half of the time limit it asks
-    /// for one; after three quarters entries wait for its heartbeat, so that they do not reach the card after the
+    /// A nonce comes with a checkpoint. If the records do not cause one, the driver requests one after half of the time
+    /// limit. After three quarters of it entries wait for the heartbeat, so that they do not reach the card after the
     /// limit.
     pub(super) fn await_credit(&mut self, share: impl Fn(&LaneDriver) -> usize) -> Result<(), SessionError> {
         if !self.witnessed {
