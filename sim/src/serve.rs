@@ -8,7 +8,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use portcullis_socket::{Access, BindError, Listener};
+pub use portcullis_socket::BindError;
+use portcullis_socket::{Access, Listener};
 use portcullis_vfio_user::{Channel, Connection, ServeError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -24,27 +25,13 @@ const MOST: u64 = 1024;
 /// Drivers that may wait for their turn.
 const WAITING: u16 = 8;
 
-/// The socket cannot be had, or serving cannot continue.
+/// Why a card cannot be served, or not any longer.
 #[derive(Debug, thiserror::Error)]
-pub enum SocketError {
-    #[error("`{}` exists and is not a socket: choose another path", .0.display())]
-    NotASocket(PathBuf),
-    #[error("something listens on `{}` already: choose another path, or end it", .0.display())]
-    Taken(PathBuf),
-    #[error("cannot listen on `{}`: {source}", path.display())]
-    Listen { path: PathBuf, source: std::io::Error },
+pub enum CardServerError {
+    #[error("cannot serve on `{}`: {source}", path.display())]
+    Socket { path: PathBuf, source: std::io::Error },
     #[error("{0}")]
     Card(String),
-}
-
-impl From<BindError> for SocketError {
-    fn from(error: BindError) -> Self {
-        match error {
-            BindError::NotASocket(path) => Self::NotASocket(path),
-            BindError::InUse(path) => Self::Taken(path),
-            BindError::System { path, source } => Self::Listen { path, source },
-        }
-    }
 }
 
 /// A socket that only this user can open; its name goes with it.
@@ -52,23 +39,22 @@ impl From<BindError> for SocketError {
 pub struct Socket(Listener);
 
 impl Socket {
-    /// Listens at `path`. A socket that nothing listens on is replaced. Errors: [`SocketError::NotASocket`],
-    /// [`SocketError::Taken`], [`SocketError::Listen`].
-    pub fn bind(path: &Path) -> Result<Self, SocketError> {
-        Ok(Self(Listener::bind(path, Access::Owner, WAITING)?))
+    /// Listens at `path`. A socket that nothing listens on is replaced.
+    pub fn bind(path: &Path) -> Result<Self, BindError> {
+        Listener::bind(path, Access::Owner, WAITING).map(Self)
     }
 
     /// Serves `card` to one driver after the other until `stop` can be read or is closed by its other end. `report`
     /// receives the outcome of each driver. One that breaks the protocol is dropped, and the next is served. Errors:
-    /// [`SocketError::Listen`]; [`SocketError::Card`] when an assertion of the RTL fails or the card breaks the rules
+    /// [`CardServerError::Card`] when an assertion of the RTL fails or the card breaks the rules
     /// of its bus.
     pub fn serve(
         &self,
         card: &mut PciCard,
         stop: BorrowedFd<'_>,
         mut report: impl FnMut(&ServeError),
-    ) -> Result<(), SocketError> {
-        let failed = |source| SocketError::Listen { path: self.0.path().to_owned(), source };
+    ) -> Result<(), CardServerError> {
+        let failed = |source| CardServerError::Socket { path: self.0.path().to_owned(), source };
         while wait(self.0.as_fd(), stop, None).map_err(failed)? != WaitEnd::Stop {
             let Some(driver) = self.0.accept().map_err(failed)? else { continue };
             let served = Channel::new(driver, DEADLINE)
@@ -76,7 +62,7 @@ impl Socket {
                 .and_then(|channel| drive(card, &mut Connection::new(channel), stop));
             card.disconnect();
             if let Some(failure) = card.failure() {
-                return Err(SocketError::Card(failure.to_owned()));
+                return Err(CardServerError::Card(failure.to_owned()));
             }
             match served {
                 Ok(()) => break,

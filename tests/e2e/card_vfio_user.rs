@@ -25,7 +25,7 @@ use portcullis_card::{
 use portcullis_core::mutation::Place;
 use portcullis_core::wire::{self, Descriptor, Opcode};
 use portcullis_sim::pci::PciCard;
-use portcullis_sim::serve::{Socket, SocketError};
+use portcullis_sim::serve::{BindError, Socket};
 use portcullis_sim::{Inject, SimConfig, Stall};
 use portcullis_vfio_user::message::region;
 use portcullis_vfio_user::{Channel, Connection, Device, DmaRange, Errno, Region};
@@ -192,7 +192,7 @@ fn a_socket_is_private_takes_over_what_is_stale_and_goes_with_its_card() {
         let _socket = Socket::bind(&path).unwrap();
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         let taken = Socket::bind(&path).unwrap_err();
-        assert!(matches!(taken, SocketError::Taken(_)), "{taken}");
+        assert!(matches!(taken, BindError::InUse(_)), "{taken}");
     }
     assert!(!path.exists());
     drop(UnixListener::bind(&path).unwrap());
@@ -200,7 +200,7 @@ fn a_socket_is_private_takes_over_what_is_stale_and_goes_with_its_card() {
     drop(Socket::bind(&path).unwrap());
     std::fs::write(&path, "precious").unwrap();
     let other = Socket::bind(&path).unwrap_err();
-    assert!(matches!(other, SocketError::NotASocket(_)), "{other}");
+    assert!(matches!(other, BindError::NotASocket(_)), "{other}");
     assert_eq!(std::fs::read(&path).unwrap(), b"precious");
     // Somebody else's under the same name stays.
     let socket = Socket::bind(&dir.path().join("b.sock")).unwrap();

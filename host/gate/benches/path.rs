@@ -13,7 +13,6 @@ use portcullis_card::{CardChoice, Session, SessionConfig, SessionError};
 use portcullis_core::state::Task;
 use portcullis_gate::ledger::{Fsync, Header, Ledger};
 use portcullis_gate::{EventKind, Governor, Item, Policy, SaltKey, Settings};
-use portcullis_mapping::Mapper;
 use portcullis_policy::Package;
 use portcullis_test_support::random::Random;
 use std::path::Path;
@@ -35,9 +34,8 @@ fn path(c: &mut Criterion) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let package = Package::load(&root.join("policies/pii")).unwrap();
     let compiled = package.compile().unwrap();
-    let mapper = Mapper::new(package.manifest(), package.files()).unwrap();
     let settings = Settings::new(SaltKey::from_bytes([7; 32]));
-    let policy = Arc::new(Policy { package, compiled, mapper });
+    let policy = Arc::new(Policy::new(package, compiled).unwrap());
     let governor = Arc::new(Governor::new(Arc::clone(&policy), settings).unwrap());
     let folder = tempfile::tempdir().unwrap();
     let mut group = c.benchmark_group("whole path, by length of the lineage");

@@ -9,21 +9,19 @@
 
 use crate::support;
 
-use portcullis_card::transport::model::ModelCard;
-use portcullis_card::{Session, SessionConfig, SessionError};
 use portcullis_core::state::Task;
 use portcullis_core::wire::Record;
 use portcullis_gate::engine::Proposal;
 use portcullis_gate::replay::{Input, Replayer};
 use portcullis_gate::{
-    Candidate, Event, EventKind, Governor, Item, Mode, OnRefuse, PartReader, Policy, Release, SaltKey, Seat, Settings,
+    Candidate, Event, EventKind, Item, Mode, OnRefuse, PartReader, Policy, Release, SaltKey, Settings,
 };
-use portcullis_mapping::{Call, LogProbs, Mapper};
+use portcullis_mapping::{Call, LogProbs};
 use portcullis_policy::Package;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
-use support::released;
+use std::sync::Arc;
+use support::{governor, recorded, released};
 
 const POLICIES: &[&str] = &["pii", "clinical", "finance-suitability", "privilege", "residency", "biography"];
 
@@ -31,42 +29,20 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-struct World(Arc<Policy>);
+fn shipped(policy: &str) -> Arc<Policy> {
+    let package = Package::load(&root().join("policies").join(policy)).unwrap();
+    let compiled = package.compile().unwrap();
+    Arc::new(Policy::new(package, compiled).unwrap())
+}
 
-impl World {
-    fn new(policy: &str) -> Self {
-        let package = Package::load(&root().join("policies").join(policy)).unwrap();
-        let compiled = package.compile().unwrap();
-        let mapper = Mapper::new(package.manifest(), package.files()).unwrap();
-        Self(Arc::new(Policy { package, compiled, mapper }))
-    }
+fn settings(release: Release, on_refuse: OnRefuse) -> Settings {
+    let key = SaltKey::from_bytes([3; 32]);
+    Settings { on_refuse: Some(on_refuse), release, ..Settings::new(key) }
+}
 
-    fn settings(release: Release, on_refuse: OnRefuse) -> Settings {
-        let key = SaltKey::from_bytes([3; 32]);
-        Settings { on_refuse: Some(on_refuse), release, ..Settings::new(key) }
-    }
-
-    /// The outcome of an item, and its records without OPEN.
-    fn govern(&self, settings: Settings, item: Item) -> (Vec<Event>, Vec<Record>) {
-        let governor = Governor::new(Arc::clone(&self.0), settings).unwrap();
-        let records = Arc::new(Mutex::new(Vec::new()));
-        let kept = Arc::clone(&records);
-        let sink = move |record: &Record| {
-            kept.lock().unwrap().push(*record);
-            Ok(())
-        };
-        let config = SessionConfig { sink: Box::new(sink), ..SessionConfig::default() };
-        let mut session = Session::open(ModelCard::new(), &self.0.compiled.image, config).unwrap();
-        let mut events = Vec::new();
-        let seat = Seat { number: 0, salted: 0, slot: 5 };
-        let keep = |event: Event| {
-            events.push(event);
-            Ok::<(), SessionError>(())
-        };
-        Arc::new(governor).govern_one(&mut session, seat, item, keep).unwrap();
-        let records = records.lock().unwrap().split_off(1);
-        (events, records)
-    }
+/// The outcome of an item, and its records without OPEN.
+fn govern(policy: &Arc<Policy>, settings: Settings, item: Item) -> (Vec<Event>, Vec<Record>) {
+    recorded(governor(policy, settings), policy, item)
 }
 
 fn chunk(text: &str) -> Candidate {
@@ -114,7 +90,7 @@ fn decided(events: &[Event]) -> Vec<String> {
     events.iter().filter_map(shown).collect()
 }
 
-fn assert_replays(world: &World, events: &[Event], records: &[Record]) {
+fn assert_replays(policy: &Arc<Policy>, events: &[Event], records: &[Record]) {
     let context = events.iter().find_map(|event| match &event.what {
         EventKind::Begun { context, .. } => Some(context.bytes()),
         _ => None,
@@ -126,7 +102,7 @@ fn assert_replays(world: &World, events: &[Event], records: &[Record]) {
     let key = SaltKey::from_bytes([3; 32]);
     let sequences = 0..u32::try_from(records.len()).unwrap();
     let salts: BTreeMap<u32, [u8; 16]> = sequences.map(|sequence| (sequence, key.salt(0, sequence))).collect();
-    let mut replayer = Replayer::new(&world.0.compiled.image, [Arc::clone(&world.0)], Vec::new()).unwrap();
+    let mut replayer = Replayer::new(&policy.compiled.image, [Arc::clone(policy)], Vec::new()).unwrap();
     let input = Input::Proposals(given.collect());
     let replayed = replayer.stream(&context.unwrap(), input.clone(), salts, records);
     let (replayed, _) = replayed.unwrap_or_else(|error| panic!("{error}: {input:#?} {events:#?}"));
@@ -154,7 +130,7 @@ fn cases() -> Vec<(usize, String)> {
 
 #[test]
 fn every_chunking_has_the_determinations_of_the_whole_text() {
-    let worlds: Vec<World> = POLICIES.iter().map(|policy| World::new(policy)).collect();
+    let policies: Vec<Arc<Policy>> = POLICIES.iter().map(|policy| shipped(policy)).collect();
     let ways = [
         (Release::Span, OnRefuse::Skip, [1, 3]),
         (Release::Checkpoint, OnRefuse::Stop, [7, 40]),
@@ -162,21 +138,21 @@ fn every_chunking_has_the_determinations_of_the_whole_text() {
         (Release::Span, OnRefuse::Stop, [90, 2]),
     ];
     let cases = cases();
-    for (number, (policy, text)) in cases.iter().enumerate() {
-        let (Some(world), Some((release, on_refuse, sizes))) = (worlds.get(*policy), ways.get(number % ways.len()))
+    for (number, (at, text)) in cases.iter().enumerate() {
+        let (Some(policy), Some((release, on_refuse, sizes))) = (policies.get(*at), ways.get(number % ways.len()))
         else {
             panic!("no policy or way");
         };
         let sizes = if text.len() > 2000 { [700, 333] } else { *sizes };
         let item = Item::Text { id: "t".into(), text: text.clone(), task: Task::default() };
-        let (whole, _) = world.govern(World::settings(*release, *on_refuse), item);
-        let (came, records) = world.govern(World::settings(*release, *on_refuse), given("t", cut(text, &sizes)));
+        let (whole, _) = govern(policy, settings(*release, *on_refuse), item);
+        let (came, records) = govern(policy, settings(*release, *on_refuse), given("t", cut(text, &sizes)));
         let (came_to, expected) = (decided(&came), decided(&whole));
         let differs = came_to.iter().zip(&expected).find(|(one, other)| one != other);
         assert!(came_to == expected, "{text:?}\nin chunks of {sizes:?} and whole: {differs:#?}");
         assert_eq!(released(&came), released(&whole));
         if number % 7 == 0 {
-            assert_replays(world, &came, &records);
+            assert_replays(policy, &came, &records);
         }
     }
 }
@@ -184,20 +160,20 @@ fn every_chunking_has_the_determinations_of_the_whole_text() {
 /// Text that waits when the source fails is not judged; what was judged replays.
 #[test]
 fn a_text_that_breaks_off_replays() {
-    let world = World::new("pii");
+    let policy = shipped("pii");
     let text = "Birds sing. Ships sail. Mail a@b.org now. It ends";
     let mut chunks: Vec<_> = cut(text, &[4]).into_iter().map(|one| Ok(Proposal::Candidate(one))).collect();
     chunks.push(Err(portcullis_gate::engine::EngineError::Gone("the server closed".into())));
     let item = Item::Given { id: "t".into(), given: chunks, task: Task::default() };
-    let (came, records) = world.govern(World::settings(Release::Span, OnRefuse::Skip), item);
+    let (came, records) = govern(&policy, settings(Release::Span, OnRefuse::Skip), item);
     assert_eq!(released(&came), "Birds sing. Ships sail. Mail  now.");
     assert!(decided(&came).iter().any(|event| event.contains("the server closed")));
-    assert_replays(&world, &came, &records);
+    assert_replays(&policy, &came, &records);
 }
 
 #[test]
 fn a_call_between_texts_is_one_step() {
-    let world = World::new("pii");
+    let policy = shipped("pii");
     let call = |arguments: &str| Candidate {
         call: Some(Call { name: "send".into(), arguments: arguments.into() }),
         ..chunk("")
@@ -210,18 +186,17 @@ fn a_call_between_texts_is_one_step() {
         call(r#"{"to":"a@b.org"}"#),
         chunk("It is done."),
     ];
-    let (came, records) = world.govern(World::settings(Release::Span, OnRefuse::Skip), given("t", chunks));
+    let (came, records) = govern(&policy, settings(Release::Span, OnRefuse::Skip), given("t", chunks));
     let expected = "Birds sing. I write{\"arguments\":{\"to\":\"harbour\"},\"name\":\"send\"}Done. It is done.";
     assert_eq!(released(&came), expected);
-    assert_replays(&world, &came, &records);
+    assert_replays(&policy, &came, &records);
 }
 
 /// The tokens of a span say how uncertain it is, however they came.
 #[test]
 fn log_probabilities_follow_their_bytes() {
-    let world = World::new("pii");
-    let governor = Governor::new(Arc::clone(&world.0), World::settings(Release::Span, OnRefuse::Skip));
-    let governor = governor.unwrap();
+    let policy = shipped("pii");
+    let governor = governor(&policy, settings(Release::Span, OnRefuse::Skip));
     let tokens = [("Birds", "-0.1"), (" sing", "-2.5"), (". Sh", "-0.01"), ("ips", "-4"), (" sail.", "0")];
     let text: String = tokens.iter().map(|(token, _)| *token).collect();
     let mut end = 0;
@@ -230,8 +205,8 @@ fn log_probabilities_follow_their_bytes() {
         (end, log)
     });
     let descriptors = |chunks: Vec<Candidate>| -> Vec<String> {
-        let (events, records) = world.govern(World::settings(Release::Span, OnRefuse::Skip), given("t", chunks));
-        assert_replays(&world, &events, &records);
+        let (events, records) = govern(&policy, settings(Release::Span, OnRefuse::Skip), given("t", chunks));
+        assert_replays(&policy, &events, &records);
         let descriptor = |event: &Event| match &event.what {
             EventKind::Determined(judged) => Some(judged.descriptor.clone()),
             _ => None,

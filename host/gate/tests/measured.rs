@@ -2,7 +2,6 @@
 
 use crate::support;
 
-use portcullis_mapping::Mapper;
 use portcullis_policy::Package;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -22,8 +21,7 @@ fn shipped(name: &str) -> Arc<Policy> {
     let folder = folder.iter().find(|dir| Path::new(dir).is_dir()).unwrap();
     let package = Package::load(Path::new(folder)).unwrap_or_else(|e| panic!("{e:?}"));
     let compiled = package.compile().unwrap_or_else(|e| panic!("{e:?}"));
-    let mapper = Mapper::new(package.manifest(), package.files()).unwrap();
-    Arc::new(Policy { package, compiled, mapper })
+    Arc::new(Policy::new(package, compiled).unwrap())
 }
 
 fn leaves(rows: &[Value]) -> Vec<String> {

@@ -1,17 +1,14 @@
 //! Replays of streams with NOTE entries, and of records of another version.
 
-use portcullis_card::transport::model::ModelCard;
-use portcullis_card::{Session, SessionConfig, SessionError};
+use crate::support;
+
 use portcullis_core::mutation::Place;
-use portcullis_core::state::Task;
 use portcullis_core::wire::{Answer, Descriptor, Opcode, Record, RecordType};
 use portcullis_gate::replay::{Input, ReplayError, Replayer, StreamReplay};
-use portcullis_gate::{CONTEXT_VERSION, Event, EventKind, Governor, Item, Policy, SaltKey, Seat, Settings};
-use portcullis_mapping::Mapper;
-use portcullis_policy::Package;
+use portcullis_gate::{CONTEXT_VERSION, EventKind, SaltKey, Settings};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 const MANIFEST: &str = "[package]\nname = \"s\"\nversion = \"1.0.0\"\ndescription = \"d\"\n[enumerations]\ndomain = [\"g\"]\n\
     audience = [\"p\"]\ntemporal = [\"n\"]\nregister = [\"r\"]\n[[class]]\nname = \"bad\"\npattern = [{ regex = 'bad' }]\n";
@@ -28,36 +25,15 @@ struct Trail {
 
 /// Governs [`TEXT`], and has `check` replay the outcome.
 fn with_trail(check: impl FnOnce(&mut Replayer, Trail)) {
-    let files = BTreeMap::from([
-        ("policy.toml".to_owned(), MANIFEST.as_bytes().to_vec()),
-        ("rules.cedar".to_owned(), RULES.as_bytes().to_vec()),
-    ]);
-    let package = Package::from_files(files).unwrap();
-    let compiled = package.compile().unwrap();
-    let mapper = Mapper::new(package.manifest(), package.files()).unwrap();
+    let policy = support::policy(MANIFEST, RULES);
     let key = SaltKey::from_bytes([3; 32]);
-    let policy = Arc::new(Policy { package, compiled, mapper });
-    let governor = Governor::new(Arc::clone(&policy), Settings::new(key.clone())).unwrap();
-    let records = Arc::new(Mutex::new(Vec::new()));
-    let kept = Arc::clone(&records);
-    let sink = move |record: &Record| {
-        kept.lock().unwrap().push(*record);
-        Ok(())
-    };
-    let config = SessionConfig { sink: Box::new(sink), ..SessionConfig::default() };
-    let mut session = Session::open(ModelCard::new(), &policy.compiled.image, config).unwrap();
-    let mut context = Vec::new();
-    let item = Item::Text { id: "t".into(), text: TEXT.into(), task: Task::default() };
-    let seat = Seat { number: 0, salted: 0, slot: 5 };
-    let keep = |event: Event| {
-        if let EventKind::Begun { context: document, .. } = event.what {
-            context = document.bytes();
-        }
-        Ok::<(), SessionError>(())
-    };
-    Arc::new(governor).govern_one(&mut session, seat, item, keep).unwrap();
-    // Without OPEN.
-    let records = records.lock().unwrap().split_off(1);
+    let governor = support::governor(&policy, Settings::new(key.clone()));
+    let (events, records) = support::recorded(governor, &policy, support::text("t", TEXT));
+    let context = events.iter().find_map(|event| match &event.what {
+        EventKind::Begun { context, .. } => Some(context.bytes()),
+        _ => None,
+    });
+    let context = context.unwrap();
     let salts = (0..records.len() as u32).map(|sequence| (sequence, key.salt(0, sequence))).collect();
     let mut replayer = Replayer::new(&policy.compiled.image, [Arc::clone(&policy)], Vec::new()).unwrap();
     check(&mut replayer, Trail { context, records, salts });

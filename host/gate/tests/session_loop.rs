@@ -173,10 +173,7 @@ fn play(stream: &StreamHandle, governor: &Arc<Governor>, kind: &Kind, wait: Dura
                 portcullis_gate::engine::Move::Advance(text) => engine.advance(&text),
                 portcullis_gate::engine::Move::RollBack(steps) => engine.roll_back(steps),
             },
-            StreamMessage::Propose { intent, facts, admitted, attempt } => {
-                let view = View { intent: &intent, facts: &facts, admitted: &admitted };
-                stream.answer(engine.propose(&view, attempt));
-            }
+            StreamMessage::Propose(request) => stream.answer(request.ask(&mut engine)),
         }
     }
     assert_eq!(stream.end(), Some(Ok(())));

@@ -9,7 +9,7 @@ use crate::request::Request;
 use crate::token_track::TokenTrack;
 use crate::upstream::{Delta, DeltaStream, Upstream, UpstreamError};
 use portcullis_gate::Candidate;
-use portcullis_gate::engine::{Proposal, View, span_end};
+use portcullis_gate::engine::{Proposal, ProposalRequest, View, span_end};
 use portcullis_mapping::Call;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -21,16 +21,6 @@ const CALL_BYTES: usize = 1 << 20;
 const CHOICE_SEEDS: i64 = 1 << 20;
 /// Longest wait for the usage of an answer that is whole.
 const USAGE: Duration = Duration::from_secs(1);
-
-/// A request of a driven stream.
-#[derive(Clone, Debug)]
-pub(crate) struct Ask {
-    /// The end of the admitted text, at most [`View::ADMITTED_MAX`] bytes.
-    pub(crate) admitted: String,
-    /// Candidates asked for at this place before.
-    pub(crate) attempt: u32,
-}
-
 /// The answer to a driven stream.
 pub(crate) struct Proposed {
     pub(crate) proposal: Proposal,
@@ -126,7 +116,7 @@ impl Writer {
     ///
     /// # Errors
     /// [`DriveError`] ends the answer.
-    pub(crate) async fn propose(&mut self, ask: &Ask) -> Result<Proposed, DriveError> {
+    pub(crate) async fn propose(&mut self, ask: &ProposalRequest) -> Result<Proposed, DriveError> {
         let over = |finish| Ok(Proposed { proposal: Proposal::End, finish: Some(finish) });
         let none = || Ok(Proposed { proposal: Proposal::Exhausted, finish: None });
         if ask.attempt > 0 {

@@ -1,13 +1,13 @@
 //! One governed stream of an answer: what a model wrote in one channel of one choice, without a break.
 
 use crate::config::AnswerMode;
-use crate::drive::Ask;
 use crate::metrics::Metrics;
 use crate::observe::{Given, Observer, Passed, Passing};
 use crate::output::{Channel, Output, StreamReport};
 use portcullis_core::context::OnRefuse;
 use portcullis_core::hex;
 use portcullis_core::manifest::AfterRefusal;
+use portcullis_gate::engine::ProposalRequest;
 use portcullis_gate::{Determination, EndState, EventKind, Governor, Part, PartReader, SessionClosed, StreamHandle};
 use portcullis_gate::{StreamMessage, SubmitError, Trigger};
 use portcullis_mapping::{Call, NotUtf8};
@@ -52,7 +52,7 @@ pub(crate) struct Section {
     /// It was dropped because an earlier section of its choice was refused or broke off.
     given_up: bool,
     /// The request of a driven stream.
-    ask: Option<Ask>,
+    ask: Option<ProposalRequest>,
     /// Where the pieces that came begin, in bytes of the text: the tokens, as the upstream counts.
     pieces: Vec<usize>,
     given: usize,
@@ -367,7 +367,7 @@ impl Section {
     }
 
     /// The request of a driven stream, given once.
-    pub(crate) const fn take_ask(&mut self) -> Option<Ask> {
+    pub(crate) const fn take_ask(&mut self) -> Option<ProposalRequest> {
         self.ask.take()
     }
 
@@ -423,7 +423,7 @@ impl Section {
                     signed.push(event.what);
                 }
                 (StreamMessage::Event(event), None) => self.event(event.what, call_index, &mut outputs),
-                (StreamMessage::Propose { admitted, attempt, .. }, _) => self.ask = Some(Ask { admitted, attempt }),
+                (StreamMessage::Propose(request), _) => self.ask = Some(request),
                 // The next question contains the admitted text.
                 (StreamMessage::Move(_), _) => {}
             }

@@ -5,7 +5,6 @@
 use crate::support;
 
 use portcullis_gate::Policy;
-use portcullis_mapping::Mapper;
 use portcullis_policy::Package;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -28,8 +27,7 @@ fn pii() -> Gateway {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policies/pii");
     let package = Package::load(&folder).unwrap();
     let compiled = package.compile().unwrap_or_else(|e| panic!("{e:?}"));
-    let mapper = Mapper::new(package.manifest(), package.files()).unwrap();
-    Gateway::new(&Arc::new(Policy { package, compiled, mapper }), &no_server(), "")
+    Gateway::new(&Arc::new(Policy::new(package, compiled).unwrap()), &no_server(), "")
 }
 
 /// A request as LiteLLM 1.106.2 and 1.109.1 were seen to send it.

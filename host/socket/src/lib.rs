@@ -13,9 +13,9 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
-    #[error("`{}` exists and is not a socket", .0.display())]
+    #[error("`{}` exists and is not a socket: choose another path", .0.display())]
     NotASocket(PathBuf),
-    #[error("a process listens on `{}` already", .0.display())]
+    #[error("another process listens on `{}` already: choose another path, or end it", .0.display())]
     InUse(PathBuf),
     #[error("cannot listen on `{}`", path.display())]
     System { path: PathBuf, source: io::Error },

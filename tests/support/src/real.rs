@@ -102,9 +102,8 @@ fn govern(policies: &Policies, anchors: &Anchors, lanes: u8) -> Governed {
     let mut session = Session::open(card, policies.image(), config).unwrap();
     let mut events: Vec<Event> = Vec::new();
     for Policy { name, package, compiled, .. } in policies.iter() {
-        let mapper = Mapper::new(package.manifest(), package.files()).unwrap();
         let settings = Settings::new(SaltKey::from_bytes([7; 32]));
-        let policy = portcullis_gate::Policy { package: package.clone(), compiled: compiled.clone(), mapper };
+        let policy = portcullis_gate::Policy::new(package.clone(), compiled.clone()).unwrap();
         let governor = Governor::new(Arc::new(policy), settings).unwrap().with_anchors(anchors.clone());
         let before = events.iter().map(|event| event.stream + 1).max().unwrap_or_default();
         let keep = |event: Event| {

@@ -7,7 +7,6 @@ use portcullis_core::state::Task;
 use portcullis_core::wire::Determination;
 use portcullis_gate::anchor::{Anchors, Store};
 use portcullis_gate::{EventKind, Governor, Item, OnRefuse, Release, SaltKey, Settings};
-use portcullis_mapping::Mapper;
 use portcullis_policy::Package;
 use portcullis_tools::demo;
 use portcullis_tools::tool::{capture, say};
@@ -91,8 +90,7 @@ impl Policy {
 
     pub(crate) fn new(package: Package) -> Result<Self> {
         let compiled = package.compile()?;
-        let mapper = Mapper::new(package.manifest(), package.files())?;
-        Ok(Self(Arc::new(portcullis_gate::Policy { package, compiled, mapper })))
+        Ok(Self(Arc::new(portcullis_gate::Policy::new(package, compiled)?)))
     }
 
     pub(crate) fn package(&self) -> &Package {

@@ -1,12 +1,12 @@
 //! An engine on a thread of its own, with a deadline for each answer.
 
-use super::{Engine, EngineError, Proposal, View};
+use super::{Engine, EngineError, Proposal, ProposalRequest, View};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
 enum Ask {
-    Propose { intent: String, facts: Vec<String>, admitted: String, attempt: u32 },
+    Propose(ProposalRequest),
     Advance(String),
     RollBack(usize),
 }
@@ -31,9 +31,8 @@ impl DeadlineEngine {
         thread::spawn(move || {
             for ask in asked {
                 match ask {
-                    Ask::Propose { intent, facts, admitted, attempt } => {
-                        let view = View { intent: &intent, facts: &facts, admitted: &admitted };
-                        if answer.send(engine.propose(&view, attempt)).is_err() {
+                    Ask::Propose(request) => {
+                        if answer.send(request.ask(&mut *engine)).is_err() {
                             return;
                         }
                     }
@@ -58,9 +57,8 @@ impl Engine for DeadlineEngine {
     }
 
     fn propose(&mut self, view: &View<'_>, attempt: u32) -> Result<Proposal, EngineError> {
-        let (intent, admitted) = (view.intent.to_owned(), view.admitted.to_owned());
         if self.failed.is_none() {
-            self.ask(Ask::Propose { intent, facts: view.facts.to_vec(), admitted, attempt });
+            self.ask(Ask::Propose(ProposalRequest::new(view, attempt)));
         }
         if let Some(error) = &self.failed {
             return Err(error.clone());

@@ -26,6 +26,34 @@ pub struct View<'a> {
     pub admitted: &'a str,
 }
 
+/// A [`View`] that is sent to another thread or process, and which of the candidates at this place is asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProposalRequest {
+    /// The task.
+    pub intent: String,
+    /// Facts that the operator vouches for.
+    pub facts: Vec<String>,
+    /// The end of the admitted text.
+    pub admitted: String,
+    /// Candidates asked for at this place before.
+    pub attempt: u32,
+}
+
+impl ProposalRequest {
+    pub(crate) fn new(view: &View<'_>, attempt: u32) -> Self {
+        Self { intent: view.intent.to_owned(), facts: view.facts.to_vec(), admitted: view.admitted.to_owned(), attempt }
+    }
+
+    /// Asks `engine`.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn ask(&self, engine: &mut dyn Engine) -> Result<Proposal, EngineError> {
+        let view = View { intent: &self.intent, facts: &self.facts, admitted: &self.admitted };
+        engine.propose(&view, self.attempt)
+    }
+}
+
 impl View<'_> {
     /// Most bytes of admitted text that an engine is shown.
     pub const ADMITTED_MAX: usize = 16 << 10;

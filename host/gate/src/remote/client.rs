@@ -1,7 +1,7 @@
 //! The client's side.
 
 use super::{ToClient, ToGate, VERSION, Wire};
-use crate::engine::{Engine, EngineError, View};
+use crate::engine::{Engine, EngineError};
 use crate::event::Event;
 use crate::source::Item;
 use std::io;
@@ -59,10 +59,9 @@ impl Client {
         loop {
             match self.wire.receive().map_err(broke)? {
                 Some(ToClient::Event(event)) => sink(event)?,
-                Some(ToClient::Propose { intent, facts, admitted, attempt }) => {
-                    let view = View { intent: &intent, facts: &facts, admitted: &admitted };
+                Some(ToClient::Propose(request)) => {
                     let none = || Err(EngineError::Gone("the client has no engine".into()));
-                    let answer = engine.as_mut().map_or_else(none, |e| e.propose(&view, attempt));
+                    let answer = engine.as_mut().map_or_else(none, |e| request.ask(&mut **e));
                     self.wire.send(&ToGate::Proposal(answer)).map_err(broke)?;
                 }
                 Some(ToClient::Advance(admitted)) => engine.iter_mut().for_each(|e| e.advance(&admitted)),

@@ -14,9 +14,9 @@ mod socket;
 pub use client::{Client, RemoteError};
 pub use listen::{Gate, ServiceTerms};
 pub use server::{GateError, Journal, JournalError};
-pub use socket::{Socket, SocketError};
+pub use socket::{BindError, Socket};
 
-use crate::engine::{EngineError, Proposal};
+use crate::engine::{EngineError, Proposal, ProposalRequest};
 use crate::event::Event;
 use crate::source::Item;
 use serde::de::DeserializeOwned;
@@ -62,13 +62,7 @@ pub enum ToClient {
     },
     Event(Event),
     /// The client's engine is asked for a candidate.
-    Propose {
-        intent: String,
-        facts: Vec<String>,
-        admitted: String,
-        /// Candidates asked for at this place before.
-        attempt: u32,
-    },
+    Propose(ProposalRequest),
     Advance(String),
     RollBack(usize),
     Done,

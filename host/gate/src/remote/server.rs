@@ -115,9 +115,8 @@ impl Connection<'_> {
                 }
                 StreamMessage::Move(Move::Advance(admitted)) => moves.push(ToClient::Advance(admitted)),
                 StreamMessage::Move(Move::RollBack(steps)) => moves.push(ToClient::RollBack(steps)),
-                StreamMessage::Propose { intent, facts, admitted, attempt } => {
-                    let ask = ToClient::Propose { intent, facts, admitted, attempt };
-                    stream.answer(self.ask(std::mem::take(&mut moves), ask));
+                StreamMessage::Propose(request) => {
+                    stream.answer(self.ask(std::mem::take(&mut moves), ToClient::Propose(request)));
                 }
             }
         }

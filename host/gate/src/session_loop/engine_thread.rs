@@ -2,7 +2,7 @@
 
 use super::handle::StreamHandle;
 use super::mailbox::StreamMessage;
-use crate::engine::{Engine, View};
+use crate::engine::Engine;
 use std::sync::Arc;
 
 /// Has `engine` answer what the stream asks. The thread ends with the stream; one whose engine never answers is left
@@ -14,10 +14,7 @@ pub(super) fn spawn(mut engine: Box<dyn Engine>, stream: StreamHandle) {
             match message {
                 StreamMessage::Event(_) => {}
                 StreamMessage::Move(step) => engine.make(step),
-                StreamMessage::Propose { intent, facts, admitted, attempt } => {
-                    let view = View { intent: &intent, facts: &facts, admitted: &admitted };
-                    stream.answer(engine.propose(&view, attempt));
-                }
+                StreamMessage::Propose(request) => stream.answer(request.ask(&mut *engine)),
             }
         }
     };

@@ -3,7 +3,7 @@
 //! Locks are held for a moment and never two at a time. Whoever puts something into a mailbox then marks the stream in
 //! the inbox, so that the loop looks only at streams with new messages.
 
-use crate::engine::{EngineError, Move, Proposal, View};
+use crate::engine::{EngineError, Move, Proposal, ProposalRequest, View};
 use crate::event::Event;
 use crate::stream::{Part, StreamRequest};
 use std::collections::{BTreeSet, VecDeque};
@@ -56,13 +56,7 @@ pub enum StreamMessage {
     /// Something happened, and is kept: what it releases may leave.
     Event(Event),
     /// The engine is asked for a candidate.
-    Propose {
-        intent: String,
-        facts: Vec<String>,
-        admitted: String,
-        /// Candidates asked for at this place before.
-        attempt: u32,
-    },
+    Propose(ProposalRequest),
     /// The engine learns the outcome of its candidates.
     Move(Move),
 }
@@ -433,12 +427,7 @@ impl Mailbox {
         }
         mail.answer = None;
         mail.messages.extend(moves.into_iter().map(StreamMessage::Move));
-        mail.messages.push_back(StreamMessage::Propose {
-            intent: view.intent.to_owned(),
-            facts: view.facts.to_vec(),
-            admitted: view.admitted.to_owned(),
-            attempt,
-        });
+        mail.messages.push_back(StreamMessage::Propose(ProposalRequest::new(view, attempt)));
         self.wake(mail);
     }
 

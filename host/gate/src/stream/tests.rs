@@ -10,7 +10,6 @@ use crate::source::Item;
 use portcullis_card::Outcome;
 use portcullis_core::state::Task;
 use portcullis_core::wire::{Determination, Opcode};
-use portcullis_mapping::Mapper;
 use portcullis_policy::Package;
 use portcullis_policy::evaluate::Evaluator;
 use proptest::prelude::*;
@@ -33,9 +32,8 @@ fn dumps(item: Item) -> Vec<(Option<Determination>, String, String)> {
     ]);
     let package = Package::from_files(files).unwrap();
     let compiled = package.compile().unwrap();
-    let mapper = Mapper::new(package.manifest(), package.files()).unwrap();
     let settings = Settings { release: super::Release::End, ..Settings::new(SaltKey::from_bytes([3; 32])) };
-    let governor = Governor::new(Arc::new(Policy { package, compiled, mapper }), settings).unwrap();
+    let governor = Governor::new(Arc::new(Policy::new(package, compiled).unwrap()), settings).unwrap();
     let governor = Arc::new(governor);
     let evaluator = Evaluator::new(&governor.policy.compiled.image);
     let mut request = governor.request(item);

@@ -4,14 +4,13 @@
 
 use portcullis_card::{CardChoice, Session, SessionConfig, SessionError};
 use portcullis_core::state::Task;
-use portcullis_core::wire::Determination as Answer;
+use portcullis_core::wire::{Determination as Answer, Record};
 pub use portcullis_gate::Policy;
-use portcullis_gate::{Candidate, Event, EventKind, Governor, Item, Judgement, SaltKey, Settings, Summary};
-use portcullis_mapping::Mapper;
+use portcullis_gate::{Candidate, Event, EventKind, Governor, Item, Judgement, SaltKey, Seat, Settings, Summary};
 use portcullis_policy::Package;
 use portcullis_prefilter::Prefilter;
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// The text of the tests' policy besides its limits.
 pub const MANIFEST: &str = portcullis_test_support::manifest!(
@@ -61,8 +60,7 @@ pub fn policy(manifest: &str, rules: &str) -> Arc<Policy> {
     ]);
     let package = Package::from_files(files).unwrap_or_else(|e| panic!("{e:?}"));
     let compiled = package.compile().unwrap_or_else(|e| panic!("{e:?}"));
-    let mapper = Mapper::new(package.manifest(), package.files()).unwrap();
-    Arc::new(Policy { package, compiled, mapper })
+    Arc::new(Policy::new(package, compiled).unwrap())
 }
 
 pub fn settings() -> Settings {
@@ -140,4 +138,27 @@ pub fn logged(mut events: Vec<Event>) -> Vec<Event> {
         }
     }
     events
+}
+
+/// The events of one item in a session of its own, and the stream's records.
+pub fn recorded(governor: impl Into<Arc<Governor>>, policy: &Policy, item: Item) -> (Vec<Event>, Vec<Record>) {
+    let records = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&records);
+    let sink = move |record: &Record| {
+        kept.lock().unwrap().push(*record);
+        Ok(())
+    };
+    let config = SessionConfig { sink: Box::new(sink), ..SessionConfig::default() };
+    let card = CardChoice::Model.open().unwrap();
+    let mut session = Session::open(card, &policy.compiled.image, config).unwrap();
+    let mut events = Vec::new();
+    let seat = Seat { number: 0, salted: 0, slot: 5 };
+    let keep = |event: Event| -> Result<(), SessionError> {
+        events.push(event);
+        Ok(())
+    };
+    governor.into().govern_one(&mut session, seat, item, keep).unwrap();
+    // Without OPEN.
+    let records = records.lock().unwrap().split_off(1);
+    (events, records)
 }

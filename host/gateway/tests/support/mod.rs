@@ -10,7 +10,6 @@ use portcullis_gate::{Governor, Policy, SaltKey, Settings};
 use portcullis_gateway::config::Config;
 use portcullis_gateway::session::{Opener, SessionParts, Sessions};
 use portcullis_gateway::{ServeError, serve};
-use portcullis_mapping::Mapper;
 use portcullis_policy::Package;
 use portcullis_recorder::Options;
 use portcullis_sim::SimConfig;
@@ -64,8 +63,7 @@ pub fn policy(on_refuse: &str) -> Arc<Policy> {
     ]);
     let package = Package::from_files(files).unwrap_or_else(|e| panic!("{e:?}"));
     let compiled = package.compile().unwrap_or_else(|e| panic!("{e:?}"));
-    let mapper = Mapper::new(package.manifest(), package.files()).unwrap();
-    Arc::new(Policy { package, compiled, mapper })
+    Arc::new(Policy::new(package, compiled).unwrap())
 }
 
 /// Behaviour of a model server on a connection.
