@@ -101,7 +101,7 @@ fn expired_foreign_and_revoked_certificates() {
     // Without a trusted time nothing is said about validity, and that is said.
     assert!(codes(&at(None)).contains("genuine/certificate-time"));
 
-    // The witness's time counts, not the time that the verifier is told.
+    // The time of the witness counts, not the time that is given to the verifier.
     let witnessed = world.honest();
     let late = Options { allow_sim: false, at: Some(u64::MAX) };
     assert_affirmed(&verify(&witnessed.files(), &world.trust(false), late, &mut |_| ()).unwrap());
