@@ -21,7 +21,7 @@ use wordnet::WordNet;
 const FOLDER: &str = "host/mapping/languages/en";
 const DIGESTS: &str = "digests.toml";
 const TABLES: [&str; 2] = ["lexicon.txt", "frequencies.txt"];
-/// The files that decide which words are in the tables.
+/// What decides which words the tables hold.
 const SOURCES: [&str; 4] =
     [include_str!("frequencies.rs"), include_str!("package.rs"), include_str!("table.rs"), include_str!("wordnet.rs")];
 

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// In the form that `apt-get download` takes.
+/// As `apt-get download` takes it.
 pub(super) const NAME: &str = "wordnet-base=1:3.0-37";
 /// SHA-256 of the package, as Debian's list of packages has it.
 pub(super) const DIGEST: &str = "61060d960f9ada8fa120872312eccd3ecebfbab8c4579e4f5a74e1cf67620752";

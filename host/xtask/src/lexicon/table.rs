@@ -11,17 +11,16 @@ use anyhow::{Result, ensure};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-/// Derivations come from this many first senses.
+/// Derivations are of so many first senses.
 const DERIVED_SENSES: usize = 2;
-/// Antonyms come from this many first senses.
+/// Antonyms are of so many first senses.
 const OPPOSED_SENSES: usize = 5;
-/// A synonym must have the sense among this many first ones of its own: "get" does not mean "start".
+/// A synonym has the sense among so many first ones of its own: "get" is not what "start" means.
 const SYNONYM_SENSES: usize = 5;
 /// More general nouns are searched up to this many steps: ibuprofen is a non-steroidal, that is a drug against
 /// inflammation, that is a medicine.
 const STEPS: usize = 3;
-/// A part of speech has synonyms and derivations if at least one in this many uses of the word is of it: "buy" is not
-/// "a steal".
+/// A part of speech has synonyms and derivations when one in so many uses of the word is of it: "buy" is not "a steal".
 const RARE: u64 = 10;
 
 const HEAD: &str = "English words: synonyms, derivations, antonyms, kinds, irregular forms.";

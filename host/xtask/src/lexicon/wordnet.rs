@@ -9,7 +9,7 @@ use std::path::Path;
 const PARTS: [(char, &str); 4] = [('a', "adj"), ('n', "noun"), ('r', "adv"), ('v', "verb")];
 
 pub(super) struct Synset {
-    /// Words as written, with an underscore between those of a phrase.
+    /// Words as they are written, an underscore between those of a phrase.
     pub(super) words: Vec<String>,
     pub(super) pointers: Vec<Pointer>,
 }
