@@ -13,7 +13,7 @@ use verilator::{Result, Unit, Verilator};
 
 /// The top's sources, one per line, relative to the workspace.
 const FILE_LIST: &str = "rtl/attest/tb/signer_tb.f";
-/// What the model calls instead of printing or stopping; shared with the card.
+/// Functions that the model calls instead of printing or stopping; shared with the card.
 const HOOKS: &str = "sim/verilated/cpp";
 
 fn main() {
@@ -64,7 +64,7 @@ fn compile(include: &Path, hooks: &Path, generated: &Path) -> Result<()> {
         for name in ["VL_USER_STOP", "VL_USER_FINISH", "VL_USER_FATAL", "VL_IGNORE_UNKNOWN_ARCH"] {
             build.define(name, None);
         }
-        // What the model prints goes to the bench, never to the program's standard output.
+        // Output of the model goes to the bench, never to the program's standard output.
         build.flag("-include").flag(hooks.join("model_hooks.h"));
     };
     let mut bench = cxx_build::bridge("src/ffi.rs");
@@ -76,7 +76,7 @@ fn compile(include: &Path, hooks: &Path, generated: &Path) -> Result<()> {
     configure(&mut model);
     model.warnings(false).debug(false).opt_level(3).files(clocked).try_compile("portcullis_signer_model")?;
 
-    // Neither the runtime nor the start of a model is on the path of a clock.
+    // Neither the runtime nor the start of a model needs to be fast.
     let mut runtime = cc::Build::new();
     configure(&mut runtime);
     runtime.warnings(false).debug(false).opt_level(1).files(start_up).file(hooks.join("model_hooks.cpp"));

@@ -1,4 +1,4 @@
-//! What can go wrong in a simulation.
+//! Errors of a simulation.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ pub enum SimError {
     #[error("assertion failed in the simulated card at clock {clock}: {message}")]
     Assertion {
         clock: u64,
-        /// What the simulator printed: file, line, and the failed assertion.
+        /// Output of the simulator: file, line, and the failed assertion.
         message: String,
     },
     #[error("the card did not answer a register {access} at {address:#x} within {clocks} clocks")]
@@ -43,10 +43,10 @@ pub enum SimError {
     Latency(u32),
     #[error("cannot inject: {0}")]
     Inject(&'static str),
-    /// A bit that no table of this card has, or a card whose model hides its tables (a netlist's).
+    /// This card has no table with such a bit, or its model hides its tables (a netlist's).
     #[error("there is no such bit in the simulated card's tables: {0:?}")]
     TableBit(crate::TableBit),
-    /// A trace was asked for, but the crate was built without its feature `trace`.
+    /// A trace was requested, but the crate was built without its feature `trace`.
     #[error("this simulator cannot write traces: build it with `--features portcullis-sim/trace`")]
     TraceUnavailable,
     #[error("cannot write the trace `{}`", .0.display())]

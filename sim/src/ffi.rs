@@ -74,7 +74,7 @@ pub(crate) mod bridge {
         fn counters(self: &CardSim) -> Counters;
         /// The first violations of the bus rules, one per line; empty when there is none.
         fn violations(self: &CardSim) -> String;
-        /// Nanoseconds in which one bank alone is swept for so many clocks; 0 when an assertion failed.
+        /// Time in nanoseconds for sweeping one bank alone for this many clocks; 0 when an assertion failed.
         fn sweep_alone(clocks: u64) -> u64;
         /// Runs a model whose only assertion fails; what the simulator said, empty when nothing stopped it.
         fn canary() -> String;

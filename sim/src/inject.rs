@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TableBit {
     pub lane: u32,
-    /// Of the entropy bank; else of the policy bank.
+    /// The entropy bank; `false` is the policy bank.
     pub entropy: bool,
     /// Row, to the size of the bank.
     pub row: u32,
@@ -22,7 +22,7 @@ pub enum Inject {
     ReadDecodeError { nth: u32 },
     /// The read burst is never answered.
     ReadLost { nth: u32 },
-    /// The read burst is answered so many clocks after it was accepted. Bursts with other ids are answered before it.
+    /// The read burst is answered this many clocks after it was accepted. Bursts with other ids are answered before it.
     ReadLate { nth: u32, clocks: u32 },
     /// The read burst ends one beat early.
     ReadShort { nth: u32 },

@@ -42,7 +42,7 @@ pub struct PciCard {
 }
 
 impl PciCard {
-    /// A card after power-up. Errors: those of [`Sim::new`].
+    /// A card right after power-up. Errors: those of [`Sim::new`].
     pub fn new(config: SimConfig) -> Result<Self, SimError> {
         let mut sim = Sim::new(config.clone())?;
         sim.set_bus_master(false);
@@ -120,7 +120,7 @@ impl PciCard {
         }
     }
 
-    /// The driver is gone: its memory first, so that nothing more is written there, then all that it set up.
+    /// Removes the driver's memory first, so that nothing more is written there, then its other settings.
     pub fn disconnect(&mut self) {
         self.unmap_all_between(0, u128::MAX);
         self.vector = None;

@@ -14,17 +14,17 @@ use crate::{
 /// Clocks within which a register access must be answered.
 const REGISTER_BOUND: u64 = 10_000;
 const REGISTER_WINDOW: u32 = 1 << 20;
-/// Device address of the first region: above 4 GiB, so that address bits over 32 are used in every test.
+/// Device address of the first region: above 4 GiB, so that every test uses address bits over 32.
 const FIRST_ADDRESS: u64 = 0x27_0000_0000;
-/// Unmapped bytes after each region, so that the card cannot run from one into the next unnoticed.
+/// Unmapped bytes after each region, so that an access past its end is noticed.
 const GUARD: u64 = 0x1_0000;
 
 /// Right of the card to read a region, and to write it, as the C++ side counts them.
 pub(crate) const READ: u8 = 1;
 pub(crate) const WRITE: u8 = 2;
 
-/// Runs the canary: a model built as the card is, whose assertion must stop it. What it said, or `None` when it
-/// survived: then assertions are not compiled in, and no simulation of this build proves anything.
+/// Runs the canary: a model built like the card, whose assertion must stop it. Gives its message, or `None` when it was
+/// not stopped: then assertions are not compiled in, and no simulation of this build proves anything.
 #[must_use]
 pub fn canary() -> Option<String> {
     let text = bridge::canary();
@@ -41,7 +41,7 @@ pub fn sweep_alone(clocks: u64) -> Option<std::time::Duration> {
 
 /// A simulated card with the host memory that it reaches.
 pub struct Sim {
-    // Declared, hence dropped, before the regions that it points into.
+    // Declared, and so dropped, before the regions that it points into.
     card: UniquePtr<CardSim>,
     regions: Vec<DmaRegion>,
     files: BTreeMap<u64, FilePart>,
@@ -265,7 +265,7 @@ impl Sim {
         Ok(())
     }
 
-    /// Acts as if an assertion of the RTL failed now, for tests of what follows from that.
+    /// Acts as if an assertion of the RTL failed now, for tests of the consequences.
     pub fn trip_assertion(&mut self) {
         self.pin().trip();
     }

@@ -1,4 +1,4 @@
-//! What the bus did.
+//! Counters of the bus.
 
 /// Counters since the simulation began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,4 +1,4 @@
-//! What a bounded run waits for.
+//! The conditions that a bounded run waits for.
 
 use crate::{DmaRegion, SimError};
 

@@ -22,7 +22,7 @@ fn stalls() -> [SimConfig; 3] {
     ]
 }
 
-/// What the card must do about `inject`: stop with `fault`, say nothing more, and serve after a reset.
+/// The card's reaction to `inject`: it stops with `fault`, writes nothing more, and works again after a reset.
 fn fault_follows(inject: Inject, fault: u32) {
     for config in stalls() {
         let mut rig = Rig::new(config.clone());
@@ -35,7 +35,7 @@ fn fault_follows(inject: Inject, fault: u32) {
             rig.sim.run(500).unwrap();
         }
         assert_eq!((rig.life(), rig.fault()), (LIFE_FAULT, fault), "{inject:?} with {config:?}");
-        // The bus is dead: nothing more is issued, whatever time passes.
+        // The bus is dead: nothing more is issued, however long one waits.
         rig.sim.run(2_000).unwrap();
         let before = rig.sim.stats();
         rig.sim.run(20_000).unwrap();
@@ -71,7 +71,7 @@ fn leaves_track(inject: Inject) -> bool {
     !matches!(inject, Inject::ReadError { .. } | Inject::ReadDecodeError { .. } | Inject::WriteError { .. })
 }
 
-/// Commands do not bring the card to RESET, nor to a session; its bus stays quiet.
+/// Commands bring the card neither to RESET nor to a session; its bus stays quiet.
 fn stays_shut(rig: &mut Rig, fault: u32) {
     let before = rig.sim.stats();
     for command in [4, 1, 2, 4] {

@@ -72,7 +72,7 @@ fn build() -> Result<()> {
         card
     };
     let one = netlist.map_or_else(|| card("1"), |netlist| common.iter().cloned().chain([netlist]).collect());
-    // Built alike, so that it tells whether the card's assertions are alive.
+    // Built in the same way, so that it shows whether the card's assertions are active.
     let mut canary = common.clone();
     canary.push(CANARY.to_owned());
     for file in [CANARY, HOOKS] {

@@ -1,4 +1,4 @@
-//! The tests of the card on every transport, in one program, so that the driver is compiled for each of them once.
+//! All tests of the card on every transport in one program, so that the driver is compiled once for each transport.
 #![cfg(test)]
 
 mod card_attest;

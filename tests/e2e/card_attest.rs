@@ -1,4 +1,4 @@
-//! What the card hashes and signs, checked by the evidence library: roots, signatures, the key, the digest of the
+//! The card's hashes and signatures, checked by the evidence library: roots, signatures, the key, the digest of the
 //! tables.
 #![cfg(feature = "sim")]
 
@@ -186,7 +186,7 @@ fn a_fault_is_signed() {
     assert_eq!(kinds, [RecordType::Open, RecordType::Begin, RecordType::Verdict, RecordType::Alarm, RecordType::Close]);
     assert_eq!(verify(&trail, &key), [Life::Opening, Life::Fault, Life::Closing]);
     assert!(trail.checkpoints[1..].iter().all(|c| c.checkpoint.fault.get() == u16::from(Fault::Command)));
-    // The key is the card's, whatever happened.
+    // The key stays the card's, whatever happened before.
     let (config, keeper) = attested(2, 1000);
     Session::open_tables(&mut card, &world.tables(), config).unwrap().close().unwrap();
     assert_eq!(public_key(&mut card).unwrap(), key);
@@ -232,7 +232,7 @@ fn a_full_checkpoint_ring_holds_checkpoints_and_not_verdicts() {
     let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
     let tail = |card: &mut SimCard| registers::with(card, |r| r.checkpoint_tail().try_read()).unwrap().v();
     let (stream, _) = session.begin([9; 32]).unwrap();
-    // As the driver asks for checkpoints only when it has collected a verdict, none is consumed while clocks pass.
+    // The driver requests checkpoints only when it has collected a verdict, so none is consumed while clocks pass.
     for _ in 0..11 {
         session.gate_descriptor(&stream, gate(&mut random, &world.header)).unwrap();
     }
@@ -337,7 +337,7 @@ fn a_checkpoint_head_out_of_range_is_a_fault() {
 enum Slip {
     /// In the clock before CLOSE: the driver has seen a card in RUN.
     Before,
-    /// So many clocks after it.
+    /// This many clocks after it.
     After(u64),
 }
 

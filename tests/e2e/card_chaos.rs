@@ -14,12 +14,12 @@ use portcullis_sim::{Inject, LANES, SimConfig, Stall, WATCHDOG_CLOCKS};
 use std::collections::BTreeMap;
 
 const STREAMS: u16 = 24;
-/// Sessions on one server, whose stalls and latencies stay.
+/// Sessions on one server, which keeps its stalls and latencies.
 const SESSIONS: u32 = 8;
 /// Cards after which every kind of end must have been seen.
 const CARDS: u32 = 16;
 
-/// What happens to a session, and when in it.
+/// An event in a session, and its time.
 #[derive(Debug, Clone, Copy)]
 enum Blow {
     None,
@@ -47,7 +47,7 @@ fn blow(random: &mut Random) -> Blow {
         11 => Blow::Bus(Inject::WriteSpurious { id: random.below(32) as u8 }),
         12 => Blow::Hang,
         13 => Blow::Reset,
-        // After the watchdog, so that it may come into a later session.
+        // After the watchdog, so that it may occur in a later session.
         14 => Blow::Bus(Inject::ReadLate { nth, clocks: WATCHDOG_CLOCKS as u32 + random.below(20_000) as u32 }),
         _ => Blow::None,
     }
@@ -97,7 +97,7 @@ impl Run {
     fn submit(&mut self, entries: &[Descriptor]) -> Result<(), SessionError> {
         let before = self.session.in_flight();
         let result = self.session.submit_raw(entries);
-        // Those that were written before an error are in flight.
+        // Entries that were written before an error are in flight.
         for entry in entries.iter().take(self.session.in_flight() - before) {
             self.open.submitted(entry);
         }

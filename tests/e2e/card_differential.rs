@@ -1,4 +1,4 @@
-//! The model and the Verilated card, entry by entry: the same records but for their ticks.
+//! The model and the Verilated card, entry by entry: the same records except for their ticks.
 #![cfg(feature = "sim")]
 
 use crate::card_support;

@@ -350,7 +350,7 @@ fn a_refused_entry_moves_nothing<C: TestCard>() {
     card.assert_clean();
 }
 
-/// P6: a zeroed table denies everything, whatever the descriptor says.
+/// P6: a zeroed table denies every descriptor.
 fn a_zeroed_table_denies_everything<C: TestCard>() {
     let mut card = C::fresh();
     let mut random = card_support::Random::new(8);

@@ -1,4 +1,5 @@
-//! C1: no verdict is lost, duplicated or given to another descriptor, whatever the bus does and wherever a ring wraps.
+//! C1: no verdict is lost, duplicated or given to another descriptor, with any behaviour of the bus and at each end of
+//! a ring.
 
 use crate::card_support;
 
@@ -28,7 +29,7 @@ fn cell<C: TestCard>(card: &mut C, seed: u64, (ring_log2, log_log2): (u8, u8), c
     let mut session = Session::open_tables(&mut *card, &world.tables(), config).unwrap();
 
     let lanes = session.info().lanes;
-    // What each slot may say next, and what each ticket must be answered with.
+    // The next sequence of each slot, and the expected answer of each ticket.
     let mut next: Vec<u32> = vec![0; STREAMS.into()];
     let mut idle: Vec<u16> = (0..STREAMS).collect();
     let mut awaited: BTreeMap<u64, (Descriptor, Outcome)> = BTreeMap::new();

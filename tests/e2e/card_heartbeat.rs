@@ -139,7 +139,7 @@ fn a_heartbeat_waits_for_what_is_in_flight<C: TestCard>() {
         sequence += 20;
         session.submit(&notes).unwrap();
         session.heartbeat(beat).unwrap();
-        // The answers of what was in flight are not lost.
+        // The answers to entries in flight are not lost.
         let answers = session.poll().unwrap();
         assert_eq!(answers.len(), 20);
         assert!(answers.iter().all(|c| c.outcome == Outcome::Accepted));
@@ -195,7 +195,7 @@ fn the_records_alone_tell_what_had_credit<C: TestCard>() {
         let config = SessionConfig { ring_log2: 10, ..limited(limit, 1) };
         let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
         let mut seen = Vec::new();
-        // Each on a slot of its own, so that none depends on whether another was accepted.
+        // Each on a slot of its own, so that none depends on the acceptance of another.
         let mut begins =
             (0..900).map(|slot| Descriptor::entry(Opcode::Begin, Place { slot, sequence: 0 }, [0; 32]).sealed());
         for beat in 0..150 {
@@ -251,7 +251,7 @@ fn the_records_alone_tell_what_had_credit<C: TestCard>() {
 #[derive(Clone, Default)]
 struct Witness(std::sync::Arc<std::sync::Mutex<Seen>>);
 
-/// What a witness keeps: records, checkpoints seen, the nonce that it has ready.
+/// The state of a witness: records, checkpoints seen, the nonce that is ready.
 #[cfg(feature = "sim")]
 type Seen = (Vec<Record>, u64, Option<u64>);
 
@@ -281,14 +281,15 @@ fn a_slow_host_finds_credit_by_time() {
     slow_host(1);
 }
 
-/// Lanes that never have an entry have every heartbeat too, and hold none of them up.
+/// Lanes without any entry get every heartbeat too, and delay none of them.
 #[cfg(feature = "sim")]
 #[test]
 fn a_slow_host_finds_credit_beside_idle_lanes() {
     slow_host(portcullis_sim::LANES as u8);
 }
 
-/// With a limit of time and none of entries, and far too few records for a checkpoint: the driver asks for one by time.
+/// With a time limit but no limit of entries, and far too few records for a checkpoint: the driver requests one by
+/// time.
 #[cfg(feature = "sim")]
 fn slow_host(lanes: u8) {
     let mut card = <portcullis_card::transport::sim::SimCard as card_support::Laned>::of_lanes(lanes);

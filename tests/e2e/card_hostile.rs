@@ -28,7 +28,7 @@ on_all_and_lanes!(
     damage_on_the_way_is_refused_or_loses_the_card,
 );
 
-/// What a register read becomes, by its address.
+/// Changes the value of a register read, by its address.
 type Misread = fn(u32, u32) -> u32;
 
 /// Something between the driver and the card.
@@ -159,7 +159,7 @@ fn assert_lost<C: Card>(mut session: Session<C>, world: &World, what: &str) -> L
 /// The outcome of a completion before it is planted.
 type Change = fn(&mut Completion);
 
-/// A completion that admits submission 1, as the card itself would write it, but for `change`.
+/// A completion that admits submission 1, as the card itself would write it, with one `change`.
 fn planted(session_epoch: u32, change: Change) -> Completion {
     let mut completion = Completion {
         ring_index: U16::new(1),
@@ -196,7 +196,7 @@ fn a_stale_completion_of_another_epoch_loses_the_card<C: TestCard>() {
 
 fn planted_completions_lose_the_card<C: TestCard>() {
     let mut card = Liar::<C>::new();
-    // Judged by tables that refuse everything, so that an admit can only be the planted one.
+    // Judged by tables that refuse everything, so that only the planted completion can admit.
     let mut denying = World::permitting();
     denying.policy[0].kind = 2;
     let changes: [(Change, &str); 9] = [
@@ -211,7 +211,7 @@ fn planted_completions_lose_the_card<C: TestCard>() {
         (|c| c.policy_row = U16::new(1), "completion of submission 1: it names a row that the image does not have"),
         (|c| c.entropy_row = U16::new(u16::MAX), "completion of submission 1: an admit without a permit in both banks"),
         (|c| c.log_index = U64::new(3), "record 2 of lane 0: a heartbeat that no one presented"),
-        // It fits in everything but the record.
+        // Everything fits except the record.
         (|_| (), "record 2 of lane 0: record and completion contradict"),
     ];
     for (i, (change, expected)) in changes.into_iter().enumerate() {
@@ -294,7 +294,7 @@ fn a_card_of_another_kind_is_refused<C: TestCard>() {
 fn a_completion_that_comes_in_parts_counts_when_it_is_whole<C: TestCard>() {
     let mut card = Liar::<C>::new();
     let world = World::permitting();
-    // Of the lap before: nothing, or an answer that would fit but for its place.
+    // From the lap before: nothing, or an answer that would fit in another place.
     let befores = [Completion::ZERO, planted(1, |c| (c.phase, c.ring_index) = (0, U16::new(0)))];
     for (ascending, before) in [true, false].into_iter().flat_map(|way| befores.map(|before| (way, before))) {
         card.lie = Lie::default();
@@ -320,7 +320,7 @@ fn a_damaged_completion_loses_the_card_after_a_while<C: TestCard>() {
     for _ in 0..4 {
         card.lie = Lie::default();
         let mut session = begun(&mut card, &world, small(1));
-        // Any bit after the phase, those of the CRC among them.
+        // Any bit after the phase, including those of the CRC.
         let bit = 24 + random.below(Completion::BYTES * 8 - 24);
         session.card_mut().lie.completion_damage = Some(bit);
         session.submit(&[good(&world, 1)]).unwrap();
@@ -346,7 +346,7 @@ fn damage_on_the_way_is_refused_or_loses_the_card<C: TestCard>() {
                 assert_eq!(answered[0].outcome, Outcome::Fault(portcullis_core::wire::Fault::Crc), "bit {bit}");
                 assert_ne!(answered[0].record.unwrap().descriptor, answered[0].entry, "bit {bit}");
             }
-            // Slot and sequence are what a completion is matched by.
+            // A completion is matched by slot and sequence.
             Err(SessionError::Lost(_)) => assert!((16..64).contains(&bit), "bit {bit}"),
             Err(error) => panic!("bit {bit}: {error}"),
         }

@@ -311,7 +311,7 @@ fn a_lie_of_one_lane_loses_them_all<C: TestCard>() {
         });
     };
     let error = session.wait().unwrap_err();
-    // As if a heartbeat was before it.
+    // Acts as if a heartbeat came before it.
     let lost = LossCause::Record { lane: 1, index: 5, what: "a heartbeat that no one presented" };
     assert!(matches!(&error, SessionError::Lost(found) if *found == lost), "{error}");
     assert!(matches!(session.poll(), Err(SessionError::Lost(_))));
@@ -331,7 +331,7 @@ impl<C: TestCard> Meddled<C> {
     }
 }
 
-/// By its lane a record is filed, so a record that says another never comes to the sink.
+/// The lane of its log decides where a record is kept, so a record that names another lane never reaches the sink.
 fn a_record_in_another_lane_is_not_kept<C: TestCard>() {
     let world = World::permitting();
     let mut card = Meddled { card: C::fresh(), change: |_| {} };
@@ -431,7 +431,7 @@ fn determinations_do_not_depend_on_the_number_of_lanes() {
                 outcomes.extend(session.drain().unwrap().into_iter().map(|completed| completed.outcome));
             }
             session.close().unwrap();
-            // Each slot's records, in their order, but for what may differ.
+            // Each slot's records, in their order, without the fields that may differ.
             let mut slots = std::collections::BTreeMap::<u16, Vec<Vec<u8>>>::new();
             for record in kept.lock().unwrap().iter() {
                 let mut record = *record;

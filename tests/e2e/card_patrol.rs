@@ -116,7 +116,7 @@ fn an_upset_of_a_row_that_does_not_count_is_none() {
     assert_eq!(session.close().unwrap().cause, Fault::None);
 }
 
-/// Submits GATEs for so many clocks, and checks each answer; the session's error, if it ends before.
+/// Submits GATEs for this many clocks, and checks each answer; gives the session's error if it ends before.
 fn judged(
     session: &mut Session<&mut SimCard>,
     world: &World,

@@ -117,7 +117,7 @@ fn lanes_multiply_the_rate() {
     assert!(one * 16 >= all * u64::from(LANES) * 15, "{one} with one lane, {all} with {LANES}");
 }
 
-/// Under load a submission doorbell tells of at least 16 entries, and no register is read.
+/// Under load a submission doorbell announces at least 16 entries, and no register is read.
 #[test]
 fn verdicts_cost_few_register_accesses() {
     for lanes in [1, LANES] {

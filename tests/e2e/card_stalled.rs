@@ -92,7 +92,7 @@ fn nothing_stands_behind_close() {
     give(&mut session, Command::Close);
     assert_eq!(records(&mut session), u32::from(FILL) + 2);
     give(&mut session, Command::Load);
-    // Room for CLOSE, and for whatever comes after it.
+    // Room for CLOSE, and for everything after it.
     session.poll().unwrap();
     session.card_mut().pass(20_000);
     assert_eq!(records(&mut session), u32::from(FILL) + 2, "records behind CLOSE");

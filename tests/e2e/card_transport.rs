@@ -109,7 +109,7 @@ fn a_doorbell_out_of_range_is_a_sticky_fault<C: TestCard>() {
         let lanes = u16::from(session.info().lanes);
         session.submit(&(0..16).map(|i| begin(i * lanes)).collect::<Vec<_>>()).unwrap();
         assert_eq!(session.drain().unwrap().len(), 16, "{what}");
-        // Rings the doorbells for consumed entries, so that the counters are as the table above expects.
+        // Rings the doorbells for consumed entries, so that the counters match the table above.
         write(*session.card_mut(), Bell::LogHead, 17);
         write(*session.card_mut(), Bell::CqHead, 16);
         ring(*session.card_mut());
@@ -163,7 +163,7 @@ fn a_command_that_the_state_does_not_allow_is_a_sticky_fault<C: TestCard>() {
         drop(session);
         assert_eq!(CardInfo::read(&mut card).unwrap().life, Life::Reset);
     }
-    // Before a session there is no log, so there is no record, but the fault is sticky until reset.
+    // Before a session there is no log and so no record, but the fault stays until reset.
     for code in [Command::Open as u8, Command::Close as u8, 0, 99] {
         command(&mut card, code);
         card.pass(10);
@@ -407,7 +407,7 @@ fn tables_cannot_be_written_while_running<C: TestCard>() {
         let completed = session.gate_descriptor(&stream, descriptor).unwrap();
         assert_eq!(completed.outcome, Outcome::Judged(evaluator.judge(&descriptor)));
     }
-    // Nor does the configuration: the epoch stays.
+    // The configuration does not change it either: the epoch stays.
     registers::with(*session.card_mut(), |r| r.epoch().try_write(|w| w.set_v(99))).unwrap();
     session.note(&stream, [1; 32]).unwrap();
     session.close().unwrap();

@@ -476,7 +476,7 @@ fn a_card_process_may_die_at_any_moment() {
             let batch: Vec<_> = completed.iter().map(next).collect();
             match session.submit(&batch) {
                 Ok(_) => submitted += batch.len(),
-                // Those that were written before the doorbell failed are in flight, too.
+                // Entries that were written before the doorbell failed are in flight, too.
                 Err(_) => {
                     submitted = answered + session.in_flight();
                     break;
@@ -536,7 +536,7 @@ fn a_card_process_that_stands_still_costs_one_deadline() {
     assert_serves(&path);
 }
 
-/// A card without a socket, whose memory is files that the test keeps a hand on.
+/// A card without a socket, whose memory is files that the test can reach.
 struct Bare {
     pci: PciCard,
     files: Vec<(u64, std::fs::File)>,
@@ -658,7 +658,7 @@ fn every_descriptor_is_answered_once_whatever_happens() {
         let stall = [Stall::None, Stall::EveryFourth, Stall::Random(random.bits())][random.below(3)];
         served.sim.lock().unwrap().set_bus(random.below(300) as u32, random.below(300) as u32, stall).unwrap();
         let streams = 1 + random.below(64) as u16;
-        // What every ticket was answered with; each must be answered by the end.
+        // The answer to every ticket; each must be answered by the end.
         let mut given: Vec<Option<Outcome>> = Vec::new();
         let mut submitted: Vec<Descriptor> = Vec::new();
         let mut take = |completed: Vec<Completed>, given: &mut Vec<Option<Outcome>>| {
@@ -687,7 +687,7 @@ fn every_descriptor_is_answered_once_whatever_happens() {
                     _ => placed(gate(&mut random, &world.header), slot, number as u32),
                 })
                 .collect();
-            // A batch whose doorbell fails is in the ring all the same.
+            // A batch is in the ring even if its doorbell fails.
             let before = session.in_flight();
             let pushed = session.submit(&batch);
             let taken = session.in_flight() - before;

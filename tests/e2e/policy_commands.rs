@@ -43,18 +43,18 @@ fn rules_that_can_never_match_are_warned_of() {
 #[test]
 fn covered_rules_are_warned_of() {
     let covered = |id: &str| (Kind::Covered, id.to_owned());
-    // By one rule of the same class.
+    // Covered by one rule of the same class.
     let two = [rule("NARROW", "", "context.depth > 5"), rule("WIDE", "", "context.depth > 3")];
     assert_eq!(warnings(&two.concat()), [covered("NARROW")]);
-    // By a higher class.
+    // Covered by a higher class.
     let two = [rule("NARROW", "@outcome(\"decompose\")", "context.depth > 5"), rule("WIDE", "", "context.depth > 3")];
     assert_eq!(warnings(&two.concat()), [covered("NARROW")]);
-    // Not by a lower one, nor by one of the other bank.
+    // Covered neither by a lower class nor by a rule of the other bank.
     let two = [rule("NARROW", "", "context.depth > 5"), rule("WIDE", "@outcome(\"decompose\")", "context.depth > 3")];
     assert_eq!(warnings(&two.concat()), []);
     let two = [rule("NARROW", "@stage(\"entropy\")", "context.depth > 5"), rule("WIDE", "", "context.depth > 3")];
     assert_eq!(warnings(&two.concat()), []);
-    // By several rules together, none of which covers it alone.
+    // Covered by several rules together, while none of them covers it alone.
     let legal = |id: &str, condition: &str| rule(id, "", &format!("context.domain == \"legal\" && {condition}"));
     let several = [
         legal("SPLIT", "context.classes.contains(\"dosage\")"),

@@ -189,7 +189,7 @@ fn generated_packages_decide_in_a_composition_as_they_do_alone() {
     let mut tally = Tally::default();
     let (mut compositions, mut refused) = (0, 0);
     for group in 0..if long { 2_000 } else { 200 } {
-        // Classes of every second member are recognised in another way, so that they do not share numbers.
+        // Classes of every second member have other patterns, so that they do not share numbers.
         let cases: Vec<Case> = (0..2 + group % 2).map(|at| Case::generate(group * 3 + at)).collect();
         let depth = 2;
         let same_depth = |(at, case): (usize, &Case)| {
@@ -460,7 +460,7 @@ fn a_broken_composition_is_refused() {
     // A member cannot be compiled past the others.
     let composed = Composition::from_files(good.clone()).unwrap();
     assert!(composed.members()[0].package.compile().is_err());
-    // Nor can a folder that holds a composition be taken for a package, or the other way round.
+    // A folder with a composition cannot be taken for a package either, nor the other way round.
     assert!(Policies::from_listed(good.clone()).unwrap_err().to_string().contains("prelude"));
     let listed = |package: &Package| -> BTreeMap<String, Vec<u8>> {
         package.listed().into_iter().map(|(path, bytes)| (path.to_owned(), bytes.to_vec())).collect()
@@ -570,7 +570,7 @@ fn what_misses_a_descriptor_is_looked_for_among_the_members_own_rows() {
     }
 }
 
-/// An image declares what any member does, so that the card cannot refuse another member's value as undeclared: no row
+/// An image declares the values of all members, so the card cannot refuse another member's value as undeclared: no row
 /// allows it.
 #[test]
 fn values_that_only_another_member_declares_are_denied() {

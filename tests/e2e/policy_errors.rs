@@ -155,7 +155,8 @@ fn every_problem_of_a_package_comes_at_once() {
         !said.contains("no rule of the package permits"),
         "a file that does not parse is not a missing rule: {said}"
     );
-    // A manifest that is wrong hides neither patterns nor syntax; one that does not parse at all does not hide syntax.
+    // A wrong manifest hides neither faults of patterns nor of syntax; one that does not parse at all does not hide
+    // syntax.
     let error = Package::from_files(with_manifest(&manifest.replace("1.0.0", "1.0"))).unwrap_err().render();
     assert!(
         error.contains("major.minor.patch") && error.contains("unclosed group") && error.contains("broken.cedar:1"),

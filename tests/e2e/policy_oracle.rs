@@ -156,7 +156,7 @@ fn compiled_rows_decide_as_cedar_does() {
     }
 }
 
-/// The oracle can be red: each of these is what a wrong compiler would have made.
+/// The oracle can fail: each of these could come from a wrong compiler.
 #[test]
 fn the_oracle_notices_a_wrong_answer() {
     let case = (0..).map(Case::generate).find(|case| case.compiled.rules.len() > 8).unwrap();

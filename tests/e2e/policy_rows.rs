@@ -428,7 +428,7 @@ fn annotations_choose_bank_and_kind() {
         let rows = compiled.image.rows(bank).iter();
         rows.map(|row| (RowKind::try_from(row.kind).unwrap(), row.rule.get())).collect::<Vec<_>>()
     };
-    // By id: A, ANCHOR-AMBIGUOUS, ANCHOR-MISSING, ANCHOR-UNRESOLVABLE, B, C, PERMIT.
+    // Ordered by id: A, ANCHOR-AMBIGUOUS, ANCHOR-MISSING, ANCHOR-UNRESOLVABLE, B, C, PERMIT.
     assert_eq!(
         bank(Bank::Policy),
         [

@@ -115,8 +115,8 @@ impl CertificateAuthority {
         Ok(Self { key, certificate, simulated: self.simulated })
     }
 
-    /// Takes up an authority from its key and its certificate in PEM. `simulated` is what the root above it says.
-    /// Errors: a certificate of another key, or a root of the other kind.
+    /// Loads an authority from its key and its certificate in PEM. `simulated` is what the certificate of the root
+    /// says. Errors: a certificate of another key, or a root of the other kind.
     pub fn load(key: SigningKey, certificate_pem: &str, simulated: bool) -> Result<Self, CaError> {
         let certificate = Certificate::from_pem(certificate_pem.trim_end())
             .map_err(|_| CaError::Authority("certificate is not X.509 in PEM"))?;

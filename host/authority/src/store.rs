@@ -37,7 +37,7 @@ pub(crate) fn open(path: &Path, application: i32, tables: &str) -> Result<Connec
     only_the_users_own(path)?;
     let mut database = Connection::open(path)?;
     database.busy_timeout(BUSY)?;
-    // A commit is on the disk before it returns, in whatever moment the power goes.
+    // A commit is on the disk before it returns, so that a power failure at any moment loses nothing.
     database.pragma_update(None, "journal_mode", "WAL")?;
     database.pragma_update(None, "synchronous", "FULL")?;
     let work = database.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;

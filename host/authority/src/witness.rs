@@ -102,7 +102,7 @@ pub enum Conflict {
     Fork(u64),
     #[error("checkpoint {0} is next")]
     Gap(u64),
-    /// A proof begins at another size than that of its lane under the last checkpoint. Those are named.
+    /// A proof does not begin at the size that its lane has under the last checkpoint. The message names these sizes.
     #[error("the last checkpoint has {} records", spaced(.0))]
     Size(Vec<u64>),
     #[error("the session is closed")]
@@ -419,7 +419,7 @@ fn follow(last: &Session, checked: &CheckedPost, post: &Post) -> Result<(), Refu
     if lanes.all(goes_on) { Ok(()) } else { Err(Refusal::Inconsistent) }
 }
 
-/// Random, and not zero, which stands for none.
+/// Random and never zero: zero means "no nonce".
 fn nonce() -> Result<u64, InternalError> {
     loop {
         let mut bytes = [0; 8];

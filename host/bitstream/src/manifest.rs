@@ -33,7 +33,7 @@ pub enum Key {
 }
 
 impl Key {
-    /// The card's key flags. Every shell has a boot nonce of zero, hence NO_TRNG.
+    /// The card's key flags. The boot nonce of every shell is zero, so NO_TRNG is always set.
     const fn flags(self) -> u16 {
         match self {
             Self::Test => key_flags::SIM | key_flags::NO_TRNG,
@@ -275,7 +275,7 @@ fn file(dir: &Path, entry: &Entry) -> Result<(String, Outcome), BitstreamError> 
     Ok((format!("{found}, the manifest says {}", entry.sha256), Outcome::Contradicted))
 }
 
-/// Writes the manifest of what was just built from this program's sources.
+/// Writes the manifest of a file that was built from this program's sources.
 pub fn seal(seal: &Seal<'_>) -> Result<(), BitstreamError> {
     let mut manifest = known(seal.target)?;
     let ensure =

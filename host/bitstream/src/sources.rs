@@ -18,7 +18,7 @@ pub const DESIGN_PACKAGE: &str = "rtl/pkg/gen/design_pkg.sv";
 #[derive(Clone, Debug)]
 pub struct Sources {
     root: PathBuf,
-    /// Files that are in the place of those of the checkout.
+    /// Files that replace files of the checkout.
     overlay: Option<PathBuf>,
 }
 
@@ -29,7 +29,7 @@ impl Sources {
         Self { root: root.into(), overlay: None }
     }
 
-    /// The same, but a file that is below `overlay` counts in the place of the checkout's.
+    /// The same, but a file below `overlay` replaces the one of the checkout.
     #[must_use]
     pub fn with_overlay(self, overlay: impl Into<PathBuf>) -> Self {
         Self { overlay: Some(overlay.into()), ..self }

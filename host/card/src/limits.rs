@@ -1,4 +1,4 @@
-//! What every card can have: numbers of lanes, sizes of rings.
+//! Limits of all cards: numbers of lanes, sizes of rings.
 
 /// Numbers of lanes that a card can have.
 pub const LANES: [u8; 4] = [1, 2, 4, 8];

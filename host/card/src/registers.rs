@@ -52,8 +52,8 @@ pub fn with<C: Card + ?Sized, R>(card: &mut C, body: impl FnOnce(Registers<'_, R
     body(unsafe { Registers::from_ptr_with(std::ptr::null_mut(), &bus) })
 }
 
-/// Calls `body` with the registers of a lane of `card`. Errors: [`CardError::Lane`] for a lane that the map does not
-/// have, and those of `body`.
+/// Calls `body` with the registers of a lane of `card`. Errors: [`CardError::Lane`] for a lane that the register map
+/// does not have, and those of `body`.
 pub fn with_lane<C: Card + ?Sized, R>(
     card: &mut C,
     lane: u8,
@@ -68,7 +68,7 @@ pub const HEADER_WINDOW: u32 = 0x1_0000;
 pub const POLICY_WINDOW: u32 = 0x4_0000;
 /// Byte address of the entropy bank's window.
 pub const ENTROPY_WINDOW: u32 = 0x8_0000;
-/// What the magic register holds, from the register map.
+/// The value of the magic register, from the register map.
 #[must_use]
 pub fn magic() -> u32 {
     portcullis_regs::components::card::magic::Magic::default().v()
@@ -90,7 +90,7 @@ pub(crate) fn words_of<const BYTES: usize, const WORDS: usize>(bytes: [u8; BYTES
     bytemuck::must_cast::<_, [u32; WORDS]>(bytes).map(u32::from_le)
 }
 
-/// What a lost device answers.
+/// The value that reads of a lost device give.
 pub const GONE: u32 = u32::MAX;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What is written into a card's tables.
+//! The content of a card's tables.
 
 use portcullis_core::wire::{ImageHeader, Row};
 use portcullis_policy::image::Image;

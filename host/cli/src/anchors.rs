@@ -17,8 +17,8 @@ pub(crate) enum Command {
         /// The store; it must not be there yet.
         #[arg(long, value_name = "FILE")]
         output: PathBuf,
-        /// Text of which every sentence is a fact, as JSON Lines `{"entity", "text", "source"}`: the entity's id is one
-        /// of the inputs'.
+        /// Text in which every sentence is a fact, as JSON Lines `{"entity", "text", "source"}`. The entity's id is one
+        /// of those in the inputs.
         #[arg(long, value_name = "FILE")]
         passages: Vec<PathBuf>,
         /// Language of the passages.

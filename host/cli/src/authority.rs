@@ -49,7 +49,7 @@ pub(crate) enum Ca {
         /// The card's design id, 32 hexadecimal digits.
         #[arg(long, value_name = "HEX")]
         design_id: String,
-        /// Whose key it is.
+        /// The owner of the key.
         #[arg(long)]
         class: ClassArg,
         /// A regulator was present when the key was placed.
@@ -145,7 +145,7 @@ pub(crate) enum Ticket {
         #[arg(long, value_name = "HEX")]
         public_key: String,
     },
-    /// Give a ticket up whose session did not end as it should.
+    /// Give up a ticket whose session did not end properly.
     Abandon {
         #[command(flatten)]
         issuer: IssuerArgs,
@@ -289,7 +289,7 @@ fn run_ticket(command: &Ticket) -> anyhow::Result<u8> {
             policy,
             context,
             profile,
-            // There is no other than 0.
+            // Only seat 0 exists.
             seat: _,
             heartbeat_records,
             heartbeat_ticks,

@@ -23,7 +23,7 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Write the manifest of what was just built from these sources.
+    /// Write the manifest of a file that was just built from these sources.
     Seal(SealArgs),
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct SealArgs {
     files: Vec<String>,
 }
 
-/// Whose secret is in the bitstream.
+/// The owner of the secret in the bitstream.
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum KeyArg {
     /// The public test secret.

@@ -30,7 +30,7 @@ pub(crate) struct FinishArgs {
     /// Folder of the bundle.
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// Say what would be done, and change nothing.
+    /// Only print what would be done; change nothing.
     #[arg(long)]
     dry_run: bool,
     /// Write what was done as one JSON object.
@@ -59,7 +59,7 @@ pub(crate) struct WithholdArgs {
     /// The stream with this id; may be given several times.
     #[arg(long, value_name = "ID")]
     stream: Vec<String>,
-    /// Every stream but the one with this id; may be given several times.
+    /// Every stream except the one with this id; may be given several times.
     #[arg(long, value_name = "ID")]
     all_but: Vec<String>,
     /// Every stream whose records a witness saw before this Unix second. The bundle must have a witness's notes.

@@ -38,7 +38,7 @@ pub(crate) enum Command {
     Bind {
         /// The card, as `lspci -D` prints it.
         bdf: Bdf,
-        /// Bind the function whatever it is. The machine loses the disk or network behind it.
+        /// Bind any function, even one in use. The machine loses the disk or network behind it.
         #[arg(long)]
         force: bool,
     },
@@ -85,7 +85,7 @@ pub(crate) enum Command {
     Bench {
         #[command(flatten)]
         card: CardArgs,
-        /// Policy whose image is used; without it a generated one that fills the tables.
+        /// Policy whose image is used; the default is a generated one that fills the tables.
         #[arg(long, value_name = "DIR")]
         policy: Option<PathBuf>,
         /// Verdicts to take.

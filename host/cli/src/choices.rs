@@ -34,7 +34,7 @@ pub(crate) enum GranularityArg {
 pub(crate) enum ReleaseArg {
     /// Each span as soon as its admit is recorded.
     Span,
-    /// After so many admitted candidates as the policy's `limits.checkpoint` says.
+    /// After the number of admitted candidates in the policy's `limits.checkpoint`.
     Checkpoint,
     /// When the stream ends.
     End,

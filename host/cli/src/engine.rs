@@ -55,7 +55,7 @@ pub(crate) enum EngineFactory {
 }
 
 impl EngineArgs {
-    /// What makes the engines; `None` when none is asked for.
+    /// Makes the engines; `None` when no engine was requested.
     pub(crate) fn maker(&self) -> Result<Option<EngineFactory>, Failure> {
         let Some(engine) = &self.engine else { return Ok(None) };
         let deadline = Duration::from_millis(self.engine_deadline);

@@ -43,7 +43,7 @@ pub(crate) struct Args {
     /// Anchor store; may be given several times.
     #[arg(long, value_name = "FILE")]
     anchors: Vec<PathBuf>,
-    /// Users besides this one that may connect, by number.
+    /// Other users that may connect, by number.
     #[arg(long, value_name = "UID")]
     allow_uid: Vec<u32>,
     /// Connections at the same time, at most. One that has not said hello makes room for the next.

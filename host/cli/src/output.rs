@@ -33,7 +33,7 @@ pub(crate) struct Output {
     next: u64,
 }
 
-/// What is known of a stream until it is printed.
+/// The known facts about a stream until it is printed.
 #[derive(Default)]
 struct Stream {
     id: String,

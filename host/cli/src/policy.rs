@@ -1,4 +1,4 @@
-//! `portcullis policy …`: presentation of what the policy crate does.
+//! `portcullis policy …`: prints the results of the policy crate.
 
 use crate::compose;
 use crate::failure::{ERROR, Failure, REFUSED, SUCCESS, WARNED};
@@ -201,8 +201,7 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
     }
 }
 
-/// The approver's key. A mistyped path must not become a new approver, so that a key is made only when that is asked
-/// for.
+/// The approver's key. A mistyped path must not create a new approver, so a key is made only on request.
 fn approver_key(path: &Path, new: bool) -> Result<SigningKey, Failure> {
     use portcullis_authority::keys;
     if new {

@@ -67,7 +67,7 @@ enum Rules {
     Explain { id: String },
 }
 
-/// Under what policy inputs are judged.
+/// The policy under which inputs are judged.
 #[derive(clap::Args, Clone)]
 pub(crate) struct JudgeArgs {
     /// What the input is: `user-prompt`, `document` or `tool-result`.
@@ -107,7 +107,7 @@ impl JudgeArgs {
         self.over(FilterPolicy::profile(&self.profile).map_err(anyhow::Error::from)?)
     }
 
-    /// A policy under what the file says besides.
+    /// `policy` with the settings of the file changed in it.
     fn over(&self, policy: FilterPolicy) -> Result<FilterPolicy, Failure> {
         let Some(file) = &self.policy else { return Ok(policy) };
         let text = std::fs::read_to_string(file).with_context(|| format!("cannot read `{}`", file.display()))?;
@@ -128,7 +128,7 @@ impl JudgeArgs {
 }
 
 impl FilterArgs {
-    /// The filter under the threshold of a policy package. Its evaluators are bounded in time, whatever they do.
+    /// The filter under the threshold of a policy package. Each of its evaluators has a time limit.
     pub(crate) fn open(&self, package: &Package) -> Result<Arc<Prefilter>, Failure> {
         let judged = JudgeArgs {
             profile: self.prefilter_profile.clone(),

@@ -25,7 +25,7 @@ pub(crate) struct BundleArgs {
     recording: RecordingArgs,
 }
 
-/// What a bundle is written with, beside its folder: the argument `bundle` of the command.
+/// The settings of a bundle besides its folder: the argument `bundle` of the command.
 #[derive(clap::Args, Clone)]
 #[command(next_help_heading = "Evidence options")]
 pub(crate) struct RecordingArgs {

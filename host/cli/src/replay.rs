@@ -27,7 +27,7 @@ pub(crate) struct Args {
     unseal: UnsealArgs,
     #[command(flatten)]
     earlier: EarlierArgs,
-    /// Replay so many streams, drawn at random, instead of all.
+    /// Replay this many streams, drawn at random, instead of all.
     #[arg(long, value_name = "STREAMS", value_parser = clap::value_parser!(u64).range(1..))]
     sample: Option<u64>,
     /// Seed of the sample. Whoever checks chooses it after the bundle was handed over. Without it the operating system

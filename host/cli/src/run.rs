@@ -47,7 +47,7 @@ pub(crate) struct Args {
     policy: Option<PathBuf>,
     #[command(flatten)]
     member: MemberArg,
-    /// Have a gate in another process govern: `unix:PATH` of `portcullis gated`, whose policy, card and profile hold.
+    /// Let a gate in another process judge: `unix:PATH` of `portcullis gated`. Its policy, card and profile apply.
     #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["member", "card", "prefilter_profile", "prefilter_policy", "profile", "anchors", "granularity", "release", "on_refuse", "salt_key", "max_proposals", "bundle"])]
     gate: Option<String>,
     #[command(flatten)]
@@ -68,7 +68,7 @@ pub(crate) struct Args {
     /// text. Without it, or with `-`, one text from stdin.
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
-    /// Read the input as this, whatever its name.
+    /// Read the input in this format, whatever its name is.
     #[arg(long)]
     format: Option<Format>,
     /// One JSON object per determination, then one per text with its summary.

@@ -57,7 +57,7 @@ pub(crate) struct Args {
     /// there.
     #[arg(long, value_name = "URL", required_unless_present = "config")]
     upstream: Option<String>,
-    /// What the server of `--upstream` speaks.
+    /// API of the server of `--upstream`.
     #[arg(long, default_value = "openai", requires = "upstream")]
     upstream_kind: Kind,
     /// What the gate does with answers: `held` judges a text on its way; `driven` asks a server of kind `vllm`,
@@ -104,7 +104,7 @@ enum ReleaseArg {
     Signed,
 }
 
-/// What a model server speaks.
+/// API of a model server.
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Kind {
     /// OpenAI's API, as many servers speak it.
@@ -117,7 +117,7 @@ enum Kind {
     Anthropic,
 }
 
-/// What the gate does with answers.
+/// Modes of the gate for answers.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum ModeArg {
     Held,
@@ -252,7 +252,7 @@ struct Governed {
 }
 
 impl Governed {
-    /// Digests of what decides: package, tables and profile.
+    /// Digests of package, tables and profile, which together decide.
     fn digests(&self) -> ([u8; 32], [u8; 32], Hex<32>) {
         (self.policy.package.digest(), self.policy.compiled.image.digest(), self.profile.digest())
     }

@@ -29,7 +29,7 @@ use std::sync::Arc;
   portcullis policy trial --bundles bundles --policy policies/pii
   portcullis policy trial --bundles bundles --policy policies/pii --json | jq '.different[].changes[]'")]
 pub(crate) struct Args {
-    /// Folder whose entries are bundles, each a folder or a tar archive.
+    /// Folder with bundles, each a folder or a tar archive.
     #[arg(long, value_name = "DIR")]
     bundles: PathBuf,
     /// Folder of the package or the composition to try. A package judges every stream; of a composition, the member

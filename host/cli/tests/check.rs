@@ -101,7 +101,7 @@ fn an_observed_stream_without_its_input_is_contradicted() {
     assert_eq!(scene.codes("b"), [0, CONTRADICTED, CONTRADICTED]);
 }
 
-/// A version that this program does not know is neither affirmed nor contradicted, and ends no command early.
+/// A version that this program does not know is neither affirmed nor contradicted, and does not stop a command.
 #[test]
 fn an_unknown_version_is_a_named_warning() {
     let scene = Scene::new();

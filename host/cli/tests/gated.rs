@@ -23,7 +23,7 @@ struct Gate {
     child: Child,
     folder: tempfile::TempDir,
     socket: PathBuf,
-    /// Reads what the gate reports, so that it never waits for a reader.
+    /// Reads the messages of the gate, so that the gate never waits for a reader.
     said: Option<JoinHandle<String>>,
 }
 
@@ -202,7 +202,7 @@ fn clients_that_do_not_behave_are_refused_and_the_gate_goes_on() {
     assert!(!json(&["--gate", &gate.address()], &corpus(folder.path())).is_empty());
 }
 
-/// Another user gets the reason, and costs neither a thread nor a place among the connections.
+/// Another user gets the reason, and occupies neither a thread nor a connection.
 #[test]
 fn a_user_who_is_not_allowed_is_refused() {
     if !rustix::process::getuid().is_root() {
@@ -225,7 +225,7 @@ fn a_user_who_is_not_allowed_is_refused() {
     assert!(said_until(&mut held, "\"Done\""));
 }
 
-/// Idle connections that use up every file of the process: the gate neither spins nor stops, and others are served
+/// Idle connections use up all files of the process. The gate neither loops nor stops, and other clients are served
 /// meanwhile.
 #[test]
 fn idle_connections_that_use_up_every_file_hold_nobody() {
@@ -264,7 +264,7 @@ fn connections_are_capped_and_the_silent_ones_go_first() {
     gate.end();
 }
 
-/// A client whose engine never answers, and one that never reads, hold up no one else.
+/// A client whose engine never answers, and one that never reads, delay no other client.
 #[test]
 fn a_stalled_client_holds_nobody() {
     let mut gate = Gate::start(&["--card", "model", "--deadline", "60000"]);
@@ -277,14 +277,14 @@ fn a_stalled_client_holds_nobody() {
     let start = Instant::now();
     served_meanwhile(&gate);
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
-    // Nor do they hold up the end of the service.
+    // They do not delay the end of the service either.
     let start = Instant::now();
     gate.end();
     assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
 }
 
-/// Of many clients one is slow, one dies in the middle of its stream, and one sends garbage: each of the others gets
-/// what it gets alone.
+/// One of many clients is slow, one dies in the middle of its stream, and one sends garbage. Each of the others gets
+/// the same answer as it gets alone.
 #[test]
 fn many_clients_are_served_side_by_side() {
     let mut gate = Gate::start(&["--card", "model", "--deadline", "60000"]);

@@ -15,7 +15,7 @@ use std::sync::Mutex;
 const ELSEWHERE: [(&str, &str); 1] = [("docs/tutorials/your-model-server.md", "gateway")];
 /// Pages that are data of tests, or are read where a bundle or a package is.
 const NOT_PAGES: [&str; 4] = ["tests/golden/0", "tests/cases/", "host/evidence/src/", "host/policy/src/"];
-/// What a page finds in its folder, as in a checkout.
+/// The parts of a checkout that a page finds in its folder.
 const CHECKOUT: [&str; 7] = ["policies", "examples", "tests", "host", "rtl", "bitstreams", ".venv"];
 /// Ports that pages name; each page gets free ones in their place.
 const PORTS: [&str; 4] = ["18080", "8080", "8089", "8620"];
@@ -101,7 +101,7 @@ fn run(page: &str, blocks: &[Block]) -> Result<usize, String> {
             Use::Other => {}
         }
     }
-    // The README of a policy ends with a text of which a part is refused.
+    // The README of a policy ends with a text that is refused in part.
     let is_refusal = page.starts_with("policies/") && status.code() == Some(3);
     if !status.success() && !is_refusal {
         // The last block that printed something, or began, is the one that failed.

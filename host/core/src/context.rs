@@ -1,7 +1,7 @@
-//! The context document of a stream: under what settings it is governed. BEGIN carries its digest.
+//! The context document of a stream: the settings under which it is judged. BEGIN carries its digest.
 //!
 //! It is JSON in one encoding: the keys in the order of the fields of [`ContextDocument`], all of them present, no
-//! white space. A reader takes nothing else, so that equal content has equal bytes and one digest.
+//! white space. A reader accepts nothing else, so that equal content has equal bytes and one digest.
 
 use crate::hex::Hex;
 use crate::json;
@@ -47,7 +47,7 @@ impl Mode {
     }
 }
 
-/// What a stream does when nothing admissible is left at a place.
+/// Behaviour of a stream when no alternative is left for a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnRefuse {
@@ -64,7 +64,7 @@ pub enum Release {
     /// Each span as soon as its admit is recorded. Nothing can be taken back.
     #[default]
     Span,
-    /// At every checkpoint: after so many admitted candidates as the policy says.
+    /// At every checkpoint, that is after the number of admitted candidates that the policy sets.
     Checkpoint,
     /// When the stream ends.
     End,
@@ -80,7 +80,7 @@ pub struct ContextDocument {
     /// How the text came to the gate.
     pub mode: Mode,
     pub granularity: Granularity,
-    /// What the stream does when nothing admissible is left at a place.
+    /// Behaviour of the stream when no alternative is left for a place.
     pub on_refuse: OnRefuse,
     /// When admitted bytes leave; a rollback never crosses bytes that left.
     pub release: Release,

@@ -49,8 +49,8 @@ impl TrustSlope {
         BasisPoints::try_from(mean).unwrap_or(BasisPoints::ONE)
     }
 
-    /// The slope over the distances of a lineage, the oldest first: of the last `window`, each step keeping `decay` of
-    /// what was there (rounded down) and adding its distance; saturating.
+    /// The slope over the distances of a lineage, the oldest first. It uses the last `window` of them: each step keeps
+    /// `decay` of the sum (rounded down) and adds its distance; saturating.
     #[must_use]
     pub fn slope(&self, distances: impl DoubleEndedIterator<Item = BasisPoints>) -> u16 {
         let decay = u64::from(self.decay);

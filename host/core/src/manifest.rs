@@ -6,8 +6,8 @@ use crate::hex::Hex;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Version of the mapping from text to descriptors; part of every package digest, so that a changed mapping is a
-/// changed policy. It stands for the version of Unicode's tables, too.
+/// Version of the mapping from text to descriptors. It is part of every package digest, so that a changed mapping is a
+/// changed policy. It also covers the version of Unicode's tables.
 pub const MAPPING_VERSION: u32 = 7;
 
 /// `policy.toml`. Unknown keys are errors.
@@ -149,7 +149,7 @@ pub struct Class {
     /// Whether other forms of a phrase's words count: those with the same stem.
     #[serde(default, skip_serializing_if = "is_no")]
     pub inflect: bool,
-    /// What may be beside a match of a pattern.
+    /// What may come right before and after a match of a pattern.
     #[serde(default, skip_serializing_if = "Letters::is_usual")]
     pub letters: Letters,
     #[serde(default, skip_serializing_if = "Polarity::is_usual")]
@@ -176,9 +176,9 @@ const fn is_no(value: &bool) -> bool {
 pub enum Polarity {
     #[default]
     Any,
-    /// Those that the text asserts; what is doubtful does not count. For classes that open a gate.
+    /// Matches in assertions; doubtful ones do not count. For classes that open a gate.
     Affirmed,
-    /// Those that the text does not deny, ask or make a condition; what is doubtful counts. For classes that forbid.
+    /// Matches that are not in a denial, a question or a condition; doubtful ones count. For classes that forbid.
     Undenied,
 }
 
@@ -189,11 +189,11 @@ impl Polarity {
     }
 }
 
-/// What may be beside a match of a pattern.
+/// What may come right before and after a match of a pattern.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Letters {
-    /// What the pattern says: `\b` is the border of a word.
+    /// As the pattern itself says; `\b` is the border of a word.
     #[default]
     Border,
     /// Letters and underscores, too: `\b` parts digits from digits alone.
@@ -222,7 +222,7 @@ pub struct Tool {
     pub regex: Option<String>,
 }
 
-/// A bounded regular expression, with an optional check of what it found.
+/// A bounded regular expression, with an optional check of its match.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pattern {
@@ -231,7 +231,7 @@ pub struct Pattern {
     /// Check of the match; a match that fails it does not count.
     #[serde(default)]
     pub validator: Option<Validator>,
-    /// Phrases of which one must be within 64 bytes of the match, without case; empty means no condition.
+    /// Phrases, ignoring case. One of them must be within 64 bytes of the match; empty means no condition.
     #[serde(default)]
     pub near: Vec<String>,
 }
@@ -262,7 +262,7 @@ pub struct Quantity {
     pub description: String,
     /// Unit words, without case, and the size of each in the slot's unit: an integer or a fraction such as `"1/1000"`.
     pub units: BTreeMap<String, String>,
-    /// Phrases of which one must be in the same span; empty means no condition.
+    /// Phrases. One of them must be in the same span; empty means no condition.
     #[serde(default)]
     pub near: Vec<String>,
     /// Lowest value in the slot's unit.
@@ -294,7 +294,7 @@ pub struct Limits {
     pub max_depth: u8,
     /// Longest span in bytes; at most 65535.
     pub span_bytes: u16,
-    /// Reasons (rule ids) of which a reject is deferred.
+    /// Ids of rules (reasons) whose rejects are deferred.
     pub defer: Vec<String>,
     /// Steps after which a deferred mutation expires.
     pub defer_expiry: u16,
@@ -381,13 +381,13 @@ impl Default for TrustSlope {
 pub struct Refusal {
     /// Whether an answer ends at its first refusal or continues after a placeholder.
     pub on_refuse: AfterRefusal,
-    /// What is at the end of an answer that the gate ended.
+    /// Text at the end of an answer that the gate ended.
     pub text: String,
     /// Text that replaces each refusal in an answer that continues.
     pub placeholder: String,
 }
 
-/// What an answer does after a refusal.
+/// How an answer continues after a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AfterRefusal {

@@ -58,7 +58,7 @@ pub struct Mutation {
     pub quantities: [Option<i32>; wire::QUANTITY_SLOTS],
     pub validation: StageFinding<ValidationReason>,
     pub lineage: StageFinding<LineageReason>,
-    /// What an admit would add to memory.
+    /// What memory would gain by an admit.
     pub proposed: Proposed,
 }
 
@@ -67,7 +67,7 @@ pub struct Mutation {
 pub struct Proposed {
     /// Content words, in lower case, sorted, each once.
     pub words: Vec<String>,
-    /// What the span introduces: names, and heads of indefinite noun phrases.
+    /// New referents of the span: names, and heads of indefinite noun phrases.
     pub referents: Vec<String>,
     /// Claims of the span: statements that a later span can contradict.
     pub claims: Vec<Claim>,
@@ -82,7 +82,7 @@ pub struct Proposed {
     pub ordinal: Option<u32>,
     /// Entity that the stream speaks of from here on, when the span changes it.
     pub subject: Option<String>,
-    /// What it asserts, with pronouns resolved.
+    /// Its assertions, with pronouns resolved.
     pub propositions: Vec<Proposition>,
     /// Places in memory of the propositions that it replaces.
     pub replaces: Vec<usize>,
@@ -95,7 +95,7 @@ pub struct Proposed {
 /// One statement about one subject; a second value would contradict the first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Claim {
-    /// Of what; empty for the current subject of the stream.
+    /// The subject; empty for the current subject of the stream.
     pub subject: String,
     /// Which relation, with the kind of its value: `born year`.
     pub relation: String,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a pronoun can stand for, as bits.
+/// The things that a pronoun can refer to, as bits.
 pub mod gender {
     /// "He".
     pub const MASCULINE: u8 = 1;
@@ -16,7 +16,7 @@ pub mod gender {
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Proposition {
     pub subject: Subject,
-    /// Of how many of the subject.
+    /// The quantifier of the subject (all, some, none).
     pub quantity: Quantity,
     /// The verb as a dictionary has it, with a modal verb before it.
     pub verb: String,
@@ -31,7 +31,7 @@ pub struct Proposition {
     pub shown: String,
 }
 
-/// What a proposition is about.
+/// The subject of a proposition.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Subject {
     /// Its words in lower case, without articles; empty for a pronoun that nothing fits.
@@ -42,7 +42,7 @@ pub struct Subject {
     pub genders: u8,
 }
 
-/// Of how many of its subject a proposition speaks.
+/// The quantifier of a proposition's subject.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantity {
@@ -54,7 +54,7 @@ pub enum Quantity {
     Some,
 }
 
-/// Words with what leads to them.
+/// A phrase: its words, and the preposition that leads to them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Phrase {
     /// The preposition or conjunction; empty for an object or a predicate.

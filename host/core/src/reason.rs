@@ -46,7 +46,7 @@ reasons! {
         SpanTooLong = 4, "SPAN-TOO-LONG";
         /// Two claims of one span that cannot both hold.
         Inconsistent = 5, "CLAIMS-INCONSISTENT";
-        /// A definite reference to what was never introduced.
+        /// A definite reference to something that was never introduced.
         PresupposeReferent = 6, "PRESUPPOSE-REFERENT";
         /// A reference back ("as stated above") with nothing above.
         PresupposeAbove = 7, "PRESUPPOSE-ABOVE";
@@ -56,7 +56,7 @@ reasons! {
         ContradictValue = 9, "CONTRADICT-VALUE";
         /// The negation of an established commitment, or the affirmation of a negated one.
         ContradictNegation = 10, "CONTRADICT-NEGATION";
-        /// A quantity beyond the tolerance around its established value.
+        /// A quantity outside the tolerance around its established value.
         ContradictQuantity = 11, "CONTRADICT-QUANTITY";
         /// Nothing of the span is among the verified facts of a closed world.
         ClosedWorldUnsupported = 12, "CLOSED-WORLD-UNSUPPORTED";
@@ -97,7 +97,7 @@ reasons! {
     LineageReason {
         /// A continuation or an enumeration with nothing before it that it continues.
         Discontinuity = 1, "LINEAGE-DISCONTINUITY";
-        /// Content that neither the lineage nor the intent leads to, without a cue of transition.
+        /// Content that follows neither from the lineage nor from the intent, without a cue of transition.
         TopicShift = 2, "LINEAGE-TOPIC-SHIFT";
         /// A value that an admitted revision superseded.
         Regression = 3, "LINEAGE-REGRESSION";

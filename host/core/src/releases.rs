@@ -1,7 +1,7 @@
 //! The releases whose bundles verify, from docs/reference/formats/releases.txt. `cargo xtask gen` keeps the line of
 //! this release.
 
-/// What a release wrote into its bundles.
+/// The versions that a release wrote into its bundles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Release {
     pub version: &'static str,

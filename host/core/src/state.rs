@@ -23,11 +23,11 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The state of one governed stream. Serialises to the same bytes for the same inputs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SemanticState {
-    /// What the stream is for.
+    /// The purpose of the stream.
     pub intent: Intent,
-    /// Under what conditions it speaks.
+    /// The conditions under which it speaks.
     pub context: Context,
-    /// What the admitted text has committed to so far.
+    /// The commitments of the text admitted so far.
     pub memory: Commitments,
     pub policy: PolicyReference,
     /// The mutation under evaluation: empty whenever state is dumped or compared between steps.
@@ -38,11 +38,11 @@ pub struct SemanticState {
     pub bounds: Bounds,
 }
 
-/// What a stream is for, in the words of the operator: never of the engine.
+/// The purpose of a stream, in the words of the operator, never of the engine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Intent {
     pub text: String,
-    /// Facts that the operator vouches for; an engine is shown these and nothing else besides admitted text.
+    /// Facts that the operator vouches for. An engine sees only these and admitted text.
     pub facts: Vec<String>,
     /// Content words of task and facts, in lower case.
     pub words: BTreeSet<String>,
@@ -80,7 +80,7 @@ pub struct Commitments {
     pub subject: Option<String>,
     /// Place in the enumeration that is open.
     pub ordinal: Option<u32>,
-    /// What was asserted, in order.
+    /// The asserted propositions, in order.
     pub propositions: Vec<HeldProposition>,
     /// Subjects that a pronoun can mean, the last one last.
     pub subjects: Vec<Subject>,
@@ -126,7 +126,7 @@ pub struct PolicyReference {
     pub citations: Citations,
     /// Bounds of the governed loop.
     pub limits: Limits,
-    /// What stages 2 and 3 look at.
+    /// The state that stages 2 and 3 read.
     pub continuity: Continuity,
     /// Thresholds of the trust slope.
     pub trust_slope: TrustSlope,
@@ -208,7 +208,7 @@ impl SemanticState {
 }
 
 impl Relation {
-    /// What separates the parts in the serialised form; no text of a claim holds it.
+    /// Separates the parts in the serialised form; the text of a claim never contains it.
     const SEPARATOR: char = '\u{1f}';
 }
 

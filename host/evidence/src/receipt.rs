@@ -113,7 +113,7 @@ pub enum ReceiptError {
     Simulated(&'static str),
 }
 
-/// What the card did about a text.
+/// The card's action on a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
@@ -125,12 +125,12 @@ pub enum Standing {
 /// What a proof shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceiptFacts {
-    /// What the card did about the text.
+    /// The card's action on the text.
     pub standing: Standing,
     pub device: DeviceCertificate,
-    /// Who issued the session's ticket.
+    /// The issuer of the session's ticket.
     pub issuer: Signer,
-    /// Whether it bears any mark of a simulated card.
+    /// Whether it has any mark of a simulated card.
     pub simulated: bool,
 }
 

@@ -54,7 +54,7 @@ pub struct ProvenRecord {
     pub path: Vec<Hex<32>>,
 }
 
-/// A piece of what a stream released.
+/// A piece of the released text of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReleasedPiece {
     Text(String),
@@ -69,16 +69,16 @@ pub struct StreamFacts {
     pub serial: u64,
     /// What BEGIN bound.
     pub context: ContextDocument,
-    /// What was admitted, in order; never two texts in a row.
+    /// The admitted pieces, in order; never two texts in a row.
     pub released: Vec<ReleasedPiece>,
     /// Mutations that the card admitted.
     pub admitted: u64,
     /// Mutations that it did not admit.
     pub refused: u64,
     pub device: DeviceCertificate,
-    /// Who issued the session's ticket.
+    /// The issuer of the session's ticket.
     pub issuer: Signer,
-    /// Whether it bears any mark of a simulated card.
+    /// Whether it has any mark of a simulated card.
     pub simulated: bool,
 }
 
@@ -92,7 +92,7 @@ pub struct StreamRecords {
     pub spans: Vec<SpanLine>,
 }
 
-/// What covers a stream's records.
+/// The checkpoint that covers a stream's records.
 #[derive(Clone, Debug)]
 pub struct Cover {
     /// Records in the lane's tree.
@@ -214,7 +214,7 @@ impl StreamProof {
         Ok(proof)
     }
 
-    /// What the card did in the stream.
+    /// The card's actions in the stream.
     pub fn check(&self, trust: &Trust, options: Options) -> Result<StreamFacts, ReceiptError> {
         let attestation = Attestation {
             head: self.head.as_ref(),

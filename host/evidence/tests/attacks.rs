@@ -21,7 +21,7 @@ use world::{
 };
 use zerocopy::IntoBytes;
 
-/// A change to what a bundle is made from.
+/// A change to the parts of a bundle.
 type Edit = fn(&mut Parts);
 
 #[test]
@@ -101,7 +101,7 @@ fn expired_foreign_and_revoked_certificates() {
     // Without a trusted time nothing is said about validity, and that is said.
     assert!(codes(&at(None)).contains("genuine/certificate-time"));
 
-    // The witness's time counts, whatever the verifier believes that the time is.
+    // The time of the witness counts, not the time that is given to the verifier.
     let witnessed = world.honest();
     let late = Options { allow_sim: false, at: Some(u64::MAX) };
     assert_affirmed(&verify(&witnessed.files(), &world.trust(false), late, &mut |_| ()).unwrap());
@@ -398,7 +398,7 @@ fn another_policy() {
     parts.ticket.contexts = [[1; 32]].into();
     parts.play();
     assert_eq!(codes(&world.check(&parts.files())), set(&["policy/context-not-permitted"]));
-    // A card whose tables changed while the session ran says so.
+    // A card whose tables changed during the session says so.
     let mut parts = honest;
     parts.log.lanes[0].pop();
     parts.log.checkpoints.pop();
@@ -452,7 +452,7 @@ fn approvals() {
         }
     }
     assert_contradicted(&with(Approval::sign([0; 32], "the board", &world.approver)), "policy/approval-of-another");
-    // Whoever issues tickets does not approve policies, whatever they call themselves.
+    // An issuer of tickets does not approve policies, whatever name they use.
     let registrar = with(Approval::sign(sha(&parts.image), "Board of Directors", &world.issuer));
     assert_contradicted(&registrar, "policy/approval-untrusted");
     assert!(
@@ -500,7 +500,7 @@ fn gaps_between_sessions() {
     let mut abandoned = first.clone();
     abandoned.log.checkpoints.pop();
     assert_eq!(found(&[&abandoned, &after_abandoned]), (vec!["abandoned"], 5));
-    // The tail of the session before is withheld, but the issuer knows how it ended.
+    // The end of the session before is withheld, but the issuer knows it.
     assert_eq!(found(&[&abandoned, &second]), (vec!["previous-close"], 3));
     assert_eq!(found(&[&abandoned]), (vec!["open"], 5));
 }
@@ -561,7 +561,7 @@ fn heartbeats() {
     };
     assert_eq!(at(2 * 65_536 - 1, false), set(&[]));
     assert_eq!(at(2 * 65_536, false), set(&["no_gaps/heartbeat-gap"]));
-    // Nor does a card refuse credit that is there.
+    // A card does not refuse credit that is there, either.
     assert_eq!(at(2 * 65_536, true), set(&[]));
     assert!(at(2 * 65_536 - 1, true).contains("complete/record-answer"));
     // Other limits than the ticket's were latched.

@@ -37,7 +37,7 @@ fn assert_refused(world: &World, mut files: MemoryFiles, what: &str) {
     assert_ne!(code, 0, "{what}, manifest made to fit: {found}");
 }
 
-/// Files of which something is behind every byte. The README and the numbers of streams are for people.
+/// Files in which every byte matters. The README and the numbers of streams are for people.
 fn evidence(files: &MemoryFiles) -> Vec<String> {
     // The replay judges the input of a stream.
     let people = [bundle::README, bundle::STREAMS, bundle::INPUTS, bundle::MANIFEST];
@@ -209,7 +209,7 @@ fn on_disk() {
     let check = || verify(&directory, &world.trust(false), Options::default(), &mut |_| ());
     assert_eq!(check().unwrap().exit_code, 0);
 
-    // A link is not followed, even to what would fit.
+    // A link is not followed, even if the file behind it would fit.
     let moved = folder.path().join("moved");
     fs::rename(path.join(bundle::TICKET), &moved).unwrap();
     std::os::unix::fs::symlink(&moved, path.join(bundle::TICKET)).unwrap();

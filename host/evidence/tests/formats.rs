@@ -28,7 +28,7 @@ fn hexed(hashes: &[[u8; 32]]) -> Vec<String> {
     hashes.iter().map(|hash| hex::encode(hash)).collect()
 }
 
-/// As `SaltKey` of the gate, which a test there compares with the vectors.
+/// The same as `SaltKey` of the gate; a test there compares it with the vectors.
 fn salt(key: &[u8; 32], stream: u64, sequence: u32) -> [u8; 16] {
     let mut mac = <Hmac<Sha256> as KeyInit>::new_from_slice(key).unwrap();
     mac.update(&stream.to_le_bytes());
@@ -68,7 +68,7 @@ fn contexts(world: &World) -> Value {
     [plain, other].iter().map(one).collect()
 }
 
-/// Trees over so many leaves of data `u64 i`, with every inclusion proof.
+/// Trees over this many leaves of data `u64 i`, with every inclusion proof.
 fn trees() -> Value {
     let one = |size: u64| {
         let leaves: Vec<_> = (0..size).map(|i| tree::leaf(&i.to_le_bytes())).collect();
@@ -144,8 +144,8 @@ fn signed(world: &World) -> Value {
     })
 }
 
-/// The honest session on a card of so many lanes, under the certificates of the file: a certificate has a random serial
-/// number, so that those of the file are kept for as long as they verify.
+/// The honest session on a card with this many lanes, under the certificates of the file. A certificate has a random
+/// serial number, so those of the file are kept as long as they verify.
 fn honest(world: &World, lanes: u8) -> (Parts, String) {
     let mut parts = world.honest_in(lanes);
     let root = world.root.certificate_pem().unwrap();

@@ -17,7 +17,7 @@ use zerocopy::IntoBytes;
 const LANES: u8 = 4;
 const HEARTBEAT: u8 = RecordType::Heartbeat as u8;
 
-/// A change to what a bundle is made from.
+/// A change to the parts of a bundle.
 type Edit = fn(&mut Parts);
 
 fn none() -> BTreeSet<String> {
@@ -173,7 +173,7 @@ fn heads_that_are_not_the_signed_ones() {
         assert!(codes(&report).contains("complete/checkpoint-heads"), "{what}: {:?}", codes(&report));
         assert_eq!(report.exit_code, 3, "{what}");
     }
-    // The heads of checkpoints in another order; more or fewer than there are checkpoints; those of a bundle that needs
+    // The heads of checkpoints in another order; more or fewer heads than checkpoints; heads in a bundle that needs
     // none.
     let mut parts = honest.clone();
     parts.log.heads.swap(1, 2);
@@ -203,7 +203,7 @@ fn heads_that_are_not_the_signed_ones() {
 fn a_lane_that_shrinks() {
     let world = World::new();
     let mut parts = world.honest_in(LANES);
-    // As a whole the session grows: only the lane tells.
+    // The session as a whole grows; only the lane shows it.
     let mut under: Vec<_> = parts.log.lanes.clone();
     under[1].truncate(parts.log.heads[1][1].size.get() as usize - 1);
     let last = heads(&under);
@@ -331,7 +331,7 @@ fn credit_is_each_lanes_own() {
     let world = World::new();
     let mut parts = world.honest_in(LANES);
     parts.open();
-    // As many as the limit in every lane, four times that in all.
+    // The limit in every lane, four times the limit in all.
     for slot in 0..32 {
         parts.begin(slot, "a");
     }
@@ -368,7 +368,7 @@ fn alarms() {
         codes(&world.check(&closing.files())),
         ["complete/not-closed".to_owned(), "policy/alarm".to_owned()].into()
     );
-    // A lane that neither ended nor closed under the checkpoint of a fault; one with another cause.
+    // A lane that neither ended nor closed under the checkpoint of a fault; a lane with another cause.
     let mut parts = closing.clone();
     parts.log.lanes[3].pop();
     parts.reroot();

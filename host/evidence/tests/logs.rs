@@ -11,7 +11,7 @@ use zerocopy::IntoBytes;
 
 const IDENTITY: Identity = Identity { design_id: [1; 16], key_flags: 0, boot_nonce: [2; 16], epoch: 3 };
 
-/// Plays numbers as entries of a session: whatever an entry is not allowed to be here becomes something that it may be.
+/// Plays numbers as entries of a session: an entry that is not allowed at its place becomes an allowed one.
 fn play(steps: &[(u8, u16)], alarm: bool) -> Log {
     let mut log = Log::open(IDENTITY, SessionFields::ZERO, 1);
     let mut next = BTreeMap::<u16, u32>::new();

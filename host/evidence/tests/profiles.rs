@@ -13,7 +13,7 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use world::{Parts, World, assert_contradicted, codes, document, remanifest};
 
-/// A session whose ticket names no contexts, with one stream in each of these.
+/// A session whose ticket names no contexts, with one stream in each of `contexts`.
 fn session(world: &World, contexts: &[Vec<u8>]) -> Parts {
     let mut parts = world.honest();
     parts.ticket.contexts.clear();
@@ -145,7 +145,7 @@ fn modes_and_predecessors_are_counted() {
     );
 }
 
-/// No card of this layout version has a text lane, so that no session can keep such a ticket's terms.
+/// No card of this layout version has a text lane, so no session can fulfil such a ticket.
 #[test]
 fn a_ticket_that_requires_the_text_lane_is_not_kept() {
     let world = World::new();

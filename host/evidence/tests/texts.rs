@@ -86,7 +86,7 @@ fn receipts_are_checked_by_the_reader() {
         check(&Receipt { serial: 2, ..receipt.clone() }, text),
         Err(ReceiptError::OtherSession { found: 1, named: 2 })
     );
-    // A text that was refused has no receipt, whatever proof is offered.
+    // A refused text has no receipt, whatever proof is offered.
     let refused = prove(&parts.files(), 0, 4).unwrap();
     let salt = serde_json::from_value(parts.spans[1]["salt"].clone()).unwrap();
     let made_up = Receipt { index: 4, salt, ..receipt.clone() };

@@ -23,7 +23,7 @@ fn reason(key: &SigningKey) -> WithholdReason<'_> {
     WithholdReason { name: "clerk", reason: "erased on request", key, names: false }
 }
 
-/// A bundle of the honest session on so many lanes, in a folder.
+/// A bundle of the honest session on this many lanes, in a folder.
 fn scene(world: &World, lanes: u8) -> (tempfile::TempDir, PathBuf, MemoryFiles) {
     let folder = tempfile::tempdir().unwrap();
     let files = world.honest_in(lanes).files();

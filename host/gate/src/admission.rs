@@ -25,7 +25,7 @@ pub(crate) enum EngineAdmission {
     Replay(ReplayEngines, Mode),
 }
 
-/// Who asks the engine of an admitted task.
+/// The place where the engine of an admitted task is asked.
 pub(crate) enum EngineHome {
     /// The session: it never waits for this one.
     Session(Box<dyn Engine>),

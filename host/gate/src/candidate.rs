@@ -1,4 +1,4 @@
-//! What is proposed for one place of a text.
+//! A candidate: the text that an engine proposes for one place.
 
 use portcullis_mapping::{Call, LogProbs, LogProbsError};
 use serde::{Deserialize, Serialize};

@@ -109,7 +109,7 @@ pub struct Termination {
     pub lineage: Vec<u32>,
 }
 
-/// What ends a stream early.
+/// Reasons to end a stream early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trigger {

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use std::io;
 use zerocopy::IntoBytes;
 
-/// The commitments of a stream whose END the card accepted, with the name that a successor gives it.
+/// The commitments of a stream whose END the card accepted. A successor refers to them by a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndState {
     leaf: Hex<32>,
@@ -17,7 +17,7 @@ pub struct EndState {
 }
 
 impl EndState {
-    /// The end of a stream under this profile, whose END is `record`.
+    /// The end of a stream under this profile; `record` is its END.
     pub(crate) fn new(record: &Record, policy: PolicyReference, profile: Hex<32>, memory: Commitments) -> Self {
         Self { leaf: leaf(record), policy, profile, memory }
     }

@@ -1,4 +1,4 @@
-//! What happens in a governed stream, in the order in which it happens: the one source of ledger, output and report.
+//! The events of a governed stream, in the order in which they happen: the one source of ledger, output and report.
 
 use crate::determination::{DecidingField, Determination, Summary};
 use crate::end_state::EndState;
@@ -35,7 +35,7 @@ pub enum EventKind {
         /// session's. The context has its digest.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         supplied: Option<String>,
-        /// Lane of the card, to which the stream is pinned: every log index of the stream is one in this lane's log.
+        /// Lane of the card, to which the stream is pinned: every log index of the stream refers to this lane's log.
         #[serde(default)]
         lane: u8,
         /// Index of BEGIN's record in that log.
@@ -71,7 +71,7 @@ pub enum EventKind {
     },
     /// Bytes may leave: everything that this event holds was admitted. Whoever keeps a ledger keeps it before they do.
     Released {
-        /// Sequences of the admitted transitions whose bytes these are, in order; END's for trailing inert bytes.
+        /// Sequences of the admitted transitions that these bytes come from, in order; END's for trailing inert bytes.
         seqs: Vec<u32>,
         text: String,
         /// The ranges that are tool calls, in order. Text that only looks like a call is not among them.
@@ -84,7 +84,7 @@ pub enum EventKind {
         id: String,
         /// Totals, and why it stopped early, if it did.
         summary: Summary,
-        /// What END bound; absent when the card did not take it.
+        /// The content of END; absent when the card did not accept it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         closing: Option<EndCommitment>,
         /// The state with which a stream that continues this one begins; absent after a fault. Ledgers do not hold it.

@@ -30,7 +30,7 @@ pub struct SpanExplanation {
     pub determination: Determination,
     /// The stage that gave it.
     pub stage: Stage,
-    /// Rules of which a row matches, each once, those of the policy bank first.
+    /// Rules with a matching row, each once, those of the policy bank first.
     pub rules: Vec<String>,
 }
 

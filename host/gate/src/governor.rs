@@ -66,7 +66,7 @@ impl Governor {
         self
     }
 
-    /// The same governor for streams whose answers are on record, driven in this mode.
+    /// The same governor for streams with recorded answers, in this mode.
     #[must_use]
     pub(crate) fn with_replay(mut self, engines: ReplayEngines, mode: Mode) -> Self {
         self.admission = EngineAdmission::Replay(engines, mode);

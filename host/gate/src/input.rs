@@ -16,7 +16,7 @@ pub struct InputError {
     pub name: String,
     /// Line, from 1; 0 when the input as a whole is at fault.
     pub line: usize,
-    /// What is wrong and what was expected.
+    /// The fault, and what was expected.
     pub problem: String,
 }
 

@@ -5,7 +5,7 @@ use portcullis_core::hex;
 use portcullis_mapping::{Mapper, MappingError};
 use portcullis_policy::{Compiled, Package};
 
-/// A package with what it compiles to and the mapping that it declares.
+/// A package, its compiled form, and the mapping that it declares.
 pub struct Policy {
     pub package: Package,
     pub compiled: Compiled,
@@ -14,8 +14,8 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// A package with what it compiled to. Errors: [`MappingError`]: what the package declares cannot be looked for in
-    /// texts.
+    /// A package and its compiled form. Errors: [`MappingError`]: a declaration of the package cannot be searched for
+    /// in texts.
     pub fn new(package: Package, compiled: Compiled) -> Result<Self, MappingError> {
         let mapper = Mapper::new(package.manifest(), package.files())?;
         Ok(Self { package, compiled, mapper })

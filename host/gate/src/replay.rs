@@ -30,13 +30,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use zerocopy::IntoBytes;
 
-/// What a stream was given.
+/// The inputs of a stream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Input {
     /// A whole text; mode `recorded`.
     Text(String),
-    /// What the engine answered, in order, mode `driven`; or the chunks that came, mode `held`.
+    /// The answers of the engine in order (mode `driven`), or the chunks as they came (mode `held`).
     Proposals(Vec<Result<Proposal, EngineError>>),
 }
 
@@ -54,10 +54,10 @@ pub enum ReplayError {
     Version { found: u32 },
     #[error("the anchor store with digest {0} is missing")]
     Anchors(String),
-    /// A stream continues one that was not replayed, so that the state that it began in is not known.
+    /// A stream continues one that was not replayed, so the state at its begin is not known.
     #[error("it continues the stream whose last record has the leaf hash {0}, which was not replayed")]
     Predecessor(Hex<32>),
-    /// None of the policies given for a trial is the one that the stream had.
+    /// None of the policies of a trial has the name of the stream's policy.
     #[error("none of the policies has the name of `{0}`")]
     Policy(String),
     #[error(transparent)]
@@ -70,7 +70,7 @@ pub enum ReplayError {
 /// What was compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamReplay {
-    /// Records that are what the replay gives.
+    /// Number of records that equal those of the replay.
     pub records: u64,
     /// Log index of the first record that a fault of the card made: the replay knows no faults and ends before it.
     pub fault: Option<u64>,
@@ -81,7 +81,7 @@ pub struct StreamReplay {
 /// How a stream went.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Course {
-    /// What was judged, in order.
+    /// The judgements, in order.
     pub judgements: Vec<Judgement>,
     /// Totals, and why it stopped early, if it did.
     pub summary: Option<Summary>,
@@ -113,7 +113,7 @@ impl Ends {
     }
 }
 
-/// The name that a successor gives the stream whose last record this is.
+/// The name by which a successor refers to the stream with this last record.
 #[must_use]
 pub fn predecessor_name(last: &Record) -> Hex<32> {
     leaf(last)
@@ -204,8 +204,8 @@ impl Replayer {
         self.ends.made.contains_key(leaf)
     }
 
-    /// Replays a stream: `recorded` are its records in order, BEGIN first; `salts` those of its entries, by sequence.
-    /// Errors: [`ReplayError`]; the first record that differs.
+    /// Replays a stream: `recorded` are its records in order, BEGIN first; `salts` are those of its entries, by
+    /// sequence. Errors: [`ReplayError`]; the first record that differs.
     pub fn stream(
         &mut self,
         context: &[u8],
@@ -376,8 +376,8 @@ fn fits(mode: Mode, input: &Input) -> Result<(), ReplayError> {
     }
 }
 
-/// Every record on file against the replay's at its place. A session that broke off may end before its streams do.
-/// After an entry that the card refused the loop ends its stream, so that nothing but END may follow one.
+/// Compares every record on file with the replay's at its place. A session that broke off may end before its streams
+/// do. After an entry that the card refused the loop ends its stream, so only END may follow it.
 fn compare(recorded: &[Record], replayed: &[Record]) -> Result<StreamReplay, ReplayError> {
     let mut records = 0;
     let is_refused = |record: &Record| record.answer.fault.get() != u16::from(Fault::None);
@@ -411,6 +411,6 @@ fn compare(recorded: &[Record], replayed: &[Record]) -> Result<StreamReplay, Rep
         let index = recorded.last().map_or(0, |r| r.answer.log_index.get());
         return Err(ReplayError::Differs { index, what: "the end of the stream" });
     }
-    // Of a stream that did not end, nothing but END may be missing.
+    // A stream that did not end may lack its END, and nothing else.
     Ok(StreamReplay { records, fault: None, consumed: ended || replayed.len() <= recorded.len() + 1 })
 }

@@ -11,7 +11,7 @@ pub struct Settings {
     /// Size of the candidates that a text is cut into; `None` cuts whole texts into spans and leaves an engine's
     /// candidates whole.
     pub granularity: Option<Granularity>,
-    /// What a refusal does; `None` skips in recorded texts and stops in driven ones.
+    /// Action after a refusal; `None` skips in recorded texts and stops in driven ones.
     pub on_refuse: Option<OnRefuse>,
     pub release: Release,
     pub salts: Salts,

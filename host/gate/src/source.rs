@@ -1,4 +1,4 @@
-//! What a stream is made of.
+//! The sources of a stream.
 
 use crate::candidate::Candidate;
 use crate::engine::{EngineError, Proposal};
@@ -27,7 +27,7 @@ pub enum Item {
     /// A task for an engine: mode `driven`.
     Prompt {
         id: String,
-        /// What the engine is asked to do.
+        /// The task of the engine.
         task: Task,
     },
 }

@@ -1,4 +1,4 @@
-//! The tests of the crate in one program, so that what they share is compiled and linked once.
+//! All tests of the crate in one program, so that shared code is compiled and linked once.
 #![cfg(test)]
 
 mod anchors;

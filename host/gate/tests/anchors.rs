@@ -1,5 +1,5 @@
-//! Anchors on the model card: references resolve or do not, whatever the category, and a closed world asserts nothing
-//! unsupported.
+//! Anchors on the model card: references resolve or do not, in every category, and in a closed world nothing
+//! unsupported is asserted.
 
 use crate::support;
 
@@ -126,7 +126,7 @@ fn a_closed_world_admits_what_facts_support_and_sets_the_rest_apart() {
     assert_eq!((field.field.as_str(), field.value.as_str()), ("word", "1961"));
     let events = with_store(&policy, intent, "Ana Silva painted ships and sang operas.");
     assert_eq!(released(&events).trim_end(), "Ana Silva painted ships");
-    // When a singer is set apart, nothing is left but the name, which says nothing.
+    // Without the words about the singer only the name is left, which says nothing.
     assert_eq!(released(&with_store(&policy, intent, "Ana Silva, a singer.")).trim(), "");
     let events = with_store(&policy, intent, "She was born in 1990.");
     assert!(!released(&events).contains("1990"), "the year of death is no year of birth");
@@ -189,7 +189,7 @@ fn a_closed_world_asks_for_every_word_and_for_who_is_spoken_of() {
     ] {
         assert!(!whole(said), "{said}");
     }
-    // A part has a verb and leads on to nothing; a clause without a verb goes with what is before it.
+    // A part has a verb and needs no continuation; a clause without a verb belongs to the text before it.
     let left = |said: &str| released(&judge(&policy, anchors.clone(), "Tell of Ana Silva", said)).trim().to_owned();
     assert_eq!(left("She bought a lighthouse in Hamburg."), "She bought a lighthouse");
     assert_eq!(left("She was born in Hamburg, and Porto."), "She was born");

@@ -40,7 +40,7 @@ fn settings(release: Release, on_refuse: OnRefuse) -> Settings {
     Settings { on_refuse: Some(on_refuse), release, ..Settings::new(key) }
 }
 
-/// What happens to an item, and its records without OPEN.
+/// The outcome of an item, and its records without OPEN.
 fn govern(policy: &Arc<Policy>, settings: Settings, item: Item) -> (Vec<Event>, Vec<Record>) {
     recorded(governor(policy, settings), policy, item)
 }

@@ -23,7 +23,7 @@ fn words_at_the_end_of_a_text_are_judged() {
         ("Ships float. And\n\n", "Ships float. And\n\n", "\n\n"),
         ("However,", "However,", ""),
         ("Ships float.\n\n---\n", "Ships float.\n\n---\n", "\n\n---\n"),
-        // A connective whose span is refused stays behind, and is judged by itself.
+        // A connective whose span is refused is not released with it, and is judged by itself.
         ("Ships float. And mixed", "Ships float. And ", ""),
         // A character that can be read as a letter is not formatting.
         ("Ships float. \u{1f642}", "Ships float. \u{1f642}", ""),

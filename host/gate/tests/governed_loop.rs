@@ -273,7 +273,8 @@ fn a_refused_end_asks_for_the_next_alternative_of_its_place() {
         assert_eq!(at[0], (0, 0, "Pay 4111 1111 1111 1111".to_owned()));
         assert_eq!(at[1], (0, 1, "Pay in cash".to_owned()));
     }
-    // A refusal of the candidate itself, with what was pending before it admitted, asks for its own alternative.
+    // A refusal of the candidate itself, after the pending text before it was admitted, requests an alternative of the
+    // candidate.
     let steps: &[&[&str]] = &[&["Ask jane"], &[" at a.b@example.org.", " at home."], &[" Thanks."]];
     let events = govern(&policy, settings(), vec![candidates("a", steps)]);
     assert_eq!(released(&events), "Ask jane at home. Thanks.");

@@ -20,7 +20,7 @@ fn last(sections: &str, intent: &str, said: &str) -> Option<(String, String)> {
     judged.rule.map(|rule| (judged.stage.unwrap().name().to_owned(), rule))
 }
 
-/// Texts whose last span the rule refuses, and neighbours that it does not.
+/// Texts whose last span the rule refuses, and similar ones that it does not refuse.
 fn rule(stage: &str, id: &str, sections: &str, refused: &[&str], admitted: &[&str]) {
     for said in refused {
         assert_eq!(last(sections, "", said), Some((stage.to_owned(), id.to_owned())), "{said}");

@@ -1,4 +1,4 @@
-//! Engines that mean harm: whatever they propose, every byte that leaves was admitted before, and runs are the same
+//! Malicious engines: whatever they propose, every byte that leaves was admitted before, and runs are the same
 //! everywhere.
 
 use crate::support;
@@ -88,7 +88,7 @@ fn no_byte_leaves_before_its_admit_and_no_rejected_byte_ever() {
         for release in [Release::Span, Release::Checkpoint, Release::End] {
             let on_refuse = if seed % 2 == 0 { OnRefuse::Skip } else { OnRefuse::Stop };
             let (events, shown) = run_hostile(seed, release, on_refuse);
-            // What each admitted sequence is allowed to release, byte by byte.
+            // The bytes that each admitted sequence may release.
             let mut allowed: BTreeMap<u32, String> = BTreeMap::new();
             let mut released = String::new();
             for event in &events {

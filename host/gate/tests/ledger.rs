@@ -88,7 +88,7 @@ proptest! {
     }
 }
 
-/// A disk that is full after so many bytes.
+/// A disk that is full after this many bytes.
 struct Full(usize);
 
 impl io::Write for Full {

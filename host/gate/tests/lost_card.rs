@@ -10,7 +10,7 @@ use portcullis_gate::{Event, EventKind, Trigger};
 use std::sync::Arc;
 use support::*;
 
-/// A card that is there for so many submissions, once a session is open.
+/// A card that is lost after this many submissions to an open session.
 struct Mortal {
     card: ModelCard,
     left: Option<u32>,

@@ -35,8 +35,8 @@ fn leaves(rows: &[Value]) -> Vec<String> {
     left
 }
 
-/// Rows that do not hold, with what leaves. Those of `known` are named in `docs/explanation/mapping.md`, and must still
-/// not hold.
+/// Compares rows, and gives those that fail with the released text. The rows of `known` are named in
+/// `docs/explanation/mapping.md`, and must still fail.
 fn compare(file: &str, known: &[&str], holds: impl Fn(&Value, &str) -> bool) {
     let rows = rows(file);
     let failing: Vec<(&Value, String)> =

@@ -1,4 +1,4 @@
-//! Replays of streams with NOTE entries, and of what another version wrote.
+//! Replays of streams with NOTE entries, and of records of another version.
 
 use crate::support;
 
@@ -40,7 +40,8 @@ fn with_trail(check: impl FnOnce(&mut Replayer, Trail)) {
 }
 
 impl Trail {
-    /// As if a NOTE had been recorded at this sequence: all later records and their salts move on by one.
+    /// Changes the records as if a NOTE had been recorded at this sequence: all later records and their salts move by
+    /// one.
     fn noted(&self, at: usize) -> (Vec<Record>, BTreeMap<u32, [u8; 16]>) {
         let mut records = self.records.clone();
         let begin = records[0];

@@ -241,7 +241,7 @@ proptest! {
             assert_eq!(shown, kept, "what is kept is what the caller sees");
             said(&shown)
         };
-        // Tight bounds, so that callers wait for the loop and the loop for callers.
+        // Small limits, so that callers wait for the loop and the loop for callers.
         let bounds = Bounds { waiting: 2, parts: 2, messages: 2, ..Bounds::default() };
         let (shown, kept) = with_loop(&policy, bounds, |handle| {
             let (handle, governor) = (&handle, &governor);
@@ -465,7 +465,7 @@ fn a_shut_down_ends_every_stream_with_a_reason() {
         }
         handle.shut_down(Duration::from_millis(100));
         assert!(handle.open(governor.request(text("late", "Birds sing."))).is_err());
-        // Neither this one nor the unread text holds the session.
+        // Neither this one nor the unread text blocks the session.
         while asked.receive().is_some() {}
         assert_eq!(asked.end(), Some(Ok(())));
         while held.receive().is_some() {}

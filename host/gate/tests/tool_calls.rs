@@ -167,7 +167,7 @@ fn text_that_holds_a_call_is_judged_as_the_call() {
     ] {
         let (text, calls) = leaves(vec![vec![of_text(call), of_text(fine)]], Release::Span);
         assert_eq!((text.as_str(), calls.len()), (fine, 0), "{call}");
-        // In a whole text the words round it stay, and nothing of it does.
+        // In a whole text the words around the call stay, and no part of the call does.
         let whole = Item::Text {
             id: "a".into(),
             text: format!("Here it is.\n\n{call}\n\nThat was it."),

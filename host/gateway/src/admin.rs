@@ -29,7 +29,7 @@ const CONNECTIONS: usize = 32;
 /// Pause after a connection that cannot be accepted.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// What the admin's routes share.
+/// Shared by the admin's routes.
 struct AdminService {
     service: Arc<Service>,
     /// SHA-256 of the key.
@@ -59,7 +59,7 @@ pub(crate) fn router(
         .route("/drain", post(ask_drain))
         .route_layer(middleware::from_fn_with_state(Arc::clone(&state), check_key))
         .merge(page)
-        // Those who watch over processes have no key.
+        // Programs that watch over processes have no key.
         .route("/livez", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
         .fallback(|| async { error_response(Dialect::Chat, &ApiError::no_route()) })

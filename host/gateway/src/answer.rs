@@ -43,13 +43,13 @@ pub(crate) struct Question {
     /// The model's governor in that session, with the request's sources.
     pub(crate) governor: Arc<Governor>,
     pub(crate) task: Task,
-    /// Digest of what the pre-execution filter said.
+    /// Digest of the pre-execution filter's report.
     pub(crate) note: [u8; 32],
     /// Longest wait for the client.
     pub(crate) client: Duration,
     /// Longest time for the whole answer, and again for its end.
     pub(crate) limit: Duration,
-    /// What the gate does with the answer.
+    /// The gate's mode for the answer.
     pub(crate) mode: AnswerMode,
     /// Rules of the pre-execution filter that refused the input of an observed answer.
     pub(crate) input_rules: Vec<String>,
@@ -89,7 +89,7 @@ struct CallPieces {
 struct Choice {
     /// One for each channel, in the order in which the model began to write in them.
     sections: Vec<Section>,
-    /// The first section whose outputs have not all left.
+    /// The first section whose outputs have not all been sent.
     leaving: usize,
     /// A tool call was made: no text follows.
     called: bool,
@@ -127,7 +127,7 @@ enum Break {
     /// The client has gone, or does not read.
     Client(&'static str),
     Upstream(UpstreamError),
-    /// What the model wrote cannot be judged.
+    /// The model's text cannot be judged.
     Unfit(&'static str),
     /// The whole time is over.
     Late,
@@ -138,7 +138,7 @@ enum Break {
 /// Why no stream begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unopened {
-    /// As many streams wait as may.
+    /// The queue of waiting streams is full.
     Full,
     /// The session takes none any more: the next one does.
     Closed,
@@ -510,7 +510,7 @@ impl Answer {
         }
     }
 
-    /// Hands on what may leave, in the order of the sections of each choice.
+    /// Sends what may leave, in the order of the sections of each choice.
     async fn advance(&mut self) -> Result<(), Break> {
         let numbers: Vec<u32> = self.choices.keys().copied().collect();
         let broken = self.is_broken();
@@ -529,7 +529,7 @@ impl Answer {
             let stopped = choice.is_stopped();
             let is_broken = choice.sections.iter().any(|section| section.end() == Some(SectionEnd::Broken));
             if stopped || is_broken {
-                // What follows a refusal, or a break, does not count.
+                // Text after a refusal, or after a break, does not count.
                 choice.sections.iter_mut().skip(choice.leaving + 1).for_each(Section::give_up);
             }
             let finish = match (stopped, choice.finish) {

@@ -32,7 +32,8 @@ pub struct Config {
     /// The models, at least one.
     #[serde(rename = "model")]
     pub models: Vec<Model>,
-    /// Who may ask; without one, everybody may who reaches the address, which must be of the loopback interface.
+    /// Keys of the clients. Without one, everybody who reaches the address may ask; the address must then be of the
+    /// loopback interface.
     #[serde(default, rename = "key")]
     pub keys: Vec<Key>,
     /// Bounds.
@@ -41,7 +42,7 @@ pub struct Config {
     /// When a session ends and the next begins.
     #[serde(default)]
     pub rotation: Rotation,
-    /// What clients get to show that their answers were admitted.
+    /// Proof for clients that their answers were admitted.
     #[serde(default)]
     pub evidence: Evidence,
     /// The listener for those who run the gateway; absent: none.
@@ -109,7 +110,7 @@ pub struct Tls {
     pub key: PathBuf,
 }
 
-/// What the gate does with the answers of a model.
+/// The gate's mode for the answers of a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AnswerMode {
@@ -122,7 +123,7 @@ pub enum AnswerMode {
     Observed,
 }
 
-/// What a model server speaks.
+/// The API of a model server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum UpstreamKind {
@@ -157,10 +158,10 @@ pub struct Model {
     pub name: String,
     /// Base of the server's paths, such as `http://127.0.0.1:18080/v1`.
     pub upstream: String,
-    /// What the server speaks.
+    /// The API of the server.
     #[serde(default)]
     pub kind: UpstreamKind,
-    /// What the gate does with its answers.
+    /// The gate's mode for its answers.
     #[serde(default)]
     pub mode: AnswerMode,
     /// The server's own name for the model; absent: the client's.
@@ -299,11 +300,11 @@ impl Limits {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Rotation {
-    /// After so many determinations.
+    /// After this many determinations.
     pub records: u64,
-    /// After so many bytes of text.
+    /// After this many bytes of text.
     pub bytes: u64,
-    /// After so many seconds.
+    /// After this many seconds.
     pub seconds: u64,
     /// Milliseconds that open streams have before they are ended.
     pub drain_ms: u64,
@@ -336,7 +337,7 @@ pub struct Evidence {
     pub checkpoint_ms: u64,
     /// Longest wait in milliseconds for the checkpoint behind an answer, where a client asks for its proofs.
     pub proof_ms: u64,
-    /// Answers whose proofs can be asked for: the latest ones.
+    /// Number of answers, the latest ones, whose proofs are kept.
     pub answers: usize,
     /// What of the texts stands in the bundles.
     pub texts: Texts,
@@ -360,7 +361,7 @@ pub enum ConfigError {
     /// Not TOML of this form.
     #[error("{0}")]
     Toml(#[from] toml::de::Error),
-    /// What is wrong, and what to do.
+    /// The fault, and its remedy.
     #[error("{0}")]
     Unfit(String),
     /// A file cannot be read.

@@ -38,7 +38,7 @@ impl Turn {
     }
 }
 
-/// What a choice of an answer says: its text, and its calls.
+/// The content of a choice of an answer: its text, and its calls.
 #[derive(Clone, Default)]
 pub(crate) struct Said {
     text: Sha256,
@@ -90,7 +90,7 @@ impl Said {
 pub(crate) struct Conversation {
     /// Its beginning.
     pub(crate) first: Turn,
-    /// The last answer in it whose state is kept.
+    /// Its last answer with a kept state.
     pub(crate) last: Option<(Turn, Arc<EndState>)>,
 }
 
@@ -134,7 +134,7 @@ impl Continuations {
         if kept.states.is_empty() {
             return Conversation { first, last };
         }
-        // As if every message were an answer: the states of those before may have been dropped.
+        // Every message is tried as an answer: the states of those before may have been dropped.
         let mut all = first;
         for message in messages.iter().filter(|message| message.role == Role::Assistant) {
             let Some(said) = Said::of(message).digest() else { continue };

@@ -21,7 +21,7 @@ const CALL_BYTES: usize = 1 << 20;
 const CHOICE_SEEDS: i64 = 1 << 20;
 /// Longest wait for the usage of an answer that is whole.
 const USAGE: Duration = Duration::from_secs(1);
-/// What a driven stream is answered.
+/// The answer to a driven stream.
 pub(crate) struct Proposed {
     pub(crate) proposal: Proposal,
     /// Why the answer ends, where it does.
@@ -32,7 +32,7 @@ pub(crate) struct Proposed {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum DriveError {
     Upstream(UpstreamError),
-    /// What the model wrote cannot be judged.
+    /// The model's text cannot be judged.
     Unfit(&'static str),
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct Writer {
     calls: bool,
     /// A tool call was admitted: the server cannot be asked to continue from it.
     called: bool,
-    /// Tokens of what was proposed, without refused alternatives.
+    /// Tokens of the proposals, without refused alternatives.
     tokens: u64,
     /// Tokens of the last proposal.
     last: u64,
@@ -107,7 +107,7 @@ impl Writer {
         }
     }
 
-    /// Tokens of what is in the answer.
+    /// Tokens of the answer.
     pub(crate) const fn usage(&self) -> Usage {
         Usage { prompt: self.prompt, completion: self.tokens }
     }
@@ -204,7 +204,7 @@ impl Writer {
 }
 
 impl Running {
-    /// Whether its next words follow this text, of which the end is shown.
+    /// Whether its next words follow this text; `admitted` is the end of that text.
     fn follows(&self, admitted: &str) -> bool {
         // The end begins at a character: up to three bytes may be missing.
         let is_whole = admitted.len() == self.before.len() || admitted.len() + 3 >= View::ADMITTED_MAX;
@@ -304,14 +304,14 @@ impl Running {
         (self.text.len() > room.len()).then(|| last.unwrap_or(room.len()))
     }
 
-    /// Tokens that end in the next so many bytes of the text.
+    /// Number of tokens that end in the next `bytes` bytes of the text.
     fn tokens(&mut self, mut bytes: usize) -> u64 {
         let mut tokens = 0;
         while let Some(piece) = self.pieces.pop_front_if(|piece| *piece <= bytes) {
             tokens += 1;
             bytes -= piece;
         }
-        // One that crosses the end counts with what follows.
+        // A token that crosses the end counts with the next bytes.
         self.pieces.front_mut().into_iter().for_each(|piece| *piece -= bytes);
         tokens
     }

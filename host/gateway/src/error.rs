@@ -11,7 +11,7 @@ pub struct ApiError {
     pub status: StatusCode,
     /// OpenAI's `type`, and Anthropic's.
     pub kind: &'static str,
-    /// What programs look at.
+    /// For programs.
     pub code: &'static str,
     /// The field at fault.
     pub param: Option<String>,

@@ -18,7 +18,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-/// What a stream is opened with.
+/// The request that opens a stream.
 #[derive(Clone)]
 pub(crate) struct Opening {
     /// Identity of the request; the stream's own identity adds the request's digest and the nonce.
@@ -26,13 +26,13 @@ pub(crate) struct Opening {
     /// Place of the model in the configuration.
     pub(crate) place: usize,
     pub(crate) task: Task,
-    /// Digest of what the pre-execution filter said.
+    /// Digest of the pre-execution filter's report.
     pub(crate) note: [u8; 32],
     /// Why the stream ends right after BEGIN: rules of the pre-execution filter.
     pub(crate) refusal: Option<String>,
     /// The whole text; absent: parts follow.
     pub(crate) text: Option<String>,
-    /// What the stream does after a refusal; absent: what the package says.
+    /// Action of the stream after a refusal; absent: as in the package.
     pub(crate) on_refuse: Option<OnRefuse>,
     /// SHA-256 of the request's body.
     pub(crate) digest: [u8; 32],
@@ -155,7 +155,7 @@ impl GovernedStream {
         ApiError::gate("a text that is not UTF-8")
     }
 
-    /// What was released since the last call, and the package's constants in place of what was refused.
+    /// Text released since the last call, and the package's constants in place of refused text.
     pub(crate) fn take_outputs(&mut self) -> Vec<Output> {
         std::mem::take(&mut self.outputs)
     }

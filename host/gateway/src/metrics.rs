@@ -1,4 +1,4 @@
-//! What a running gateway counts. No metric holds text, and no label is a client's choice: routes are those of the
+//! Counters of a running gateway. No metric contains text, and no label is a client's choice: routes are those of the
 //! router, models those of the configuration, rules those of the policies.
 
 use crate::upstream::UpstreamError;
@@ -194,7 +194,7 @@ pub(crate) struct Queues {
     pub(crate) requests: usize,
     /// Streams of the native API that are open.
     pub(crate) decide_streams: usize,
-    /// What the session has room for; zero while there is none.
+    /// The session's room; zero without a session.
     pub(crate) session: Credit,
 }
 
@@ -293,7 +293,7 @@ impl Metrics {
         rules.iter().for_each(|rule| self.refusals.add(rule));
     }
 
-    /// A session is over: none of its streams is open.
+    /// A session ended: none of its streams is open.
     pub(crate) fn session_over(&self) {
         self.streams.set(0);
         self.open().clear();
@@ -381,7 +381,7 @@ impl Metrics {
             self.queues.get_or_create(&QueueLabel { queue }).set(i64::try_from(length).unwrap_or(i64::MAX));
         }
         let mut written = String::new();
-        // Writing into a string cannot fail; half of the metrics would be worse than none.
+        // Writing into a string cannot fail, and an incomplete list of metrics would be worse than an empty one.
         match text::encode(&mut written, &self.registry) {
             Ok(()) => written,
             Err(_) => String::new(),
@@ -399,7 +399,7 @@ pub(crate) fn note_model(place: usize) {
     let _ = MODEL.try_with(|model| model.set(Some(place)));
 }
 
-/// What `answered` gives, and which model it noted.
+/// The result of `answered`, and the model that it noted.
 pub(crate) async fn with_model<T>(answered: impl Future<Output = T>) -> (T, Option<usize>) {
     MODEL.scope(Cell::new(None), async { (answered.await, MODEL.with(Cell::get)) }).await
 }

@@ -6,7 +6,7 @@ use portcullis_gate::Determination;
 use portcullis_mapping::Call;
 use std::collections::VecDeque;
 
-/// What a section takes.
+/// Input of a section.
 pub(crate) enum Given<'a> {
     /// Text.
     Text(&'a str),
@@ -34,7 +34,7 @@ pub(crate) struct Passing {
 /// Keeps what was given to a stream until it is judged.
 #[derive(Default)]
 pub(crate) struct Observer {
-    /// What was not judged yet.
+    /// Text that was not judged yet.
     waiting: VecDeque<Passed>,
     /// Bytes of the stream's text that were judged.
     at: usize,

@@ -1,4 +1,4 @@
-//! What leaves the gate for a client: only what was admitted, and constants of the policy and of this program.
+//! Output of the gate for a client: only admitted text, and constants of the policy and of this program.
 
 use crate::receipts::Unproven;
 use portcullis_core::context::Mode;
@@ -13,7 +13,7 @@ use serde::Serialize;
 pub enum Channel {
     /// The answer.
     Content,
-    /// What the model writes before it answers.
+    /// The model's text before its answer.
     Reasoning,
     /// The model's own refusal.
     Refusal,
@@ -71,7 +71,7 @@ pub enum Output {
         /// Its arguments, canonical JSON.
         arguments: String,
     },
-    /// A constant of the policy in place of what was refused: a placeholder, or the refusal text.
+    /// A constant of the policy in place of refused text: a placeholder, or the refusal text.
     Constant {
         /// Choice.
         choice: u32,
@@ -102,7 +102,7 @@ impl Output {
     }
 }
 
-/// Tokens, as the upstream counts them, of what was released.
+/// Tokens of the released text, as the upstream counts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Of the prompt.
@@ -132,7 +132,7 @@ pub struct Provenance {
     pub session: String,
     /// SHA-256 of the request's body.
     pub request: String,
-    /// What the client wanted bound to the records.
+    /// The client's value that is bound to the records.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nonce: Option<String>,
     /// SHA-256 of the anchor store that the request's sources make: the streams' contexts have it.

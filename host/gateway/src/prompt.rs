@@ -13,7 +13,7 @@ const KEPT: usize = 4096;
 /// Bytes of the conversation's end that a stream's task holds.
 const TASK_BYTES: usize = 16 << 10;
 
-/// What the filter says of one text.
+/// The filter's report about one text.
 #[derive(Clone, Debug)]
 struct Verdict {
     /// Digest of its report.
@@ -27,11 +27,11 @@ pub(crate) struct PromptFilter {
     user: Prefilter,
     document: Prefilter,
     tool_result: Prefilter,
-    /// By profile and digest of the text.
+    /// Keyed by profile and digest of the text.
     kept: Mutex<BTreeMap<(&'static str, [u8; 32]), Verdict>>,
 }
 
-/// What the filter says of a request.
+/// The filter's report about a request.
 pub(crate) struct PromptVerdict {
     /// SHA-256 over the digests of the reports, in the order of the texts; the NOTE record of its streams.
     pub(crate) note: [u8; 32],
@@ -109,8 +109,8 @@ fn verdict(report: &FilterReport) -> Verdict {
     Verdict { report: report.digest(), rules: rules.into() }
 }
 
-/// What the streams of an answer are asked to do: the end of the conversation. It introduces what a text may refer to;
-/// it establishes no class, fact or claim.
+/// The task of an answer's streams: the end of the conversation. It introduces things that a text may refer to; it
+/// establishes no class, fact or claim.
 pub(crate) fn task(texts: &[(Role, String)]) -> Task {
     let texts: Vec<&str> = texts.iter().map(|(_, text)| text.as_str()).collect();
     let whole = texts.join("\n");

@@ -1,4 +1,4 @@
-//! What a client can show others about its answer: the proofs of the streams that the answer was made of.
+//! Proof for others that a client's answer was admitted: the proofs of the streams that the answer consists of.
 
 use portcullis_evidence::stream_proof::StreamProof;
 use portcullis_recorder::{ProofBook, ProofState};
@@ -71,7 +71,7 @@ impl SessionProofs {
     }
 }
 
-/// The answers whose proofs can be asked for.
+/// The answers whose proofs are kept.
 pub(crate) struct Receipts {
     most: usize,
     answers: Mutex<Answers>,

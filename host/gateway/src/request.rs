@@ -1,4 +1,4 @@
-//! What a client asks for, whichever dialect it speaks.
+//! The request of a client, in any dialect.
 
 use serde::Deserialize;
 use serde_json::{Number, Value};
@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 pub struct Request {
     /// Name of the model.
     pub model: String,
-    /// What the model is given.
+    /// The model's input.
     pub input: Input,
     /// Whether the answer is a stream of events.
     pub stream: bool,
@@ -33,17 +33,17 @@ pub struct Request {
     pub reasoning_effort: Option<String>,
     /// How much the model says, in OpenAI's words.
     pub verbosity: Option<String>,
-    /// What the client wants bound to its answer's records: at most 64 letters, digits, `-` or `_`.
+    /// The client's value that is bound to its answer's records: at most 64 letters, digits, `-` or `_`.
     pub nonce: Option<String>,
     /// Whether the answer's last part waits for the proofs of its streams, and holds them.
     pub receipt: bool,
-    /// What the client looked up for the request: the anchor store of its answer.
+    /// The client's sources for the request: the anchor store of its answer.
     pub sources: Arc<[Source]>,
     /// SHA-256 of the body.
     pub digest: [u8; 32],
 }
 
-/// What the model is given.
+/// The model's input.
 #[derive(Clone, Debug)]
 pub enum Input {
     /// A conversation.
@@ -57,9 +57,9 @@ pub enum Input {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Source {
-    /// What the text is about, by the name that answers use.
+    /// The subject of the text, by the name that answers use.
     pub title: String,
-    /// What it is also called.
+    /// Its other names.
     #[serde(default)]
     pub aliases: Vec<String>,
     /// Whole sentences.
@@ -113,7 +113,7 @@ pub enum Role {
 pub struct Message {
     /// Who speaks.
     pub role: Role,
-    /// What is said; the parts of a message are joined by line feeds.
+    /// The text; the parts of a message are joined by line feeds.
     pub text: String,
     /// The calls of an assistant.
     pub calls: Vec<ToolCall>,
@@ -203,7 +203,7 @@ impl Request {
         }
     }
 
-    /// Whether the answer is one JSON value, of which no part may be left out.
+    /// Whether the answer is one JSON value, in which no part may be missing.
     #[must_use]
     pub fn is_json(&self) -> bool {
         let kind = self.response_format.as_ref().and_then(|format| format.get("type")).and_then(Value::as_str);

@@ -41,7 +41,7 @@ pub(crate) struct Section {
     reader: Option<PartReader>,
     /// Its turn has come: everything before it in its choice has left.
     live: bool,
-    /// Parts that the session has no room for, or whose turn it is not.
+    /// Parts for which the session has no room, or whose turn has not come.
     waiting: VecDeque<Part>,
     /// Text that replaces a refused part; absent: a refusal ends the stream.
     placeholder: Option<Arc<str>>,
@@ -51,7 +51,7 @@ pub(crate) struct Section {
     held: Option<Vec<Output>>,
     /// It was dropped because an earlier section of its choice was refused or broke off.
     given_up: bool,
-    /// What a driven stream asks for.
+    /// The request of a driven stream.
     ask: Option<ProposalRequest>,
     /// Where the pieces that came begin, in bytes of the text: the tokens, as the upstream counts.
     pieces: Vec<usize>,
@@ -61,7 +61,7 @@ pub(crate) struct Section {
     written: usize,
     report: StreamReport,
     end: Option<SectionEnd>,
-    /// What a successor begins with.
+    /// The state at the begin of a successor.
     state: Option<Arc<EndState>>,
     /// Its BEGIN is recorded.
     recorded: bool,
@@ -71,7 +71,7 @@ pub(crate) struct Section {
     judged: Option<Vec<Judged>>,
     timing: Option<Timing>,
     signed: Option<SignedRelease>,
-    /// What leaves an observed stream.
+    /// Sends the text of an observed stream.
     observer: Option<Observer>,
 }
 
@@ -115,7 +115,7 @@ impl SignedRelease {
         self.waiting.front().is_some_and(|(needed, _)| needed.is_some()) && !self.book.is_over()
     }
 
-    /// The next event whose record is signed.
+    /// Takes the next event whose record is signed.
     fn pop(&mut self) -> Option<EventKind> {
         let signed = self.book.signed().get(usize::from(self.lane)).copied().unwrap_or(0);
         let next = self.waiting.pop_front_if(|(needed, _)| needed.is_some_and(|needed| needed <= signed));
@@ -140,7 +140,7 @@ struct ReleasedCall {
 
 /// How a section's outputs leave.
 pub(crate) struct Manner {
-    /// What is in place of what is refused; absent: a refusal ends the stream.
+    /// Replaces refused text; absent: a refusal ends the stream.
     pub(crate) placeholder: Option<Arc<str>>,
     /// Everything leaves at the end, or nothing does where something was refused.
     pub(crate) whole: bool,
@@ -158,7 +158,7 @@ pub(crate) struct Judged {
     pub(crate) log_index: Option<u64>,
 }
 
-/// What a stream does after a refusal, where its text may have gaps.
+/// Action of a stream after a refusal, if its text may have gaps.
 pub(crate) fn on_refuse(governor: &Governor) -> OnRefuse {
     match governor.policy().package.manifest().refusal.on_refuse {
         AfterRefusal::Redact => OnRefuse::Skip,
@@ -272,7 +272,7 @@ impl Section {
         &self.report
     }
 
-    /// Tokens of which something was released, as far as the upstream's pieces are tokens.
+    /// Tokens of which at least a part was released, as far as the upstream's pieces are tokens.
     pub(crate) fn tokens(&self) -> u64 {
         if self.held.is_some() && self.end != Some(SectionEnd::Whole) {
             return 0;
@@ -366,7 +366,7 @@ impl Section {
         self.outputs(&mut 0);
     }
 
-    /// What a driven stream asks for, once.
+    /// The request of a driven stream, given once.
     pub(crate) const fn take_ask(&mut self) -> Option<ProposalRequest> {
         self.ask.take()
     }
@@ -411,7 +411,7 @@ impl Section {
         }
     }
 
-    /// What may leave now. `call_index` is the number of calls that left the choice before.
+    /// The outputs that may leave now. `call_index` is the number of calls that left the choice before.
     pub(crate) fn outputs(&mut self, call_index: &mut u32) -> Vec<Output> {
         let mut outputs = Vec::new();
         // Before the messages are read: what comes while they are read is read the next time.
@@ -424,7 +424,7 @@ impl Section {
                 }
                 (StreamMessage::Event(event), None) => self.event(event.what, call_index, &mut outputs),
                 (StreamMessage::Propose(request), _) => self.ask = Some(request),
-                // What was admitted is in the next question.
+                // The next question contains the admitted text.
                 (StreamMessage::Move(_), _) => {}
             }
         }

@@ -229,7 +229,7 @@ impl Service {
         &self.decide
     }
 
-    /// Whose key a request has; `None` where no key is configured.
+    /// The owner of a request's key; `None` if no key is configured.
     pub(crate) fn caller(&self, headers: &HeaderMap) -> Result<Option<&Caller>, ApiError> {
         if self.callers.is_empty() {
             return Ok(None);
@@ -333,7 +333,7 @@ impl Service {
         room.map_err(|_| ApiError::unavailable("as many requests are answered as may be"))
     }
 
-    /// What the pre-execution filter says of texts, with who speaks each, and the task that they make.
+    /// The pre-execution filter's report about texts, each with its speaker, and the task that they make.
     pub(crate) async fn judge_input(
         self: &Arc<Self>,
         texts: Vec<(Role, String)>,

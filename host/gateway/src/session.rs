@@ -44,7 +44,7 @@ pub enum SessionFailure {
     /// The system gives no salt key.
     #[error(transparent)]
     Salt(#[from] SaltKeyError),
-    /// What the opener needs.
+    /// The message of the opener.
     #[error("{0}")]
     Open(String),
     /// The thread panicked: a defect of this program.
@@ -62,14 +62,14 @@ pub struct OpenSession {
     pub handle: SessionHandle,
     /// The proofs of its streams, where it has a bundle.
     pub proofs: Option<SessionProofs>,
-    /// What the gateway counts.
+    /// Counters of the gateway.
     pub metrics: Arc<Metrics>,
 }
 
-/// What callers see of the sessions.
+/// The view of the sessions for callers.
 #[derive(Clone)]
 pub enum SessionState {
-    /// None is open: the next one is about to be.
+    /// None is open: the next one will be opened soon.
     Between,
     /// One is open.
     Open(Arc<OpenSession>),
@@ -85,7 +85,7 @@ pub struct Sessions {
     thread: std::thread::JoinHandle<Result<(), SessionFailure>>,
 }
 
-/// What the thread of the sessions and its callers share.
+/// Shared by the thread of the sessions and its callers.
 struct Board {
     state: watch::Sender<SessionState>,
     /// The session that runs, whether it takes streams or not.
@@ -157,7 +157,7 @@ impl Sessions {
         self.board.state.subscribe()
     }
 
-    /// What the gateway counts.
+    /// Counters of the gateway.
     #[must_use]
     pub fn metrics(&self) -> Arc<Metrics> {
         Arc::clone(&self.board.metrics)

@@ -91,7 +91,7 @@ fn heading(document: &str) -> Option<(&str, &str)> {
     (!first.is_empty() && !is_sentence && !rest.trim().is_empty()).then_some((first, rest))
 }
 
-/// The name that the first sentence of a text says something of, in a language whose clauses can be read.
+/// The name in the first sentence of a text, as its subject, in a language whose clauses can be read.
 fn named_first(text: &str, mapper: &Mapper) -> Option<String> {
     let text = mapper.read(text.to_owned(), Granularity::Span);
     let sentence = text.slice(&text.sentence(&text.pieces().first()?.range));

@@ -1,4 +1,4 @@
-//! Where the tokens of an answer are in its text, so that each candidate has the log-probabilities of its own.
+//! The places of an answer's tokens in its text, so that each candidate has the log-probabilities of its own.
 
 use portcullis_gate::Candidate;
 use portcullis_gate::engine::{Token, logprobs};
@@ -14,7 +14,7 @@ pub(crate) struct TokenTrack {
 }
 
 impl TokenTrack {
-    /// The server wrote this text, of which the first `skipped` bytes belong to no candidate.
+    /// The text that the server wrote; its first `skipped` bytes belong to no candidate.
     pub(crate) fn text(&mut self, text: &str, skipped: usize) {
         self.text.push_str(text);
         self.at += skipped;
@@ -44,7 +44,7 @@ impl TokenTrack {
             bytes += token.bytes.len();
             count += 1;
         }
-        // Tokens that differ from the text are useless, wherever the text is cut.
+        // Tokens that differ from the text are useless, also for a shorter part of it.
         if self.text.is_char_boundary(bytes) && bytes <= self.at {
             self.tokens.drain(..count);
             self.text.drain(..bytes);

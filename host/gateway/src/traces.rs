@@ -30,7 +30,7 @@ const LAST: Duration = Duration::from_secs(2);
 /// Bytes of a collector's answer that are read.
 const ANSWER_BYTES: usize = 64 << 10;
 
-/// Why there are no traces.
+/// Why traces cannot be sent.
 #[derive(Debug, thiserror::Error)]
 pub enum TracesError {
     /// The exporter.

@@ -192,7 +192,7 @@ fn nothing_else_is_continued() {
     let called = json!({"role": "assistant", "content": NOTICE, "tool_calls": [call]});
     let result = json!({"role": "tool", "tool_call_id": "c", "content": "x"});
     assert_eq!(refused("ann", &[user(NOTICE), called, result, user(ADVICE)]), None);
-    // What another key received.
+    // The answer that another key received.
     assert_eq!(refused("bob", &[user(NOTICE), assistant(NOTICE), user(ADVICE)]), None);
     // A state comes back only with all that it rests on: "Yes." was said after the notice, but not here.
     let before = [user(NOTICE), assistant(NOTICE), user(YES)];
@@ -216,7 +216,7 @@ fn claims_hold_and_refusals_count_for_nothing() {
     assert_eq!(chat_on(&gateway, &[user(other)]).0, other, "another conversation");
     let (said, continues) = chat_on(&gateway, &[user(opens), assistant(opens), user(other)]);
     assert!(said.contains(PLACEHOLDER) && continues.is_some(), "{said}");
-    // An answer with a gap is what its reader got, with the placeholder.
+    // An answer with a gap is matched as its reader got it, with the placeholder.
     let (gapped, _) = chat_on(&gateway, &[user(&format!("{NOTICE} {ADVICE} {ADVICE}"))]);
     assert!(gapped.starts_with(NOTICE) && gapped.contains(ADVICE), "{gapped}");
     let (gapped, _) = chat_on(&gateway, &[user(&format!("{ADVICE} {NOTICE}"))]);
@@ -235,7 +235,7 @@ fn claims_hold_and_refusals_count_for_nothing() {
     assert_eq!((report.replayed, report.reasons.len()), (report.streams, 0), "{:?}", report.reasons);
 }
 
-/// Tool calls are part of what was said.
+/// Tool calls are part of the answer.
 #[test]
 fn an_answer_with_calls_is_continued() {
     let upstream = Upstream::new(Arc::new(|_, body: &Value| {

@@ -155,7 +155,7 @@ fn wrong_requests_name_their_field() {
         let answer = gateway.post(path, &body);
         assert_eq!((answer.status, &answer.json()["error"]["param"]), (status, &param), "{path} {}", answer.body);
     }
-    // None of that harmed the stream.
+    // None of that damaged the stream.
     submit(&gateway, &stream, &json!({"text": "Birds sing."}));
     assert_eq!(close(&gateway, &stream).json()["released"], json!([{"type": "text", "text": "Birds sing."}]));
 }

@@ -1,5 +1,4 @@
-//! What LiteLLM's proxy and the FMS orchestrator ask, and what they are answered, field by field as their documents
-//! say.
+//! The requests of LiteLLM's proxy and of the FMS orchestrator, and the answers, field by field as in their documents.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 

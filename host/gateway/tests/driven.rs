@@ -187,7 +187,7 @@ fn a_text_without_sentences_is_driven() {
     }
 }
 
-/// A tool call is a step: a refused one is followed by what the next seed does.
+/// A tool call is a step: after a refused one comes the call that the next seed gives.
 #[test]
 fn tool_calls_are_steps() {
     let upstream = Upstream::new(Arc::new(|_, body: &Value| {

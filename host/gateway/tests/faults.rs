@@ -14,7 +14,7 @@ use support::{
     policy, said, text,
 };
 
-/// What the gate does with answers: the same faults are played to it in both ways.
+/// The gate's two modes; the same faults are tried in both.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Mode {
     Held,
@@ -233,7 +233,8 @@ fn a_channel_is_one_text() {
     }
 }
 
-/// Arguments leave as they were judged, numbers too; two calls without an index are two.
+/// A call's arguments are sent exactly as they were judged, including numbers. Two calls without an index stay two
+/// calls.
 #[test]
 fn arguments_leave_as_they_were_judged() {
     let arguments = "{\"a\":1e2,\"b\":123456789012345678901,\"c\":1.10,\"d\":1e999}";
@@ -325,7 +326,7 @@ fn errors_do_not_quote() {
     }
 }
 
-/// 6, 7: every cut of every byte, every form of a line end.
+/// Faults 6 and 7: the stream is cut after every byte, and has every form of line end.
 #[test]
 fn every_cut_of_a_body_gives_the_same_answer() {
     let events = |line_end: &str| {
@@ -395,7 +396,7 @@ fn what_has_no_end_is_cut_off() {
         let last = &answer.body[answer.body.len() - 300..];
         match mode {
             Mode::Held => assert!(answer.body.contains("upstream_error"), "{last}"),
-            // A driven stream is asked for so many candidates at most, which comes first.
+            // The number of candidates of a driven stream is limited, and that limit is reached first.
             Mode::Driven => assert!(answer.body.contains("limit: the engine was asked"), "{last}"),
         }
     }
@@ -537,7 +538,7 @@ fn the_usage_counts_what_was_released() {
     for mode in MODES {
         let gateway = mode.gateway("stop", &upstream, "");
         let usage = |asked: &str| gateway.post("/v1/chat/completions", &ask(asked, false)).json()["usage"].clone();
-        // Of a whole answer the server's count; a driven one may be of several, and its pieces are counted.
+        // A whole answer has the server's count. A driven one may consist of several, so its pieces are counted.
         let whole = if mode == Mode::Driven { 2 } else { 9 };
         let counted = json!({"prompt_tokens": 5, "completion_tokens": whole, "total_tokens": 5 + whole});
         assert_eq!(usage("Birds sing."), counted);

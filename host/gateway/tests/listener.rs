@@ -18,8 +18,8 @@ fn birds() -> Upstream {
     Upstream::new(Arc::new(|_, _: &Value| chat([text("Birds sing. "), text("Ships sail.")], "stop")))
 }
 
-/// A web page may give its own name the address 127.0.0.1, and then read what a browser gets from it. Without keys
-/// nothing else would be between that page and the gateway.
+/// A web page may give its own name the address 127.0.0.1, and then read the gateway's answers in a browser. Without
+/// keys nothing else would stop that page.
 #[test]
 fn without_keys_a_request_for_another_host_is_refused() {
     let upstream = birds();
@@ -121,7 +121,7 @@ fn tls_holds_on_both_sides() {
         assert_eq!(finish(&answer), "stop");
     }
     let asked = upstream.asked.lock().unwrap().len();
-    // Another authority, and those of the system, do not vouch for this server.
+    // Another authority, and those of the system, do not sign for this server.
     for authority in [format!("upstream_ca = \"{}\"\n", path("other.pem")), String::new()] {
         let answer = outer(&authority).post("/v1/chat/completions", &ask("go", false));
         assert_eq!((answer.status, &answer.json()["error"]["code"]), (502, &"upstream_error".into()), "{authority}");

@@ -1,4 +1,5 @@
-//! Log-probabilities of driven answers: each sentence is judged with those of its own tokens, and none of them leaves.
+//! Log-probabilities of driven answers: each sentence is judged with those of its own tokens. None of them is sent to
+//! clients.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -33,7 +34,7 @@ enum Form {
     Lists,
     /// Not at all.
     None,
-    /// For other bytes than those of the text.
+    /// For bytes that differ from the text's.
     Other,
     /// `null` in place of a number.
     Null,
@@ -65,7 +66,7 @@ fn server(form: Form) -> Upstream {
     }))
 }
 
-/// What the candidates of the first stream were proposed with.
+/// The log-probabilities that came with the candidates of the first stream.
 fn proposed(form: Form, kind: &str, path: &str) -> Vec<Value> {
     let (upstream, folder) = (server(form), tempfile::tempdir().unwrap());
     let config = format!(

@@ -39,7 +39,7 @@ fn ask(stream: bool, nonce: &str) -> Value {
     json!({"model": "m", "stream": stream, "messages": messages, "portcullis": {"nonce": nonce, "receipt": true}})
 }
 
-/// What the proofs show under the public root of simulations.
+/// The result of the proofs under the public root of simulations.
 fn check(proofs: &Value) -> Vec<StreamFacts> {
     let mut trust = Trust::default();
     trust.roots.add_sim_root(ca::simulation().unwrap().certificate_pem().unwrap().as_bytes()).unwrap();
@@ -82,7 +82,7 @@ fn an_answer_holds_its_proofs_and_they_can_be_asked_for() {
         assert_eq!(facts[0].context.id, id);
         let digest = hex::encode(&<[u8; 32]>::from(Sha256::digest(body.to_string())));
         assert!(id.ends_with(&format!("/0/0/content request={digest} nonce=n-1")), "{id}");
-        // The text without the constants is what the card admitted.
+        // The text without the constants is the text that the card admitted.
         let (mut text, constants) = (said(&answer, stream), &provenance["streams"][0]["constants"]);
         for constant in constants.as_array().unwrap().iter().rev() {
             let (at, length) = (constant[0].as_u64().unwrap() as usize, constant[1].as_u64().unwrap() as usize);
@@ -147,7 +147,7 @@ fn the_native_api_releases_what_is_signed() {
     assert_eq!(check(&receipt.json()["proofs"])[0].released, [ReleasedPiece::Text(released)]);
 }
 
-/// Records that are signed, by what is in a session's folder.
+/// Number of signed records in a session's folder.
 fn signed(session: &Path) -> u64 {
     let message = |serial| std::fs::read(session.join(bundle::checkpoint(serial))).ok();
     let sizes = (0..).map_while(message).map(|m| SignedCheckpoint::parse(&m).unwrap().checkpoint.wire.size.get());

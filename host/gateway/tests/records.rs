@@ -1,5 +1,5 @@
-//! Byte for byte: what clients received is what the records admitted, constants of the policy apart; and every bundle
-//! replays.
+//! Byte for byte: clients received exactly the text that the records admitted, and constants of the policy. Every
+//! bundle replays.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex};
 use support::{Answer, Gateway, REFUSAL, Upstream, chat, delta, end, event, event_head, opener, policy};
 use zerocopy::FromBytes;
 
-/// What texts are made of.
+/// The words of the texts.
 const WORDS: [&str; 12] = [
     "Birds sing in spring.",
     " Ships sail.",
@@ -34,7 +34,7 @@ const WORDS: [&str; 12] = [
     "{\"a\": 1}",
 ];
 
-/// What the records of each stream let leave, by the stream's identity: its text, and its tool calls in order.
+/// The text that the records of each stream admit, and its tool calls in order, by the stream's identity.
 fn admitted(folder: &Path) -> BTreeMap<String, (String, Vec<String>)> {
     let lines = |name: &str| -> Vec<Value> {
         let text = std::fs::read_to_string(folder.join(name)).unwrap();
@@ -72,8 +72,8 @@ fn admitted(folder: &Path) -> BTreeMap<String, (String, Vec<String>)> {
     streams
 }
 
-/// Plays what the prompt asks for: pieces of JSON deltas after a `#`. From the beginning of an answer it continues with
-/// what its seed makes up.
+/// Gives what the prompt asks for: pieces of JSON deltas after a `#`. From the beginning of an answer it continues with
+/// text that its seed decides.
 fn server() -> Upstream {
     Upstream::new(Arc::new(|path, body: &Value| {
         let asked = body["messages"].as_array().map_or(&body["prompt"], |all| &all[0]["content"]);
@@ -137,7 +137,7 @@ fn deltas(random: &mut Random, chat: bool, thinks: bool) -> Vec<Value> {
     deltas
 }
 
-/// What a client heard: text by channel (content and reasoning), and calls as the records write them.
+/// The answer of a client: text by channel (content and reasoning), and calls as the records write them.
 fn heard(path: &str, answer: &Answer) -> (BTreeMap<&'static str, String>, Vec<String>) {
     let stream = answer.head.contains("text/event-stream");
     let values = if stream { answer.events() } else { vec![answer.json()] };
@@ -190,7 +190,7 @@ fn heard(path: &str, answer: &Answer) -> (BTreeMap<&'static str, String>, Vec<St
     (texts, calls)
 }
 
-/// Compares what a client heard with what the records of its streams let leave.
+/// Compares a client's answer with the text that the records of its streams admit.
 fn assert_admitted(path: &str, answer: &Answer, streams: &BTreeMap<String, (String, Vec<String>)>) {
     assert_eq!(answer.status, 200, "{path}: {}", answer.body);
     let (texts, calls) = heard(path, answer);

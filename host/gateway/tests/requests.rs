@@ -1,4 +1,4 @@
-//! What clients may ask, on every route, and the answer when they may not.
+//! Allowed and forbidden requests on every route, with their answers.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -336,7 +336,7 @@ fn a_json_answer_is_never_cut_in_the_middle() {
     assert_eq!((said(&refused, "content").as_str(), finish(&refused).as_str()), (REFUSAL, "content_filter"));
 }
 
-/// What the records bind: the request, and what the client wants bound.
+/// The records bind the request, and the client's own value.
 #[test]
 fn the_identity_of_a_stream_binds_request_and_nonce() {
     let upstream = echo();

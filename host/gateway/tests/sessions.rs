@@ -1,4 +1,4 @@
-//! What happens to answers when one session of the card follows another.
+//! Answers while one session of the card follows another.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 

@@ -189,7 +189,7 @@ fn a_collector_gets_spans_without_text() {
 
 /// A collector that takes connections and never answers, and one that is not there.
 #[test]
-fn a_collector_that_does_not_answer_delays_nobody() {
+fn a_collector_that_does_not_answer_delays_no_request() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let upstream = Upstream::new(Arc::new(|_, _| chat([text("Birds sing.")], "stop")));

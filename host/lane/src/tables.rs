@@ -132,7 +132,7 @@ impl Gap {
         self.0.after(state, byte)
     }
 
-    /// Most bytes between two numerals; `None` when there is no most.
+    /// Most bytes between two numerals; `None` without a limit.
     pub(crate) fn longest(&self, numeral: u8) -> Option<usize> {
         let others = (0..=u8::MAX).filter(|byte| !byte.is_ascii_alphanumeric());
         let others: Vec<u8> = others.collect();

@@ -134,7 +134,7 @@ fn shipped_policies_miss_nothing_of_made_values() {
     }
 }
 
-/// Numbers of orders, tickets and parts in groups, which are nobody's card or account.
+/// Numbers of orders, tickets and parts in groups, which are not the numbers of cards or accounts.
 fn harmless(random: &mut Random) -> String {
     let digits = |random: &mut Random, count: usize| -> String {
         (0..count).map(|_| char::from(b'0' + random.below(10) as u8)).collect()

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::path::Path;
 
-/// What a text is made of, besides words.
+/// The parts of a text, besides words.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// One line of ASCII.

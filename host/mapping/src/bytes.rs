@@ -48,7 +48,7 @@ impl ByteSet {
     }
 }
 
-/// What a match can begin with, and whether it can be empty.
+/// The bytes with which a match can begin, and whether it can be empty.
 pub(crate) fn first(hir: &Hir) -> (ByteSet, bool) {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => (ByteSet::none(), true),
@@ -85,7 +85,7 @@ pub(crate) fn first(hir: &Hir) -> (ByteSet, bool) {
     }
 }
 
-/// Rare bytes of which every match holds one, and how many bytes of a match are before it at most.
+/// Rare bytes of which every match contains one, and the greatest number of bytes of a match before it.
 pub(crate) fn pivot(hir: &Hir) -> Option<(ByteSet, usize)> {
     match hir.kind() {
         HirKind::Literal(_) | HirKind::Class(_) => Some((first(hir).0, 0)).filter(|(set, _)| set.is_rare()),

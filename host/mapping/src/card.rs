@@ -41,7 +41,7 @@ pub(crate) fn number(
             return Ok(place(start)..place(end.saturating_sub(1)) + 1);
         }
     }
-    // A group whose numbers may continue after the match is looked at again.
+    // A group whose numbers may continue after the match is examined again.
     let all = run.digits.len();
     let open = run.groups.iter().skip(1).find(|group| all.saturating_sub(**group) < LONGEST);
     Err(open.and_then(|digit| run.at.get(*digit)).copied().unwrap_or(found.end))

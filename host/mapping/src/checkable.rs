@@ -10,9 +10,9 @@ use std::ops::Range;
 pub struct Checkable {
     /// Its bytes in the text.
     pub range: Range<usize>,
-    /// What is compared: the word in lower case without its ending.
+    /// Used for comparison: the word in lower case without its ending.
     pub stem: String,
-    /// Whether it is a number, or a name: capitalised, and not merely because the text begins with it.
+    /// Whether it is a number, or a name: capitalised, and not only because the text begins with it.
     pub value: bool,
     /// Whether it is a number, in digits or as a word.
     pub number: bool,
@@ -99,7 +99,7 @@ pub(crate) fn generalisations(word: &str, language: &Language, lexicon: Lexicon)
 pub struct Frame {
     /// Where verbs are, in order.
     pub verbs: Vec<usize>,
-    /// Where prepositions end: they lead to what follows.
+    /// Ends of prepositions: they lead to the words that follow.
     pub prepositions: Vec<usize>,
     /// Where pronouns are.
     pub pronouns: Vec<usize>,
@@ -116,7 +116,7 @@ pub(crate) fn frame(text: &str, language: &Language, lexicon: Option<Lexicon>) -
         let shown = text.get(range.clone()).unwrap_or_default();
         let word = lower(shown);
         let kinds = language.kinds(&word);
-        // A name may be a verb besides: "Kick", "Don".
+        // A name may also be a verb: "Kick", "Don".
         if !shown.starts_with(char::is_uppercase) && is_verb(&word, kinds, lexicon) {
             frame.verbs.push(range.start);
         }

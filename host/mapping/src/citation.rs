@@ -43,7 +43,7 @@ const FORMS: &[&str] = &[
 const ARTICLES: &str = r"(?-u:\b)(?:Articles?|Artikel|Arts?\.?|Recitals?|Rec\.) [0-9]{1,4}[a-z]?(?:\([0-9a-z]{1,3}\)){0,3}(?:(?:,| and| und| to| or|-|–) ?[0-9]{1,4}(?:\([0-9a-z]{1,3}\)){0,3}){0,4} (?:of the |of |der |du |des |de la |del )?";
 /// Sections of codes that a paragraph sign shows.
 const SECTIONS: &str = r"§{1,2} ?[0-9]{1,4}[a-z]?(?:(?:,| und| bis|-|–) ?[0-9]{1,4}[a-z]?){0,6}(?: Abs\. ?[0-9]{1,2}[a-z]?)?(?: S(?:atz|\.) ?[0-9]{1,2})?(?: Nr\. ?[0-9]{1,2})? [A-Z][A-Za-z]{1,10}(?-u:\b)";
-/// What is after a case's first page: pages, the court and the year.
+/// The text after a case's first page: pages, the court and the year.
 const AFTER_PAGE: &str = r"(?:, [0-9]{1,5}(?:[-–][0-9]{1,5})?)?(?: \([^()]{0,40}[0-9]{4}\))?";
 /// ISBN (ISO 2108): with its label, or hyphenated with a prefix.
 const BOOKS: &str = r"(?i:(?-u:\b)isbn(?:-1[03])?:? ?)[0-9][0-9 -]{8,15}[0-9Xx](?-u:\b)|(?-u:\b)97[89]-[0-9]{1,5}-[0-9]{1,7}-[0-9]{1,7}-[0-9](?-u:\b)";
@@ -117,7 +117,7 @@ pub(crate) fn citations(text: &str, view: Option<&View>) -> Option<Vec<Range<usi
     Some(joined)
 }
 
-/// What the patterns match.
+/// The matches of the patterns.
 fn matches<'a>(patterns: &'a Regex, text: &'a str) -> impl Iterator<Item = Range<usize>> + 'a {
     // Every form holds a digit, or is a URL.
     let any = text.bytes().any(|b| b.is_ascii_digit() || matches!(b, b':' | b'w' | b'W'));

@@ -56,8 +56,8 @@ pub(crate) fn claims(
     found
 }
 
-/// The content words of what is before the relation, from its last mark on, or up to its first when nothing is left
-/// there; empty for a pronoun, nothing without either.
+/// The content words before the relation, from the last mark on; up to the first mark if nothing is left there. Empty
+/// for a pronoun, nothing without either.
 fn subject(before: &[Token<'_>]) -> Option<String> {
     let of = |tokens: &[Token<'_>]| -> Option<String> {
         let cues = kind::COPULA

@@ -33,7 +33,7 @@ pub struct Argument {
     pub range: Range<usize>,
     /// The word in lower case without its ending; empty for a pronoun of one person or thing.
     pub stem: String,
-    /// Whether it is a name: capitalised, and not merely because the text begins with it.
+    /// Whether it is a name: capitalised, and not only because the text begins with it.
     pub name: bool,
     /// The preposition that leads to it, in lower case.
     pub preposition: Option<String>,
@@ -97,7 +97,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What is between two words.
+    /// Reads the text between two words.
     fn gap(&mut self, gap: &str) {
         if gap.contains(['.', ';', ':', '!', '?', '(', ')']) {
             self.end();
@@ -113,7 +113,7 @@ impl<'a> Reader<'a> {
         self.nominal = false;
         if self.inside {
             if self.parted && !self.open.is_empty() {
-                // A list, or a noun with a remark: whose the next verb is, order does not tell.
+                // A list, or a noun with a remark: the order does not show whose verb is next.
                 self.before.clear();
             }
             self.flush();

@@ -1,4 +1,4 @@
-//! What can be wrong with a package's declarations as far as the mapping reads them.
+//! Faults in a package's declarations, as far as the mapping reads them.
 
 use std::ops::Range;
 
@@ -46,7 +46,7 @@ pub enum MappingError {
         class: String,
         /// The expression.
         regex: String,
-        /// What is wrong with it.
+        /// The fault.
         problem: String,
         /// Where in the expression, in bytes.
         at: Option<Range<usize>>,

@@ -27,7 +27,7 @@ use regex_syntax::hir::Hir;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Bytes that a search around a rare byte reads on, so that what is clear is not searched again.
+/// Bytes that a search around a rare byte reads ahead, so that clear bytes are not searched again.
 const AHEAD: usize = 512;
 /// Bytes on either side of a match in which a phrase counts as near.
 const NEAR: usize = 64;
@@ -46,7 +46,7 @@ pub(crate) struct Hit {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Hits {
     list: Vec<Hit>,
-    /// Bytes of the longest, so that what touches a range is found without a walk from the start.
+    /// Length of the longest one, so that all that touch a range are found without a walk from the start.
     longest: usize,
 }
 
@@ -102,19 +102,19 @@ struct LocatedPattern {
     class: ClassId,
     regex: Regex,
     validator: Option<Validator>,
-    /// Automaton over the phrases of which one must be near; `None` sets no condition.
+    /// Automaton over the phrases, one of which must be near; `None` sets no condition.
     near: Option<AhoCorasick>,
     /// Whether a match may be glued to letters.
     letters: Letters,
     /// Its longest match.
     longest: usize,
-    /// Rare bytes of which a match holds one, and the bytes that are before it at most.
+    /// Rare bytes, one of which each match contains, and the greatest number of bytes before it.
     pivot: Option<(ByteSet, usize)>,
 }
 
 /// Rare bytes at which patterns are looked for.
 struct Marks {
-    /// What is looked for at each byte: [`STARTS`], [`PIVOTS`].
+    /// The searches at each byte: [`STARTS`], [`PIVOTS`].
     at: [u8; 256],
 }
 
@@ -128,7 +128,7 @@ struct Starting {
     joint: Joint,
     first: ByteSet,
     patterns: Vec<LocatedPattern>,
-    /// Whether none of them begins between two digits.
+    /// Whether no pattern begins between two digits.
     whole: bool,
 }
 
@@ -150,7 +150,7 @@ pub(crate) struct Scanner {
     phrases: Option<AhoCorasick>,
     /// Class of each phrase.
     phrase_class: Vec<ClassId>,
-    /// The same phrases, whatever joins their words, and in other forms.
+    /// The same phrases with other joints between their words, and in other forms.
     worded: Phrases,
     /// Classes that are not looked for in the view.
     unviewed: ClassSet,
@@ -548,7 +548,7 @@ fn is_near(phrases: &AhoCorasick, around: &str) -> bool {
     phrases.find_overlapping_iter(around).any(|m| !letters(m.start()) && !letters(m.end()))
 }
 
-/// What is around a match: where a phrase counts as near.
+/// The text around a match: a phrase in it counts as near.
 fn around(text: &str, range: Range<usize>) -> &str {
     let from = floor(text, range.start.saturating_sub(NEAR));
     text.get(from..ceil(text, range.end + NEAR)).unwrap_or_default()

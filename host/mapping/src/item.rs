@@ -1,5 +1,5 @@
-//! Numbers of list items: `2.`, `(b)`, `iv)`, `Step 4:`, `Second,`. No cut parts one from its item, so that they leave
-//! together or not at all.
+//! Numbers of list items: `2.`, `(b)`, `iv)`, `Step 4:`, `Second,`. No cut separates one from its item, so that they
+//! leave together or not at all.
 
 use crate::language::{Language, kind};
 use crate::words::{lower, words};
@@ -24,7 +24,7 @@ pub(crate) fn number(text: &str, language: &Language) -> Option<Range<usize>> {
     (breaks < 2).then(|| start..near.len() - behind.len() + gap)
 }
 
-/// What is after the number that a text begins with.
+/// The text after the number at the start of a text.
 fn written<'t>(text: &'t str, hashed: bool, language: &Language) -> Option<&'t str> {
     let first = text.chars().next()?;
     // Circled numbers, and digits with a key's frame.
@@ -62,7 +62,7 @@ fn written<'t>(text: &'t str, hashed: bool, language: &Language) -> Option<&'t s
     marked.filter(|_| (1..=DIGITS).contains(&count) && shown.chars().all(char::is_alphabetic))
 }
 
-/// What is after the mark of a number in digits.
+/// The text after the mark of a number in digits.
 fn digits(rest: &str, hashed: bool) -> Option<&str> {
     let spaced = |rest: &&str| rest.starts_with(' ');
     if hashed && spaced(&rest) {
@@ -80,7 +80,7 @@ fn digits(rest: &str, hashed: bool) -> Option<&str> {
     closed(rest)
 }
 
-/// What is after a mark that closes a number, with the emphasis round it.
+/// The text after a mark that closes a number, with the emphasis around it.
 fn closed(rest: &str) -> Option<&str> {
     let rest = rest.trim_start_matches(['*', '_', '\\']);
     rest.strip_prefix(['.', ')', ']', ':']).map(|rest| rest.trim_start_matches(['*', '_']))

@@ -20,7 +20,7 @@ pub(crate) enum Json {
     Object(Vec<(String, Self)>),
 }
 
-/// What a text begins with.
+/// The kind of value at the start of a text.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Prefix {
     /// A value.

@@ -78,10 +78,9 @@ struct CueLists {
     accusative: Vec<String>,
     #[serde(default)]
     relative: Vec<String>,
-    /// Words that say of a statement how far it holds, besides denials: conditions, exceptions, quantities, and whose
-    /// it is.
+    /// Words that limit a statement, besides denials: conditions, exceptions, quantities, and the speaker of it.
     scope: Vec<String>,
-    /// Words that say how many of what was named before: a clause that begins with one is not parted from it.
+    /// Words that count things named before: a clause that begins with one is not separated from the text before it.
     quantifiers: Vec<String>,
     prepositions: Vec<String>,
     copulas: Vec<String>,
@@ -99,7 +98,7 @@ struct CueLists {
     polarity: Option<Lists>,
 }
 
-/// What phrases of several words say of a span.
+/// The statement of a phrase of several words about a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phrase {
     /// Points back at text above.
@@ -316,7 +315,7 @@ impl Language {
         self.words.kinds(word, key)
     }
 
-    /// The number that a number word, multiplier, ordinal or month stands for.
+    /// The value of a number word, multiplier, ordinal or month.
     pub(crate) fn value(&self, word: &str) -> Option<u32> {
         self.values.get(word).copied()
     }

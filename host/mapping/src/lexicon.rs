@@ -17,7 +17,7 @@ const COMMENT: u8 = b'#';
 const MARKS: [char; 4] = ['=', '+', '!', '@'];
 /// Forms that one word can be, at most.
 const LEMMAS: usize = 12;
-/// Endings that grammar adds, with what is in their place in a lemma (WordNet's morphy(7WN)).
+/// Endings that grammar adds, each with the ending of the lemma (WordNet's morphy(7WN)).
 const ENDINGS: &[(PartOfSpeech, &str, &str)] = &[
     (PartOfSpeech::Noun, "s", ""),
     (PartOfSpeech::Noun, "ses", "s"),
@@ -41,7 +41,7 @@ const ENDINGS: &[(PartOfSpeech, &str, &str)] = &[
     (PartOfSpeech::Adjective, "est", "e"),
 ];
 
-/// What a word is in a sentence.
+/// Part of speech of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PartOfSpeech {
     /// A noun.
@@ -102,7 +102,7 @@ impl Lexicon {
         })
     }
 
-    /// What a word can be a form of.
+    /// The possible lemmas of a word.
     #[must_use]
     pub fn lemmas(&self, word: &str) -> Lemmas {
         let mut lemmas = Lemmas { list: [None; LEMMAS] };
@@ -212,7 +212,7 @@ impl Lemmas {
         self.list.iter().flatten()
     }
 
-    /// Whether two words are forms of one lemma, or of lemmas one of which means the same as the other.
+    /// Whether two words are forms of one lemma, or of lemmas of which one means the same as the other.
     #[must_use]
     pub fn mean_the_same(&self, other: &Self) -> bool {
         let same = |a: &Lemma, b: &Lemma| a.word == b.word || a.synonyms().any(|s| s == b.word);
@@ -225,7 +225,7 @@ impl Lemmas {
         self.any(other, |a, b| a.derived().any(|derived| derived == (b.part, b.word)))
     }
 
-    /// Whether a noun names a kind of what the other one names: "puppy" of "dog", "ibuprofen" of "medicine".
+    /// Whether the first noun names a kind of the second: "puppy" of "dog", "ibuprofen" of "medicine".
     #[must_use]
     pub fn is_kind_of(&self, other: &Self) -> bool {
         let nouns = |lemmas: &'_ Self| lemmas.list.into_iter().flatten().filter(|l| l.part == PartOfSpeech::Noun);

@@ -43,8 +43,7 @@ impl LogProbs {
         Ok(Self { uncertainty: all.ok_or_else(|| LogProbsError("[]".into()))?, tokens })
     }
 
-    /// The same with what is known of the text from byte `at` of the candidate on. `None` where the places of tokens
-    /// are not known.
+    /// The same for the text from byte `at` of the candidate on. `None` if the places of tokens are not known.
     #[must_use]
     pub fn followed_by(&self, at: usize, next: &Self) -> Option<Self> {
         if self.tokens.is_empty() || next.tokens.is_empty() {
@@ -55,8 +54,8 @@ impl LogProbs {
         Some(Self { uncertainty: uncertainty(tokens.iter().map(|(_, logarithm)| *logarithm))?, tokens })
     }
 
-    /// Uncertainty of a part of the candidate in basis points, rounded down: of the tokens that share a byte with it.
-    /// Where the tokens' places are not known, that of the whole candidate.
+    /// Uncertainty of a part of the candidate in basis points, rounded down, from the tokens that share a byte with it.
+    /// If the tokens' places are not known, it is that of the whole candidate.
     #[must_use]
     pub fn uncertainty(&self, part: &Range<usize>) -> BasisPoints {
         let first = self.tokens.partition_point(|(end, _)| *end <= part.start);

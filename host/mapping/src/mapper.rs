@@ -60,7 +60,7 @@ pub struct SpanInput<'a> {
     pub uncertainty: Option<BasisPoints>,
 }
 
-/// What a span proposes.
+/// The proposal of a span.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpanMapping {
     /// The mutation.
@@ -196,7 +196,7 @@ impl Mapper {
         self.scanner.written(text).into_iter().map(|hit| (hit.range, hit.class)).collect()
     }
 
-    /// What the text and its view hold.
+    /// Finds everything in the text and its view.
     fn look(&self, text: &str, goes_on: bool) -> Findings {
         let view = View::of(text);
         let mut quantities = self.quantities.scan(text);
@@ -258,13 +258,13 @@ impl Mapper {
         frame(sentence, self.language, self.lexicon)
     }
 
-    /// The verbs of a text with what is around each, in languages that have word tables.
+    /// The verbs of a text with their surroundings, in languages that have word tables.
     #[must_use]
     pub fn clauses(&self, text: &str) -> Vec<Clause> {
         clauses(text, self.language, self.lexicon)
     }
 
-    /// What a span asserts, read after what is before it in its sentence, with pronouns as they are; `None` in a
+    /// The assertions of a span, read after the text before it in its sentence; pronouns stay as they are. `None` in a
     /// language that cannot be read so.
     #[must_use]
     pub fn propositions(&self, before: &str, span: &str) -> Option<Vec<Proposition>> {
@@ -291,7 +291,7 @@ impl Mapper {
         self.propositions.is_some_and(|reader| reader.introduces(said, noun))
     }
 
-    /// Whether a word stands for a number.
+    /// Whether a word means a number.
     #[must_use]
     pub fn is_number(&self, word: &str) -> bool {
         word.starts_with(char::is_numeric) || self.language.digits(word).is_some()

@@ -23,7 +23,7 @@ pub(crate) struct Number {
     pub(crate) joined: bool,
 }
 
-/// Most digits that are read of a number: beyond it the value is out of every slot's range anyway.
+/// Number of digits that are read of a number: with more, the value is out of every slot's range anyway.
 const DIGITS_MAX: usize = 30;
 /// Marks that part thousands and nothing else: apostrophes, no-break, narrow no-break, thin and figure space.
 const GROUPING: &[char] = &['\'', '\u{2019}', '\u{a0}', '\u{202f}', '\u{2009}', '\u{2007}'];
@@ -48,7 +48,7 @@ pub(crate) fn numbers(text: &str, language: &Language) -> Vec<Number> {
     all(text, language, words)
 }
 
-/// The same of a text whose words are known.
+/// The same for a text whose words are known.
 pub(crate) fn numbers_of(text: &str, language: &Language, tokens: &[Token<'_>]) -> Vec<Number> {
     let counts = |token: &&Token<'_>| !token.plain || token.is(kind::NUMBER | kind::MULTIPLIER);
     let words = tokens

@@ -1,4 +1,4 @@
-//! Regular expressions of a package: compiled, bounded, and with the place of what is wrong.
+//! Regular expressions of a package: compiled, bounded, and with the place of a fault.
 
 use crate::error::MappingError;
 use portcullis_core::manifest::{Letters, Pattern};

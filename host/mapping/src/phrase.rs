@@ -24,7 +24,7 @@ pub(crate) const CODE_JOINTS: [char; 8] = [' ', ':', '.', '#', '\u{2116}', '-', 
 /// Most characters between a word and a code, and most bytes of a code.
 pub(crate) const CODE_GAP: usize = 4;
 const CODE: usize = 64;
-/// Most words that `[words]` stands for.
+/// Greatest number of words for `[words]`.
 pub(crate) const SLOT: usize = 3;
 
 /// A part of a phrase.
@@ -149,7 +149,7 @@ impl Phrases {
         starts.find(|first| self.is_open(text, first)).map(|first| first.start)
     }
 
-    /// Whether more text could make a phrase of what begins with the word `first`.
+    /// Whether more text could complete a phrase that begins with the word `first`.
     fn is_open(&self, text: &str, first: &Range<usize>) -> bool {
         let shown = text.get(first.clone()).unwrap_or_default();
         let grows = first.end == text.len();
@@ -272,8 +272,8 @@ fn code_may_follow(text: &str, at: usize) -> bool {
     rest.len() <= CODE_GAP + CODE && !token.contains(char::is_whitespace)
 }
 
-/// The phrases that a line of a vocabulary stands for: one for each way through its alternatives, `(a|b)`. `None` when
-/// they are too many, or begin with a slot.
+/// The phrases of a line of a vocabulary: one for each choice of its alternatives, `(a|b)`. `None` when they are too
+/// many, or begin with a slot.
 pub(crate) fn alternatives(line: &str, most: usize) -> Option<Vec<String>> {
     let mut whole = vec![String::new()];
     let mut rest = line;
@@ -335,7 +335,7 @@ fn joins_only(text: &str) -> bool {
     text.split(' ').all(|part| is_slot(part) || part.chars().all(|c| c.is_alphanumeric() || c == '-'))
 }
 
-/// Whether a part of a phrase stands for other words.
+/// Whether a part of a phrase is a placeholder for other words.
 fn is_slot(part: &str) -> bool {
     matches!(part, "[words]" | "[code]")
 }

@@ -36,7 +36,7 @@ pub(crate) struct Around<'t> {
 }
 
 impl<'t> Around<'t> {
-    /// What is around a hit in a text, or in the view of one.
+    /// The surroundings of a hit in a text, or in the view of one.
     pub(crate) fn new(text: &'t str, view: Option<(&'t View, &str)>, hit: &Range<usize>) -> Self {
         let (end, goes_on) = match view {
             None => sentence::end_of(text, hit, REACH),

@@ -15,7 +15,7 @@ use portcullis_core::reason::ValidationReason;
 use portcullis_core::wire::QUANTITY_SLOTS;
 use std::ops::Range;
 
-/// A positive fraction: so many of the slot's unit.
+/// A positive fraction: the size of a unit in the slot's unit.
 #[derive(Clone, Copy)]
 struct Size {
     over: i128,
@@ -25,7 +25,7 @@ struct Size {
 struct Slot {
     /// Unit words in lower case, longest first.
     units: Vec<(String, Size)>,
-    /// Phrases in lower case of which one must be in the sentence; an empty list sets no condition.
+    /// Phrases in lower case, one of which must be in the sentence; an empty list sets no condition.
     near: Vec<String>,
     range: std::ops::RangeInclusive<i32>,
 }
@@ -129,8 +129,7 @@ const EACH: &[&str] = &["of", "at", "with", "each", "containing", "à", "zu", "j
 /// Longest text between the count and how much each is.
 const COUNTED_MAX: usize = 32;
 
-/// Whether a text between two numbers says that the first one counts things of which each is so much as the second one
-/// says.
+/// Whether the text between two numbers says that the first one counts things and the second one is the size of each.
 fn counts(between: &str) -> bool {
     let mut words = words(between).filter_map(|w| between.get(w)).map(lower);
     between.len() <= COUNTED_MAX
@@ -359,13 +358,13 @@ impl Quantities {
                 let others = joined.take_while(|(n, next)| next.joined && near(n)).map(|(n, _)| n);
                 let group: Vec<&Number> = std::iter::once(last).chain(others).collect();
                 let start = group.last().map_or(last.range.start, |n| n.range.start);
-                // So many tablets of so much each are one dose.
+                // A number of tablets of the same size is one dose.
                 let count = before.len().checked_sub(group.len()).and_then(|at| before.get(at));
                 let count = count.filter(|c| text.get(c.range.end..start).is_some_and(counts));
                 let start = count.map_or(start, |c| c.range.start);
                 let mut factors: Vec<Option<Decimal>> = count.into_iter().map(|c| c.value).collect();
                 let mut end = end;
-                // So much for each kilogram is a dose where the weight is said.
+                // A dose for each kilogram counts only if the weight is stated.
                 if let Some((to, per)) = per_body(text, end) {
                     let ends = sentences.get_or_insert_with(|| sentence_ends(text));
                     factors.push(
@@ -392,7 +391,7 @@ impl Quantities {
         found
     }
 
-    /// Where the first number begins whose quantity more text can change; the text's length when there is none.
+    /// The start of the first number whose quantity can change with more text; the text's length when there is none.
     pub(crate) fn unfinished(&self, text: &str) -> usize {
         if self.slots.is_empty() {
             return text.len();
@@ -444,7 +443,7 @@ impl Quantities {
         self.slots.iter().flat_map(|slot| &slot.units).map(|(unit, _)| unit.len()).max().unwrap_or(0)
     }
 
-    /// Adds numbers whose unit is in the head of their column.
+    /// Adds numbers whose unit is in the heading of their column.
     fn in_tables(&self, text: &str, numbers: &[Number], found: &mut Vec<QuantityHit>) {
         let mut added = Vec::new();
         for Column { head, cell } in columns(text) {
@@ -543,7 +542,7 @@ impl Slot {
         })
     }
 
-    /// The unit that the head of a column names, and whether what is below it is certain. A unit of one letter
+    /// The unit in the heading of a column, and whether it is certain for the numbers below. A unit of one letter
     /// stands alone, in brackets, after a slash or comma, or after "in".
     fn unit_in(&self, head: &str) -> Option<(Size, bool)> {
         let head = lower(head);

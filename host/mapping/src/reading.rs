@@ -1,4 +1,4 @@
-//! What a span says, read word by word: the cues that the host's stages look at, and what an admit would add to memory.
+//! Reads a span word by word: the cues for the host's stages, and the change of memory by an admit.
 
 use crate::claims::claims;
 use crate::language::{Language, Phrase, kind};
@@ -30,7 +30,7 @@ pub struct Reading {
     pub cites: bool,
     /// Capitalised names.
     pub names: Vec<Range<usize>>,
-    /// What an admit adds to memory.
+    /// The change of memory by an admit.
     pub proposed: Proposed,
     pub(crate) total: usize,
     pub(crate) casual: usize,
@@ -149,7 +149,7 @@ impl Reading {
 
     fn propose(&mut self, span: &str, tokens: &[Token<'_>], numbers: &[Number], language: &Language) {
         let proposed = &mut self.proposed;
-        // By bytes: a key sorts as its word does, and what has none is compared with the words themselves.
+        // Compared by bytes: a key sorts as its word does, and words without a key are compared themselves.
         let mut words: Vec<(u128, &str)> = Vec::with_capacity(tokens.len());
         words.extend(tokens.iter().filter(|t| t.is_content()).map(|t| (t.key, &*t.word)));
         words.sort_unstable_by_key(|(key, _)| *key);

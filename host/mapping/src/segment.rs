@@ -33,7 +33,7 @@ pub(crate) fn is_inert(text: &str, language: &Language) -> bool {
     words && text.get(end..).is_some_and(is_formatting)
 }
 
-/// Whether a text has a word that says how far a statement holds, or whose it is ("not", "if", "only", "she says").
+/// Whether a text has a word that limits a statement, or names its speaker ("not", "if", "only", "she says").
 pub(crate) fn is_scoped(text: &str, language: &Language) -> bool {
     let scope = |word: Range<usize>| {
         let word = lower(text.get(word).unwrap_or_default());
@@ -42,8 +42,7 @@ pub(crate) fn is_scoped(text: &str, language: &Language) -> bool {
     words(text).any(scope)
 }
 
-/// Whether a clause begins with a word that says how many of what was named before: "but most die", "and the rest
-/// left".
+/// Whether a clause begins with a word that counts things named before: "but most die", "and the rest left".
 fn is_counted(clause: &str, language: &Language) -> bool {
     let kinds = |word: Range<usize>| language.kinds(&lower(clause.get(word).unwrap_or_default()));
     let first = words(clause).map(kinds).find(|kinds| kinds & (kind::CLAUSE | kind::CONNECTIVE | kind::DEFINITE) == 0);
@@ -76,7 +75,7 @@ pub(crate) fn clause_cuts(text: &str, range: &Range<usize>, language: &Language)
             let kinds = language.kinds(&lower(first));
             kinds & kind::CLAUSE != 0 && kinds & kind::SCOPE == 0 && !scoped(at)
         };
-        // A label such as "Step 2:" or "Corrected:" stays with what it labels.
+        // A label such as "Step 2:" or "Corrected:" stays with its text.
         let label = || {
             let from = cuts.last().map_or(0, |cut| cut - range.start);
             words(part.get(from..at).unwrap_or_default()).nth(2).is_none()
@@ -123,7 +122,7 @@ pub(crate) fn judge_last_connectives(text: &str, language: &Language, pieces: &m
     }
 }
 
-/// What a cut may not part.
+/// Text that a cut must not divide.
 pub(crate) trait Whole {
     /// Whether a cut at `at` would part something.
     fn split_by(&self, at: usize) -> bool;

@@ -12,10 +12,10 @@ use crate::text::{Text, Waiting};
 use crate::tool::Tools;
 use portcullis_core::wire::Granularity;
 
-/// Bytes before a border that are read with what follows it: more than anything that is looked for can reach.
+/// Bytes before a border that are read with the text after it: more than any search can reach.
 const CONTEXT: usize = 2048;
 
-/// Of a text of more than the square of this, so much of its length must come before it is read again.
+/// A text longer than the square of this is read again only after this fraction of its length has come.
 const SELDOM: usize = 64;
 
 /// The bytes are not UTF-8 (RFC 3629): refused, never guessed.
@@ -142,8 +142,8 @@ impl Segmenter {
         part
     }
 
-    /// Whether a sentence's end is a cut: in tokens, which are words with what follows them, the beginning of a word
-    /// after another.
+    /// Whether a sentence's end is a cut. With tokens (words with the bytes after them) it is one if it is the
+    /// beginning of a word after another.
     fn is_cut(&self, end: usize) -> bool {
         let has_word =
             || self.text.get(self.origin()..end).is_some_and(|before| before.contains(char::is_alphanumeric));

@@ -12,7 +12,7 @@ use unicode_segmentation::UnicodeSegmentation;
 const LOOK: usize = 64;
 /// Longest sentence, in bytes: one more than the longest span that a policy can allow.
 const LONGEST: usize = 1 << 16;
-/// Characters that end a line, but for the two of ASCII.
+/// Characters that end a line, except the two of ASCII.
 const LINE_ENDS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
 /// Full stops (Sentence_Break=ATerm).
 const FULL_STOPS: [char; 4] = ['.', '\u{2024}', '\u{fe52}', '\u{ff0e}'];
@@ -39,7 +39,7 @@ pub(crate) fn settled_end(text: &str) -> Option<usize> {
     let end = first(text);
     let (sentence, after) = text.split_at(end);
     let closed = sentence.ends_with('\n') || sentence.ends_with(LINE_ENDS);
-    // Of all that can follow, only a small letter takes an end away.
+    // Of all following characters, only a small letter cancels an end.
     let stands = || after.chars().nth(LOOK).is_some() || first(&[text, "a"].concat()) == end;
     (closed || (!after.is_empty() && stands())).then_some(end)
 }
@@ -54,7 +54,7 @@ pub(crate) fn end_of(text: &str, range: &Range<usize>, reach: usize) -> (usize, 
         end += first(rest);
     }
     let end = if end < range.end { limit } else { end };
-    // A line's end is one whatever follows, so that a text that stops there for now is read as the whole is.
+    // The end of a line is certain, whatever follows. So a text that stops there for now is read like the complete one.
     let closed = text.get(..end).is_some_and(|before| before.ends_with(['\n', '\r']) || before.ends_with(LINE_ENDS));
     (end, end == limit && limit < text.len() && !closed)
 }
@@ -125,7 +125,7 @@ fn first_of_ascii(line: &[u8]) -> usize {
         let decides = |b: &&u8| b.is_ascii_alphabetic() || is_separator(**b) || is_terminator(**b);
         let ahead = || line.get(end..).unwrap_or_default().iter().take(LOOK).find(decides);
         if goes_on || period && ahead().is_some_and(u8::is_ascii_lowercase) {
-            // The rules look at what follows the marks; a further terminator is looked at in its own right.
+            // The rules examine the text after the marks; a further terminator is examined by itself.
             i = if goes_on && get(end).is_some_and(is_terminator) { end } else { end.max(i + 1) };
             continue;
         }

@@ -11,7 +11,7 @@ use portcullis_core::class::ClassSet;
 use portcullis_core::wire::Granularity;
 use std::ops::Range;
 
-/// A text with what the scan found in it.
+/// A text with the results of its scan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Text {
     text: String,
@@ -22,12 +22,12 @@ pub struct Text {
     quantities: Vec<QuantityHit>,
     /// Where it cites; `None` when nothing can be said.
     citations: Option<Vec<Range<usize>>>,
-    /// Tool calls, in order: none of them is ever cut.
+    /// Tool calls, in order: none of them is ever divided.
     calls: Vec<Range<usize>>,
     pieces: Vec<Piece>,
     /// Ends of the sentences.
     sentences: Vec<usize>,
-    /// Numbers of list items, in order: no cut parts one from what follows it.
+    /// Numbers of list items, in order: no cut separates one from the text after it.
     numbers: Vec<Range<usize>>,
     unfinished: usize,
     language: &'static Language,
@@ -62,7 +62,7 @@ impl Waiting {
 /// Bytes of a list item that belong to its number.
 const ITEM: usize = 1024;
 
-/// What was found in a text.
+/// The results of a scan.
 #[derive(Default)]
 pub(crate) struct Findings {
     pub(crate) hits: Hits,
@@ -152,7 +152,7 @@ impl Text {
         self
     }
 
-    /// The same as a part of a longer text, `offset` bytes of which are before it, after what waits for a span.
+    /// The same as a part of a longer text, after `offset` bytes and after the text that waits for a span.
     pub(crate) fn following(mut self, offset: usize, waiting: Waiting) -> Self {
         self.offset = offset;
         self.pieces.splice(..0, waiting.pieces);
@@ -243,7 +243,7 @@ impl Text {
         let long = rest.first().is_some_and(|piece| piece.range.len() > most);
         match rest.iter().rposition(|piece| self.holds_hit(&piece.range)).or(long.then_some(0)) {
             None => {}
-            // What is before the unfinished part is judged.
+            // The text before the unfinished part is judged.
             Some(0) if !self.split_by(end) && !self.holds_hit(&(end..self.text.len())) => {
                 let waiting = rest.split_off(1);
                 let parts = rest.iter().flat_map(|piece| self.cut(&piece.range, vec![end])).collect::<Vec<_>>();
@@ -294,7 +294,7 @@ impl Text {
         Vec::new()
     }
 
-    /// Whether the sentence of a span has a word that says how far a statement holds, or whose it is.
+    /// Whether the sentence of a span has a word that limits a statement, or names its speaker.
     fn is_scoped(&self, span: &Range<usize>) -> bool {
         is_scoped(self.slice(&self.sentence(span)), self.language)
     }
@@ -320,8 +320,8 @@ impl Text {
         found
     }
 
-    /// The beginning of the list item that a place belongs to, up to where the item's first words are: an item
-    /// continues to the end of its line, at most so many bytes.
+    /// The beginning of the list item that a place belongs to, up to its first words. An item continues to the end of
+    /// its line, with a limit in bytes.
     pub(crate) fn item_of(&self, at: usize) -> Option<&str> {
         let near = self.text.floor_char_boundary(at.saturating_sub(ITEM));
         let line = match self.text.get(near..at)?.rfind('\n') {

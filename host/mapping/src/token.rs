@@ -1,11 +1,11 @@
-//! The words of a span, with what the language's tables say of each.
+//! The words of a span, with their entries in the language's tables.
 
 use crate::language::{Language, key, kind};
 use crate::words::{lower, words};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// A word with what is known of it.
+/// A word with its known properties.
 pub(crate) struct Token<'a> {
     pub(crate) range: Range<usize>,
     /// In lower case.

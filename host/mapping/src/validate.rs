@@ -1,4 +1,4 @@
-//! Validators: arithmetic checks of what a pattern found. Each gives the length in bytes of the part that it accepts.
+//! Validators: arithmetic checks of a pattern's match. Each gives the length in bytes of the part that it accepts.
 
 use crate::card;
 use portcullis_core::manifest::Validator;
@@ -109,7 +109,8 @@ pub(crate) const IBAN_LENGTHS: &[(&str, usize)] = &[
     ("XK", 20),
 ];
 
-/// The length of an IBAN at the start of the text: that of its country, if the check digits fit (ISO 7064 mod 97-10).
+/// The length of an IBAN at the start of the text, which depends on the country, if the check digits fit (ISO 7064 mod
+/// 97-10).
 fn iban(text: &str) -> Option<usize> {
     let country: String = text.chars().filter(char::is_ascii_alphanumeric).take(2).collect();
     let country = country.to_ascii_uppercase();

@@ -45,7 +45,7 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// The first place from `at` on whose byte is one of those looked for.
+/// The first place from `at` on with one of the bytes.
 pub(crate) fn find(bytes: &[u8], at: usize, is_one: impl Fn(u8) -> bool) -> Option<usize> {
     Some(at + bytes.get(at..)?.iter().position(|byte| is_one(*byte))?)
 }

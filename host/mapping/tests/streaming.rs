@@ -270,7 +270,7 @@ const NASTY: &[&str] = &[
     "buy",
 ];
 
-/// So many random texts, and forty times as many in a long run.
+/// This many random texts, and forty times as many in a long run.
 fn config(cases: u32) -> ProptestConfig {
     let times = if std::env::var_os("PORTCULLIS_LONG").is_some() { 40 } else { 1 };
     ProptestConfig::with_cases(cases * times)
@@ -346,7 +346,7 @@ fn cases(files: &[&str]) -> Vec<String> {
 }
 
 const VALUES: &[&str] = &["bypass", "lookalikes", "quantities", "citations", "enumerations", "measured"];
-/// What ends a sentence in the middle of a value, or leaves markup open there.
+/// Text that ends a sentence in the middle of a value, or leaves markup open there.
 const BREAKS: &[&str] = &[
     "\n",
     ". ",

@@ -55,7 +55,7 @@ pub struct Contexts<'a> {
     vocabulary: &'a Vocabulary,
 }
 
-/// What to do about fields that a context leaves out.
+/// Treatment of fields that a context leaves out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
     Refuse,

@@ -8,7 +8,7 @@ use portcullis_core::reason::{ValidationReason, generic};
 use portcullis_core::wire::{Descriptor, Determination, RowKind, Stage};
 use serde::Serialize;
 
-/// What one bank answered.
+/// The answer of one bank.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BankDecision {
     /// `pass`, `reject` or `decompose`.

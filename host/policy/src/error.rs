@@ -31,9 +31,9 @@ pub enum Kind {
     Line,
     /// Warning: a rule that can never match.
     NeverMatches,
-    /// Warning: a rule whose every match is decided by others anyway.
+    /// Warning: other rules decide every match of a rule.
     Covered,
-    /// Warning: a class that opens a gate wherever its words are, denied or not.
+    /// Warning: a class that opens a gate wherever its words are, even in a denial.
     Polarity,
 }
 
@@ -368,7 +368,7 @@ pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) 
     known.into_iter().filter(near).min_by_key(|candidate| strsim::damerau_levenshtein(name, candidate))
 }
 
-/// "did you mean", or the list of what there is.
+/// "did you mean", or the list of the possible names.
 pub(crate) fn suggestion<'a>(name: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> String {
     if let Some(near) = nearest(name, known.clone()) {
         return format!("did you mean `{near}`?");

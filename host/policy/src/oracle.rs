@@ -20,7 +20,7 @@ use portcullis_core::wire::{Descriptor, RowKind};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// Name of the permit that stands for the end of the entropy bank.
+/// Name of the permit at the end of the entropy bank.
 const PERMIT_ALL: &str = "permit-all";
 
 /// A compiled package beside its Cedar policies.
@@ -69,7 +69,7 @@ impl<'a> Oracle<'a> {
         Ok(Self { package, compiled, authorizer: Authorizer::new(), whole, policy, entropy })
     }
 
-    /// Holds `banks` to what Cedar says of `descriptor`. Errors: the first disagreement.
+    /// Compares `banks` with Cedar's decision about `descriptor`. Errors: the first disagreement.
     pub fn check(&self, descriptor: &Descriptor, banks: &Banks) -> Result<(), Disagreement> {
         let request = Contexts::new(self.package.vocabulary()).request(descriptor)?;
         let (decision, determining) = self.ask(&self.whole, &request)?;

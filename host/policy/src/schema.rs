@@ -57,7 +57,7 @@ pub fn generate(manifest: &Manifest) -> String {
 }
 
 fn field(text: &mut String, name: &str, cedar_type: &str, note: &str) {
-    // A note is one line of a comment, whatever a description holds.
+    // A note is one line of a comment, with any description.
     let note: String = note.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let comment = if note.is_empty() { String::new() } else { format!(" // {note}") };
     text.push_str(&format!("    {name}: {cedar_type},{comment}\n"));

@@ -15,7 +15,7 @@ use std::time::Instant;
 const SHORT: usize = 800;
 const JOINED: std::ops::Range<u64> = 1024..8193;
 
-/// What a refused row counts as.
+/// The class in which a refused row is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Counts {
@@ -27,7 +27,7 @@ pub enum Counts {
 }
 
 impl Counts {
-    /// What a refused row with this label counts as.
+    /// The class in which a refused row with this label is counted.
     #[must_use]
     pub fn of(label: Option<&str>) -> Self {
         match label {
@@ -60,7 +60,7 @@ impl Tally {
         Share::new(self.refused, self.all)
     }
 
-    /// The time below which so many of a thousand inputs lie, in nanoseconds.
+    /// The time in nanoseconds below which `of_thousand` of a thousand inputs are.
     fn quantile(&self, of_thousand: usize) -> u64 {
         let mut nanos = self.nanos.clone();
         nanos.sort_unstable();
@@ -74,7 +74,7 @@ pub struct Line {
     pub set: String,
     /// Part of it; empty for the whole.
     pub variant: String,
-    /// What its refused rows count as.
+    /// The class of its refused rows.
     pub counts: Counts,
     /// How many were refused.
     #[serde(flatten)]
@@ -97,7 +97,7 @@ pub struct RuleLine {
     pub alone_benign: u64,
 }
 
-/// What the filter did with labelled rows.
+/// The results of the filter for labelled rows.
 #[derive(Debug, Default)]
 pub struct Evaluation {
     repeat: u16,

@@ -1,4 +1,4 @@
-//! Under what policy inputs are judged: a threshold, which evaluators, other tiers for some rules.
+//! The policy under which inputs are judged: a threshold, the evaluators, and other tiers for some rules.
 
 use crate::evaluator::{Budget, INTAKE};
 use crate::tier::Tier;
@@ -28,7 +28,7 @@ pub enum FilterPolicyError {
     Rules(#[from] crate::rules::RuleError),
 }
 
-/// What a profile, or a file over one, says. Everything may be left out.
+/// The settings of a profile, or of a file that changes one. Every field may be left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Layer {
@@ -83,7 +83,7 @@ impl FilterPolicy {
         Ok(profiles()?.into_keys().collect())
     }
 
-    /// The same under what a file says besides (TOML: `threshold`, `evaluators`, `[tiers]`, `bytes`, `steps-per-byte`,
+    /// The same with the settings of a file (TOML: `threshold`, `evaluators`, `[tiers]`, `bytes`, `steps-per-byte`,
     /// `deadline-ms`).
     pub fn with_file(self, text: &str) -> Result<Self, FilterPolicyError> {
         let layer: Layer = toml::from_str(text).map_err(|e| FilterPolicyError::Read(e.to_string()))?;
@@ -134,7 +134,7 @@ impl FilterPolicy {
         self.threshold
     }
 
-    /// Tiers other than the rules' own.
+    /// Tiers that differ from the rules' own.
     #[must_use]
     pub const fn tiers(&self) -> &BTreeMap<String, Tier> {
         &self.tiers

@@ -1,4 +1,4 @@
-//! What is reported of an input.
+//! The report about an input.
 
 use crate::tier::Tier;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ pub struct Violation {
     pub end: usize,
 }
 
-/// What an evaluator makes of an input.
+/// The report of an evaluator about an input.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EvaluatorFinding {
@@ -49,7 +49,7 @@ pub struct EvaluatorVerdict {
 }
 
 impl EvaluatorVerdict {
-    /// The verdict of what an evaluator found.
+    /// The verdict of an evaluator's findings.
     #[must_use]
     pub(crate) fn of(evaluator: &str, bytes: usize, finding: EvaluatorFinding) -> Self {
         let seen = finding.violations.iter().map(|(t, _)| *t).fold(Tier::Clear, Tier::escalate);
@@ -80,7 +80,7 @@ impl EvaluatorVerdict {
     }
 }
 
-/// What is said of an input. It is made in one place, which takes the most severe verdict and gives every refusal an
+/// The report about an input. It is made in one place, which takes the most severe verdict and gives every refusal an
 /// identifier: a refusal without one cannot be constructed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FilterReport {
@@ -149,7 +149,7 @@ impl FilterReport {
         self.threshold
     }
 
-    /// Whether the input may continue to what acts on it.
+    /// Whether the input may be passed on to the program that acts on it.
     #[must_use]
     pub const fn is_executive(&self) -> bool {
         self.executive

@@ -1,11 +1,11 @@
-//! The two roads: to what executes, or not.
+//! The two routes: to the program that acts on the input, or not.
 
 use crate::report::{FilterReport, commitment};
 
 /// Where an input goes.
 #[derive(Debug)]
 pub enum Route {
-    /// On to what acts on it, with the pass that opens the door there.
+    /// To the program that acts on the input, with the pass that it demands.
     Executive(Pass),
     /// Nowhere: only the report remains.
     NonExecutive(FilterReport),
@@ -24,13 +24,13 @@ pub struct Pass {
 pub struct WrongPass;
 
 impl Pass {
-    /// What was said of the input.
+    /// The report about the input.
     #[must_use]
     pub const fn report(&self) -> &FilterReport {
         &self.report
     }
 
-    /// What was said of the input; the pass is gone.
+    /// The report about the input; the pass is dropped.
     #[must_use]
     pub fn into_report(self) -> FilterReport {
         self.report

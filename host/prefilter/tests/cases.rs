@@ -1,4 +1,4 @@
-//! The cases of `tests/cases/bytes/prefilter.jsonl`: so many of each group, at least, are judged as they should be.
+//! The cases of `tests/cases/bytes/prefilter.jsonl`: in each group at least a fixed number is judged correctly.
 #![cfg(test)]
 
 use portcullis_prefilter::{FilterPolicy, Prefilter, Tier};

@@ -43,7 +43,7 @@ const LOOKED_AT: [&str; 31] = [
     "zmij",
 ];
 
-/// What `cargo metadata` says of the workspace.
+/// The output of `cargo metadata` for the workspace.
 fn metadata() -> Value {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
     let mut cargo = Command::new(env!("CARGO"));
@@ -70,7 +70,7 @@ fn reached(metadata: &Value) -> BTreeSet<String> {
         }
         names.insert(packages[&id]["name"].as_str().unwrap().to_owned());
         for dependency in nodes[&id]["deps"].as_array().unwrap() {
-            // Neither what only tests need nor what only builds: null is a plain dependency.
+            // Neither dependencies of tests nor of builds: null is a plain dependency.
             if dependency["dep_kinds"].as_array().unwrap().iter().any(|k| k["kind"].is_null()) {
                 open.push(dependency["pkg"].as_str().unwrap().to_owned());
             }

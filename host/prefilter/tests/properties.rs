@@ -70,7 +70,7 @@ fn input() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// The verdict is the most severe of the evaluators', whatever the others say.
+    /// The verdict is the most severe one of the evaluators, whatever the others report.
     #[test]
     fn the_most_severe_verdict_stands(text in input()) {
         let report = filter().report(text.as_bytes());
@@ -102,7 +102,7 @@ proptest! {
         }
     }
 
-    /// No refusal is without an identifier, at any threshold, whatever an evaluator leaves out.
+    /// Every refusal has an identifier, at any threshold, also if an evaluator gives none.
     #[test]
     fn a_refusal_always_has_an_identifier(text in input(), threshold in 0usize..5, silent in any::<bool>()) {
         static FILTERS: OnceLock<[Prefilter; 10]> = OnceLock::new();
@@ -119,7 +119,7 @@ proptest! {
         }
     }
 
-    /// An evaluator that refuses and names nothing is not covered by what a milder one named.
+    /// An evaluator that refuses and names nothing does not take the name that a milder one gave.
     #[test]
     fn a_mild_finding_does_not_name_a_refusal(text in input()) {
         static BOTH: OnceLock<[Prefilter; 1]> = OnceLock::new();

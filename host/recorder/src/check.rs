@@ -4,7 +4,7 @@ use crate::replay::{Error, ReplayReport, replay_after};
 use portcullis_evidence::bundle::{BundleError, Files, Snapshot};
 use portcullis_evidence::verify::{Options, Report, Status, Trust, verify_snapshot};
 
-/// What verification and replay found.
+/// The results of verification and replay.
 #[derive(Debug, serde::Serialize)]
 pub struct CheckReport {
     /// The worse of the two.

@@ -48,7 +48,7 @@ pub enum RecorderError {
     WitnessKey(#[from] NoteError),
     #[error("`{}` is not an approval", .0.display())]
     NoApproval(PathBuf),
-    /// The ticket permits certain profiles only, and that of the session, of this digest, is not among them.
+    /// The ticket permits certain profiles only, and the session's, with this digest, is not among them.
     #[error(
         "the ticket permits other profiles than that of this session, whose digest is {0}; give a permitted one with `--profile`, or ask \
          the issuer for a ticket that permits this one"

@@ -156,7 +156,7 @@ impl Run {
         self.recorder.event(&Event { stream, what }).unwrap();
     }
 
-    /// A stream of so many spans. Every other one is driven.
+    /// A stream with this many spans. Every other one is driven.
     fn stream(&mut self, number: u64, slot: u16, spans: u32) {
         let (id, mode) = (format!("s{number}"), if number.is_multiple_of(2) { Mode::Driven } else { Mode::Recorded });
         let context = context(&id, mode);
@@ -215,7 +215,7 @@ fn a_session_without_end() {
     }
 }
 
-/// Kills a session on so many lanes after this time; what it had released.
+/// Kills a session on this many lanes after this time; gives the released texts.
 fn kill(folder: &Path, lanes: u8, after: Duration) -> BTreeSet<(u8, u64)> {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["killed::a_session_without_end", "--exact", "--nocapture"])

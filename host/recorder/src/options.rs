@@ -28,7 +28,7 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// Longest wait for a witness.
 const WITNESS_TIME: Duration = Duration::from_secs(10);
 
-/// What a session is recorded with.
+/// The settings of a recording.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Folder of the bundle; it must not exist.
@@ -108,7 +108,7 @@ impl Options {
         let openings = self.openings(parsed.digest)?;
         let (recorder, sink) = Recorder::create(&self.folder, &files, info.lanes, terms.serial, witness, openings)?;
         let interval = self.checkpoint_interval.unwrap_or(if simulated { 4096 } else { 32_768 });
-        // A heartbeat follows a checkpoint, so that there must be some while the credit lasts.
+        // A heartbeat follows a checkpoint, so there must be checkpoints while the credit lasts.
         let interval = match terms.heartbeat_records {
             0 => interval,
             records => interval.min((records / 2).max(1)),

@@ -37,9 +37,9 @@ pub enum ProofState {
 #[derive(Default)]
 struct State {
     lanes: Vec<Lane>,
-    /// The last checkpoint whose records are here.
+    /// The last checkpoint with all its records here.
     signed: Option<Signed>,
-    /// Checkpoints whose records are not all here: the card writes the two into different rings.
+    /// Checkpoints without all their records yet: the card writes the two into different rings.
     waiting: VecDeque<Signed>,
     /// Streams by lane and index of BEGIN.
     streams: BTreeMap<(u8, u64), Stream>,
@@ -208,7 +208,7 @@ impl ProofBook {
         Ok(())
     }
 
-    /// Takes the checkpoints whose records are here.
+    /// Takes the checkpoints whose records are all here.
     fn take_signed(&self, state: &mut State) {
         let mut came = false;
         let lanes = &state.lanes;

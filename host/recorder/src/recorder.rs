@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes that are kept back for the end of a session: its last checkpoints, and what streams were given.
 const CLOSING: u64 = 1 << 16;
-/// The same for each lane: the records of what is in flight, and their texts.
+/// The same for each lane: the records in flight, and their texts.
 const CLOSING_LANE: u64 = 1 << 16;
 
 /// A bundle that is being written.
@@ -41,7 +41,7 @@ pub struct Recorder {
 struct OpenStream {
     lane: usize,
     begin: u64,
-    /// Whether the whole text was there from the start, so that it is written already.
+    /// Whether the whole text was known at the start, and is therefore written already.
     recorded: bool,
     answers: Vec<Result<Proposal, EngineError>>,
     /// The receipts for the readers of released spans, by sequence.
@@ -81,7 +81,7 @@ fn begin(
     })
 }
 
-/// Those of a session's files that every proof holds.
+/// The files of a session that every proof contains.
 fn session_files(files: &[(String, Vec<u8>)]) -> SessionFiles {
     let file = |name: &str| files.iter().find(|(other, _)| other == name).map(|(_, file)| file.clone());
     let text = |name: &str| String::from_utf8(file(name).unwrap_or_default()).unwrap_or_default();
@@ -188,7 +188,7 @@ impl Recorder {
                 self.flush()?;
             }
             EventKind::Ended { closing, .. } => {
-                // A stream whose BEGIN was refused has no place in the log.
+                // A stream whose BEGIN was refused is not in the log.
                 let Some(stream) = self.open.remove(&event.stream) else { return Ok(()) };
                 let lane = of_lane(&mut self.lanes, stream.lane)?;
                 if let Some(closing) = closing
@@ -252,7 +252,7 @@ impl Recorder {
         lane.write_inputs()
     }
 
-    /// What stands in the bundle so far survives this process.
+    /// The bundle as it is now survives the end of this process.
     fn flush(&mut self) -> Result<(), RecorderError> {
         self.logs.lock().unwrap_or_else(PoisonError::into_inner).flush()?;
         self.lanes.iter_mut().try_for_each(LaneWriter::flush)?;

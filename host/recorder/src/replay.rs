@@ -61,16 +61,16 @@ impl fmt::Display for Begin {
 struct OpenStream {
     begin: Begin,
     records: Vec<Record>,
-    /// What it was given, as JSON.
+    /// Its inputs, as JSON.
     input: Option<String>,
     salts: BTreeMap<u32, [u8; 16]>,
     withheld: bool,
 }
 
-/// A stream whose records are what the replay gives.
+/// A stream whose records equal those of the replay.
 pub(crate) struct Replayed<'a> {
     pub(crate) stores: &'a [Store],
-    /// The streams that others continue, none of them made again.
+    /// The streams that others continue; each is replayed once.
     pub(crate) ends: &'a Ends,
     pub(crate) name: Option<Hex<32>>,
     pub(crate) context: &'a [u8],
@@ -115,7 +115,7 @@ pub fn replay_after(
     replay_from(ends, files, drawn, (progress, &mut |_| Ok(())))
 }
 
-/// As [`replay()`]; `each` takes each stream that replays.
+/// As [`replay()`]; `each` gets each stream that replays.
 pub(crate) fn replay_each(
     files: &Snapshot<'_>,
     drawn: Option<Sample<'_>>,
@@ -292,7 +292,7 @@ fn compile(sources: BTreeMap<String, Vec<u8>>, image: &[u8]) -> Result<(Policies
     Ok((policies, ready.map_err(|error| format!("the policy package cannot map text: {error}"))?))
 }
 
-/// The BEGIN records of the streams that are drawn: those whose digest with the seed comes first.
+/// The BEGIN records of the drawn streams: those whose digest with the seed is smallest.
 fn draw(bundle: &Bundle<'_>, sample: Sample<'_>) -> Result<BTreeSet<Begin>, BundleError> {
     let mut drawn = BTreeSet::new();
     for lane in 0..bundle.lanes() {
@@ -328,7 +328,7 @@ fn next(records: &mut impl Read, lane: u8) -> Result<Option<Record>, BundleError
 struct LogReplay<'a> {
     bundle: &'a Bundle<'a>,
     stores: &'a [Store],
-    /// The streams that others continue, none of them made again.
+    /// The streams that others continue; each is replayed once.
     ends: &'a Ends,
     replayer: &'a mut Replayer,
     outcome: &'a mut ReplayReport,
@@ -389,7 +389,7 @@ impl LogReplay<'_> {
         open.into_values().try_for_each(|stream| self.finish(stream))
     }
 
-    /// The streams that wait for their predecessors, until none of those comes any more.
+    /// The streams that wait for their predecessors, when no predecessor comes any more.
     fn rest(&mut self) -> Result<(), Error> {
         while !self.waiting.is_empty() {
             let waiting = std::mem::take(&mut self.waiting);

@@ -27,7 +27,7 @@ impl Logs {
         self.records.iter_mut().chain(&mut self.heads).try_for_each(GrowingFile::flush)
     }
 
-    /// Whether so many records of each lane are there.
+    /// Whether this many records of each lane are there.
     fn hold(&self, sizes: &[u64]) -> bool {
         self.records.iter().zip(sizes).all(|(log, size)| log.len() / Record::BYTES as u64 >= *size)
     }
@@ -60,8 +60,8 @@ impl BundleSink {
         Self { writer, logs, witness, waiting: VecDeque::new() }
     }
 
-    /// Writes the checkpoints whose records are here. The records reach the disk first: no checkpoint is there
-    /// without them.
+    /// Writes the checkpoints whose records are all here. The records reach the disk first, so that no checkpoint is
+    /// there without them.
     fn write_checkpoints(&mut self) -> Result<(), SinkError> {
         let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some(next) = self.waiting.pop_front_if(|next| logs.hold(&next.sizes)) {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// What is appended to the name of a ticket that a session took.
+/// Appended to the name of a used ticket.
 const USED: &str = "used";
 /// How often the folder is looked into.
 const LOOK: Duration = Duration::from_millis(100);

@@ -21,7 +21,7 @@ use std::sync::Arc;
 #[derive(Debug, serde::Serialize)]
 pub struct TrialReport {
     pub compared: u64,
-    /// Those that went another way, in order.
+    /// Streams that were decided differently, in order.
     pub different: Vec<StreamTrial>,
     /// Why the other streams of the bundle that replay were not compared, with the number of each.
     pub not_compared: BTreeMap<String, u64>,

@@ -27,7 +27,7 @@ struct Lane {
 }
 
 impl Poster {
-    /// A poster for the session of the card with this key and so many lanes, under this ticket.
+    /// A poster for the session of the card with this key and this many lanes, under this ticket.
     pub(crate) fn new(client: Client, ticket: &[u8], public_key: [u8; 32], lanes: u8) -> Self {
         let lanes = vec![Lane::default(); lanes.into()];
         Self { client, ticket: ticket.to_vec(), public_key, lanes, next: VecDeque::new() }
@@ -39,7 +39,7 @@ impl Poster {
         Ok(())
     }
 
-    /// Queues the message of a checkpoint that covers so many records of each lane.
+    /// Queues the message of a checkpoint; `sizes` are its numbers of records of each lane.
     pub(crate) fn checkpoint(&mut self, sizes: Vec<u64>, message: Vec<u8>) {
         self.next.push_back((sizes, message));
     }

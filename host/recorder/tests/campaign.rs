@@ -32,7 +32,7 @@ use std::time::{Duration, Instant};
 use world::{Card, END, Parts, START, World, certificate, remanifest, sha};
 use zerocopy::{FromBytes, IntoBytes};
 
-/// Of so many bundles that `verify` contradicts, `check` runs on one.
+/// `check` runs on one of this many bundles that `verify` contradicts.
 const SAMPLE: u64 = 16;
 const SHARD: u64 = 1000;
 const LANES: [u8; 3] = [1, 2, 4];
@@ -194,7 +194,7 @@ impl Forger {
         Self { card, own_certificate, issuer: SigningKey::from_bytes(&[67; 32]) }
     }
 
-    /// A changed log in a bundle that is consistent in itself, but for signatures that only the card can make.
+    /// A changed log in a bundle that is consistent in itself, except for signatures that only the card can make.
     fn forge(&self, honest: &Parts, random: &mut Random) -> (MemoryFiles, &'static str) {
         let mut parts = honest.clone();
         let kind = change_log(&mut parts, random);
@@ -252,8 +252,9 @@ fn receipts(files: &MemoryFiles) -> Vec<String> {
 /// The meaning of a bundle's files, without the parts for people: JSON has many forms for one content.
 type Meaning = BTreeMap<String, Vec<u8>>;
 
-/// What a bundle says to a verifier, and to a replay too where `replayed`; `None` where a line cannot be read. Receipts
-/// are their readers'; a bundle may leave out any, so that only those that are none of the `honest` ones count.
+/// The meaning of a bundle for a verifier, and for a replay too if `replayed`; `None` if a line cannot be read. A
+/// receipt matters to its reader only, and a bundle may lack any of them. So only receipts that differ from the
+/// `honest` ones count.
 fn meaning(files: &MemoryFiles, honest: &[String], replayed: bool) -> Option<Meaning> {
     let mut meaning = files.0.clone();
     let kinds = [bundle::STREAMS, bundle::INPUTS, bundle::SPANS, bundle::RECEIPTS];
@@ -269,7 +270,7 @@ fn meaning(files: &MemoryFiles, honest: &[String], replayed: bool) -> Option<Mea
                 bundle::SPANS => serde_json::from_str::<SpanLine>(line)
                     .ok()
                     .map(|s| format!("{} {:?} {:?} {:?}", s.index, s.salt, s.held, s.text)),
-                // Whether it is what the stream was given, only the replay can tell.
+                // Only the replay can tell whether the stream was given this.
                 bundle::INPUTS => match serde_json::from_str::<bundle::InputLine>(line).ok() {
                     Some(line) if replayed => {
                         let input = serde_json::from_str::<Input>(line.input.get()).ok();
@@ -394,7 +395,7 @@ impl Tally {
     }
 }
 
-/// The honest bundle of a card of so many lanes, and who forges it.
+/// The honest bundle of a card with this many lanes, and its forger.
 struct Scene {
     trust: Trust,
     honest: Parts,

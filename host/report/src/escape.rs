@@ -18,9 +18,8 @@ pub fn printable(text: &str) -> String {
     text.chars().map(|c| if is_unseen(c) { '\u{fffd}' } else { c }).collect()
 }
 
-/// JSON with U+007F to U+009F as `\u00xx`. RFC 8259 allows them in a string as they are, but terminals take them
-/// for commands, as they do the characters below U+0020. They are nowhere but in strings, so that the JSON says the
-/// same as before.
+/// JSON with U+007F to U+009F as `\u00xx`. RFC 8259 allows them in a string, but terminals take them for commands, as
+/// they do the characters below U+0020. They occur only in strings, so the meaning of the JSON does not change.
 #[must_use]
 pub fn json(json: String) -> String {
     let controls = |c: char| ('\u{7f}'..='\u{9f}').contains(&c);

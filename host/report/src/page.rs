@@ -1,4 +1,4 @@
-//! What every page has: its head, the one stylesheet and the one script.
+//! Shared by all pages: the head, the one stylesheet and the one script.
 
 use crate::escape::Line;
 use crate::time::utc;
@@ -65,7 +65,7 @@ fn source(content: &str) -> String {
     format!("'sha256-{}'", Base64::encode_string(&Sha256::digest(content)))
 }
 
-/// A two-column table of what is known.
+/// A table with two columns, name and value.
 pub(crate) fn table(caption: &str, rows: &[(&str, Option<String>)]) -> Markup {
     html! {
         table {
@@ -86,7 +86,7 @@ pub(crate) fn table(caption: &str, rows: &[(&str, Option<String>)]) -> Markup {
 mod tests {
     use super::*;
 
-    /// The one script of a page is the one whose digest the page permits, so that a name in a report can add none.
+    /// A page permits one script, by its digest, so that a name in a report cannot add another.
     #[test]
     fn a_page_runs_its_own_script_only() {
         let page = page("<script>", &html! { p { (Line("<script>alert(1)</script>")) } });

@@ -11,7 +11,7 @@ pub struct Terminal {
     pub columns: Option<usize>,
 }
 
-/// What a colour means.
+/// The meaning of a colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
     /// Admitted, affirmed, in order.

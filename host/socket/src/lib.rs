@@ -35,7 +35,7 @@ pub enum Access {
 pub struct Listener {
     listener: UnixListener,
     path: PathBuf,
-    /// Device and inode, so that the name of another socket is not removed.
+    /// Device and inode, so that another socket with the same name is not removed.
     id: (u64, u64),
 }
 

@@ -45,7 +45,7 @@ pub struct ColourArg {
 }
 
 impl ColourArg {
-    /// Sets what holds for the whole process. The first call counts.
+    /// Sets this for the whole process. The first call counts.
     pub fn set(self) {
         let _ = COLOUR.set(self.color);
     }
@@ -81,7 +81,7 @@ fn terminal(stream: &(impl IsTerminal + AsFd)) -> Terminal {
 pub struct Stdout;
 
 impl Stdout {
-    /// Whether nothing that is written arrives any more. A command whose output is its only result can stop then.
+    /// Whether output no longer reaches a reader. A command whose output is its only result can then stop.
     #[must_use]
     pub fn is_gone(self) -> bool {
         STDOUT_FAILURE.get().is_some()
@@ -112,7 +112,7 @@ impl Write for Stdout {
     }
 }
 
-/// Of two failures the first one counts.
+/// The first of two failures counts.
 fn keep(error: io::Error) {
     let _ = STDOUT_FAILURE.set(error);
 }

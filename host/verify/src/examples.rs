@@ -5,7 +5,7 @@ use clap::Command;
 /// The words that name a command below its program, and command lines of it without the program's name.
 pub type Example = (&'static str, &'static [&'static str]);
 
-/// Of the commands about evidence.
+/// For the commands about evidence.
 pub const EVIDENCE: &[Example] = &[
     (
         "verify",
@@ -22,7 +22,7 @@ pub const EVIDENCE: &[Example] = &[
     ("extract", &["extract bundle --output parts"]),
 ];
 
-/// Of the commands that only `portcullis-verify` has.
+/// For the commands that only `portcullis-verify` has.
 pub const VERIFIER: &[Example] = &[("report", &["report bundle --trust trust --output report.html"])];
 
 /// Adds examples to the help of a program's commands.
@@ -47,7 +47,7 @@ fn add_to(command: Command, path: &[&str], text: &str) -> Command {
     }
 }
 
-/// What is wrong with the examples of a program: commands without one, and command lines that do not parse.
+/// Faults in the examples of a program: commands without an example, and command lines that do not parse.
 #[must_use]
 pub fn problems(program: &Command) -> Vec<String> {
     let mut found = Vec::new();
@@ -55,7 +55,7 @@ pub fn problems(program: &Command) -> Vec<String> {
     found
 }
 
-/// Looks at one command, whose command lines begin with `path`, and at those below it.
+/// Checks one command, whose command lines begin with `path`, and those below it.
 fn look(program: &Command, command: &Command, path: &str, found: &mut Vec<String>) {
     let below: Vec<&Command> = command.get_subcommands().filter(|sub| sub.get_name() != "help").collect();
     for sub in &below {

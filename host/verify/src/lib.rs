@@ -56,7 +56,7 @@ pub fn main() -> ExitCode {
 /// A command of this program.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// What other programs have too.
+    /// Shared with other programs.
     #[command(flatten)]
     Evidence(Evidence),
     /// Check a bundle and write what was found as one HTML page

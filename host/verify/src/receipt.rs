@@ -75,7 +75,7 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     }
 }
 
-/// What `check-receipt` finds where nothing is contradicted.
+/// The result of `check-receipt` if nothing is contradicted.
 struct Outcome {
     standing: Standing,
     exit_code: u8,

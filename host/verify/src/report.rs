@@ -24,7 +24,7 @@ pub struct Args {
     output: PathBuf,
 }
 
-/// The exit code is that of `verify`: a page about a contradiction was written all the same.
+/// The exit code is that of `verify`; a page about a contradiction is written all the same.
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let (trust, options) = args.trust.load()?;
     let report = check(&*args.unseal.at(&args.bundle)?, &trust, options)?;

@@ -139,7 +139,7 @@ fn a_terminal_gets_colours_and_lines_that_fit() {
     assert!(!plain.contains('\u{1b}'), "{plain:?}");
     let wide = |line: &&str| line.chars().count() > 60 && line.trim().contains(' ');
     assert_eq!(plain.lines().find(wide), None, "a line of words is wider than the terminal");
-    // The output is that for a pipe: lines are not wrapped.
+    // The output is the one for a pipe: lines are not wrapped.
     let piped = assert_code(&scene.run("verify", &[text(&forged)]), 3);
     assert!(!piped.contains('\u{1b}') && piped.lines().any(|line| line.len() > 80), "{piped}");
     assert!(plain.split_whitespace().eq(piped.split_whitespace()), "{plain}\n{piped}");
@@ -394,7 +394,7 @@ fn report_is_one_page() {
         assert!(!html.contains(outside), "nothing from elsewhere: {outside}");
     }
     assert_eq!(html.matches("<script").count(), 1, "the page's own, by its digest");
-    // What another reader needs to check the same again.
+    // Everything that another reader needs for the same check.
     let roots = sha(&fs::read(scene.path("trust/roots/test.pem")).unwrap());
     for known in [
         hex::encode(&roots),

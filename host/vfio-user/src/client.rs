@@ -77,7 +77,7 @@ impl DeviceClient {
         Ok(client)
     }
 
-    /// What region `index` is.
+    /// Description of region `index`.
     pub fn region(&mut self, index: u32) -> Result<Region, ClientError> {
         let ask = RegionInfo { argsz: (RegionInfo::BYTES as u32).into(), index: index.into(), ..RegionInfo::default() };
         let found: RegionInfo = self.structure(Command::GetRegionInfo, &ask)?;

@@ -1,4 +1,4 @@
-//! What is in a message. Everything is little-endian and without padding.
+//! The content of a message. Everything is little-endian and without padding.
 
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};

@@ -23,7 +23,7 @@ const DARK: &str = "--blink-settings=preferredColorScheme=0";
 pub(crate) struct Browser {
     chromium: OsString,
     pdftotext: OsString,
-    /// What the unpacked programs need to find their libraries and fonts.
+    /// Environment that the unpacked programs need to find their libraries and fonts.
     environment: Vec<(&'static str, OsString)>,
 }
 

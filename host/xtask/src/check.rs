@@ -104,7 +104,7 @@ fn affected(packages: &BTreeMap<String, Package>, changed: &[PathBuf]) -> BTreeS
     }
 }
 
-/// The package in whose folder a file is: the innermost one.
+/// The package of a file: the innermost folder counts.
 fn owner(packages: &BTreeMap<String, Package>, file: &Path) -> Option<String> {
     let inside = packages.iter().filter(|(_, package)| file.starts_with(&package.folder));
     let innermost = inside.max_by_key(|(_, package)| package.folder.components().count()).map(|(name, _)| name.clone());

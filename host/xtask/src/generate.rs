@@ -16,9 +16,9 @@ use std::process::Command;
 
 /// The card's sources: what a design id names.
 const DESIGN_SOURCES: &str = "rtl/portcullis.f";
-/// What each release writes into its bundles.
+/// The versions that each release writes into its bundles.
 const RELEASES: &str = "docs/reference/formats/releases.txt";
-/// What the system must do, and the page made of it.
+/// The system's requirements, and the page made of them.
 const CLAIMS: &str = "docs/claims.toml";
 const REQUIREMENTS: &str = "docs/explanation/requirements.md";
 const TOP: &str = "docs/reference/top.md";

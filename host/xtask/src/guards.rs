@@ -47,7 +47,7 @@ pub(crate) fn run() -> Result<()> {
 /// Whether elaboration stopped, and all that it printed.
 fn elaborate(parameters: &[&str]) -> Result<(bool, String)> {
     let mut command = tool::verilator()?;
-    // As the simulated card is built: warnings do not stop it, a guard does.
+    // As in the build of the simulated card: warnings do not stop it, a guard does.
     command
         .args(["--lint-only", "--no-timing", "-Wno-fatal", "-Werror-USERFATAL", "--top-module", "portcullis_top"])
         .args(parameters)

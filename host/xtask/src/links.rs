@@ -22,7 +22,7 @@ const ELSEWHERE: [&str; 5] = [
 /// Files that a digest covers: their comments keep old paths. And this file, because of its tests.
 const FIXED: [&str; 4] =
     ["host/prefilter/rules/", "host/xtask/src/links.rs", "rtl/layout/card.rdl", "rtl/layout/layout.toml"];
-/// Ends of the names of pages and of what pages hold.
+/// Endings of the names of pages, and of files named in pages.
 const ENDS: [&str; 4] = [".md", ".toml", ".txt", ".service"];
 
 /// Looks at every file of the repository.
@@ -82,7 +82,7 @@ pub(crate) fn commands() -> Result<()> {
     Ok(())
 }
 
-/// What is wrong with a link of a page.
+/// The fault of a page's link.
 fn fault(page: &str, target: &str, headings: &BTreeMap<&str, BTreeSet<String>>) -> Option<String> {
     if target.contains("://") || target.starts_with("mailto:") {
         return None;

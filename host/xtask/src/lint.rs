@@ -69,7 +69,7 @@ pub(crate) fn software(tally: &mut Tally) {
     let clippy = ["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"];
     tally.check("clippy", tool::run(cargo().args(clippy)));
     say("the build without the simulated card");
-    // The whole workspace, so that clippy's dependencies serve here too, but for the simulated card itself.
+    // The whole workspace, so that clippy's dependencies are used here too, except the simulated card itself.
     let bare = ["check", "--locked", "--workspace", "--no-default-features"];
     let without = ["portcullis-sim", "portcullis-verilated"].map(|name| format!("--exclude={name}"));
     tally.check("no-default-features", tool::run(cargo().args(bare).args(without)));

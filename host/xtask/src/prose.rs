@@ -11,7 +11,7 @@ use std::process::Command;
 const COLUMNS: usize = 120;
 /// Phrases to say in another way: "0 means no limit", "no one", "the client learns", "a malformed number".
 const PHRASES: [&str; 4] = ["is no", "nobody", "told", "that is none"];
-/// Units of which something is counted: "one line per record", not "a record".
+/// Units that are counted: "one line per record", not "a record".
 const UNITS: [&str; 27] = [
     "bundle",
     "class",
@@ -91,7 +91,7 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// What is wrong with a page, by line. Code and tables that programs read are left alone.
+/// The faults of a page, by line. Code and tables that programs read are left alone.
 fn page(text: &str) -> Vec<(usize, String)> {
     let mut faults = Vec::new();
     let (mut is_code, mut before) = (false, "");
@@ -124,7 +124,7 @@ fn cells(text: &str) -> Vec<(usize, String)> {
     faults
 }
 
-/// What is wrong with the comments of a source file, by line. Their code and tables are left alone, as those of a page.
+/// The faults of a source file's comments, by line. Code and tables in them are left alone, as in a page.
 fn comments(text: &str) -> Vec<(usize, String)> {
     let mut faults = Vec::new();
     let mut is_code = false;

@@ -117,7 +117,7 @@ fn line_of(part: &mut Part, line: &str) {
         let mut cells = row.split('|').map(|cell| cell.trim().to_owned());
         let mut next = || cells.next().unwrap_or_default();
         let field = [next(), next(), next(), next()];
-        // Rows of a register only: those of a map list what follows.
+        // Rows of a register only: those of a map list the parts below it.
         let is_row = field[0].chars().next().is_some_and(|first| first.is_ascii_digit());
         if part.kind == "register" && is_row {
             part.fields.push(field);

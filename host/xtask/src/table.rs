@@ -6,7 +6,7 @@ use std::mem;
 /// Characters of a cell at most.
 pub(crate) const CELL: usize = 120;
 
-/// What did not fit into the cells of one table, as a list in Markdown.
+/// Text that did not fit into the cells of one table, as a list in Markdown.
 #[derive(Debug, Default)]
 pub(crate) struct Below(String);
 

@@ -58,8 +58,8 @@ pub(crate) fn page(source: &str) -> Result<String> {
     Ok(page)
 }
 
-/// Every item of a list, with the comment that stands alone above it: for ports the name of their group, for a
-/// parameter its remark.
+/// Every item of a list, with the comment in the line above it: for ports the name of their group, for a parameter its
+/// remark.
 fn items(list: &str, read: fn(&str) -> Option<Item>) -> Result<Vec<(String, Item)>> {
     let mut found = Vec::new();
     let mut above = String::new();

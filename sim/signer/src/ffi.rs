@@ -43,7 +43,7 @@ pub(crate) mod bridge {
             random_seed: u64,
             seeds: &mut [u8],
         ) -> u64;
-        /// Without seeds, those of device_key.
+        /// Without seeds, the ones of device_key are used.
         fn keygen(self: Pin<&mut SignerBench>, seeds: &[u8], root: &mut [u8]) -> u64;
         /// `stall` is numbered in `signer_bench.h`. More words than asked for give 0.
         fn sign(self: Pin<&mut SignerBench>, message: &[u8], stall: u8, random_seed: u64, signature: &mut [u8]) -> u64;

@@ -25,7 +25,7 @@ pub const INITIAL_HASH: [u8; 32] = [
     0x7f, 0x9b, 0x05, 0x68, 0x8c, 0x1f, 0x83, 0xd9, 0xab, 0x5b, 0xe0, 0xcd, 0x19,
 ];
 
-/// What can go wrong in a bench.
+/// Errors of a bench.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
     #[error("there is no model with {0} rounds a clock")]

@@ -1,4 +1,4 @@
-//! What is built, for the build script and for the library.
+//! The parts that are built, for the build script and for the library.
 
 /// One Verilated `signer_tb`: parameters of the RTL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -35,7 +35,7 @@ pub(super) struct ConfigSpace {
 }
 
 impl ConfigSpace {
-    /// As it is after reset: no memory, no bus master. BAR4 is there with `bench` only.
+    /// The state after reset: no memory, no bus master. BAR4 exists only with `bench`.
     pub(super) fn new(bench: bool) -> Self {
         let mut space = Self { bytes: vec![0; SIZE], writable: vec![0; SIZE] };
         space.set(0x00, &VENDOR.to_le_bytes());
@@ -97,7 +97,7 @@ impl ConfigSpace {
         self.command() & COMMAND_MASTER != 0
     }
 
-    /// Reads from `offset` on; beyond the space there is nothing.
+    /// Reads from `offset` on; there is nothing after the end of the space.
     pub(super) fn read(&self, offset: usize, into: &mut [u8]) {
         into.fill(0);
         for (to, from) in into.iter_mut().zip(self.bytes.iter().skip(offset)) {

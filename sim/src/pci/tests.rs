@@ -102,7 +102,7 @@ fn memory_is_taken_only_where_it_is_safe() {
     refuse(at(BASE + 8, 4096), again(&file), Errno::INVAL);
     refuse(at(BASE, 4097), again(&file), Errno::INVAL);
     refuse(DmaRange { offset: 1, ..at(BASE, 4096) }, again(&file), Errno::INVAL);
-    // Beyond the file, and beyond all numbers.
+    // After the end of the file, and after the end of all numbers.
     refuse(at(BASE, 12288), again(&file), Errno::INVAL);
     refuse(DmaRange { offset: 8192, ..at(BASE, 4096) }, again(&file), Errno::INVAL);
     refuse(DmaRange { offset: u64::MAX - 4095, ..at(BASE, 8192) }, again(&file), Errno::INVAL);

@@ -1,4 +1,4 @@
-//! What the tests of the card share: every transport behind one trait, random tables and entries.
+//! Shared by the tests of the card: every transport behind one trait, random tables and entries.
 #![allow(
     dead_code,
     unused_macros,

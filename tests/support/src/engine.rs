@@ -46,13 +46,13 @@ struct Steps {
     list: Vec<Vec<Value>>,
     /// Prompts in the order in which they came, each with the first seed that it came with.
     prompts: Mutex<Vec<(String, u64)>>,
-    /// What goes wrong, and how many requests are answered well before.
+    /// The fault, and the number of requests that are answered well before it.
     fault: Option<(Fault, usize)>,
     requests: Mutex<Vec<String>>,
 }
 
 impl Server {
-    /// Serves the steps; with a fault, so many requests are answered well before it.
+    /// Serves the steps; with a fault, this many requests are answered well before it.
     pub fn start(steps: &str, fault: Option<(Fault, usize)>) -> Self {
         Self::at("127.0.0.1:0", steps, fault).unwrap()
     }
@@ -89,7 +89,7 @@ impl Server {
     }
 }
 
-/// A text as so many tokens: a word each, and the last what is left.
+/// A text as `count` tokens: one word each, and the last takes the rest.
 fn tokens(text: &str, count: usize) -> Vec<&str> {
     text.splitn(count.max(1), ' ')
         .enumerate()

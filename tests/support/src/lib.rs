@@ -1,4 +1,4 @@
-//! What tests of several crates share. The same seed always generates the same data.
+//! Shared by tests of several crates. The same seed always generates the same data.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,

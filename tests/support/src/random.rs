@@ -72,12 +72,12 @@ impl Random {
         std::array::from_fn(|_| self.byte())
     }
 
-    /// So many random bytes.
+    /// This many random bytes.
     pub fn many(&mut self, count: usize) -> Vec<u8> {
         (0..count).map(|_| self.byte()).collect()
     }
 
-    /// The seed of what is still to come: `Random::new` of it continues from here.
+    /// The seed of the numbers still to come: `Random::new` of it continues from here.
     #[must_use]
     pub const fn seed(&self) -> u64 {
         self.0

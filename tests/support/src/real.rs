@@ -42,7 +42,7 @@ const RULES: &str = r#"@id("ALLOW") permit (principal, action, resource);
 @id("SPLIT") @outcome("decompose") forbid (principal, action, resource) when { context.classes.contains("mixed") };
 "#;
 
-/// The items; those of a member have its name before their own.
+/// The items; the name of an item of a member begins with the member's name.
 fn items(member: &str) -> Vec<Item> {
     let text =
         |id: &str, text: &str| Item::Text { id: format!("{member}{id}"), text: text.into(), task: Task::default() };
@@ -73,7 +73,7 @@ struct Governed {
 }
 
 impl Governed {
-    /// As if the first stream had begun in another context.
+    /// Changes the records as if the first stream had begun in another context.
     fn change_first(&mut self, change: &dyn Fn(&mut ContextDocument)) {
         let Some(EventKind::Begun { context, lane, log_index, .. }) =
             self.events.first_mut().map(|event| &mut event.what)
@@ -233,7 +233,7 @@ fn log(log: &mut Log, governed: &[Vec<Record>], key_flags: u8) -> Places {
     Places(places)
 }
 
-/// What the events of a stream hold.
+/// Content of a stream's events.
 #[derive(Default)]
 struct StreamEvents {
     lane: u64,

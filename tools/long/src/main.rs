@@ -9,7 +9,7 @@ use clap::Parser;
 use portcullis_tools::tally::Tally;
 use portcullis_tools::tool;
 
-/// What takes too long for CI.
+/// Runs that take too long for CI.
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask", version, max_term_width = 100)]
 enum Task {

@@ -288,7 +288,7 @@ fn segments(tokens: &[TokenTree], mut place: usize) -> (Segments, usize, usize) 
 fn tree(tokens: &[TokenTree], prefix: &[String], public: bool, into: &mut Vec<Import>) {
     let branches = tokens.split(|token| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ','));
     for branch in branches.filter(|branch| !branch.is_empty()) {
-        // `::name` is a crate, and none of the workspace writes it.
+        // `::name` names a crate. No file of the workspace uses this form.
         let (path, after, line) = segments(branch, 0);
         let mut path: Segments = prefix.iter().cloned().chain(path).collect();
         let joined = punct(branch, after, ':') && punct(branch, after + 1, ':');

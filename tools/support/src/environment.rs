@@ -33,7 +33,7 @@ impl<'a> Environment<'a> {
         Self { folder, packages: packages.into_iter().collect(), stamp: folder.join("portcullis-tools") }
     }
 
-    /// Digest of what belongs into it; `further` is what the caller adds to the packages.
+    /// Digest of its intended content; `further` is the caller's addition to the packages.
     fn digest(&self, further: &str) -> String {
         format!("{:x?}\n", Sha256::digest(self.packages.join("\n") + further).as_slice())
     }

@@ -432,7 +432,12 @@ mod tests {
                    Info:     iter=2 wires=514134 overused=29570 overuse=32278 archfail=NA\n";
         let got = unrouted(log).unwrap();
         assert_eq!((got.fmax, got.luts, got.flops), (None, 23537, 16166));
-        assert!(got.path.contains("29570 of 514134 wires") && got.path.contains("28% of the part's LUTs, 19% of its flip-flops"), "{}", got.path);
+        assert!(
+            got.path.contains("29570 of 514134 wires")
+                && got.path.contains("28% of the part's LUTs, 19% of its flip-flops"),
+            "{}",
+            got.path
+        );
         // It was ended before the router's first round.
         let placed: String = log.lines().take(2).map(|line| format!("{line}\n")).collect();
         assert!(unrouted(&placed).unwrap().path.contains("while cells were placed"));

@@ -42,7 +42,7 @@ const fn hint(status: u16) -> &'static str {
     }
 }
 
-/// What a witness gave for a checkpoint.
+/// The answer of a witness to a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WitnessReply {
     /// The note, as a bundle keeps it.
@@ -60,8 +60,8 @@ pub struct Client {
 }
 
 impl Client {
-    /// For the witness at `address`, whose key is `witness`; an exchange takes at most `time`, and as much again to
-    /// connect.
+    /// A client of the witness at `address`, whose key is `witness`. An exchange takes at most `time`, and connecting
+    /// takes at most `time` more.
     #[must_use]
     pub const fn new(address: SocketAddr, witness: WitnessKey, time: Duration) -> Self {
         Self { address, witness, time }

@@ -89,7 +89,7 @@ pub(super) struct Message {
     pub(super) body: Vec<u8>,
 }
 
-/// Reads one message, whose body has the length that its head says, of at most `max_body` bytes.
+/// Reads one message. The head gives the length of its body, which may have at most `max_body` bytes.
 pub(super) fn read_message(from: &mut DeadlineStream, max_body: usize) -> Result<Message, HttpError> {
     let mut bytes = Vec::new();
     let mut buffer = [0; 4096];

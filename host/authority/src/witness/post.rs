@@ -51,7 +51,7 @@ pub struct LanePost {
     pub size: u64,
     /// Root of the tree over them.
     pub root: Hash,
-    /// That the log continues from its first `old` records (RFC 9162, 2.1.4); empty when `old` is 0.
+    /// Proof that the log continues from its first `old` records (RFC 9162, 2.1.4); empty when `old` is 0.
     pub proof: Vec<Hash>,
 }
 
@@ -102,7 +102,7 @@ impl Post {
     }
 }
 
-/// What follows `lane `: two numbers and a root.
+/// Reads what follows `lane `: two numbers and a root.
 fn read_lane(text: &str) -> Option<LanePost> {
     let (old, rest) = text.split_once(' ')?;
     let (size, root) = rest.split_once(' ')?;

@@ -25,13 +25,13 @@ use super::http::{DeadlineStream, HttpError, read_message};
 use super::{Conflict, MAX_BODY, Post, Refusal, Witness, spaced};
 use crate::shown::ShownError;
 
-/// Pause after a connection could not be taken, so that a lack of descriptors does not spin.
+/// Pause after a connection could not be accepted, so that a lack of file descriptors does not cause a busy loop.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Time for an answer, after a request or its deadline.
 const ANSWER: Duration = Duration::from_secs(1);
 
-/// What a server allows.
+/// The limits of a server.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Time for a whole request to come.
@@ -84,7 +84,7 @@ impl Server {
 }
 
 impl Drop for Server {
-    /// Takes no more connections, and waits for the ones it has, each of which is bounded.
+    /// Accepts no more connections, and waits for the open ones; each of them is bounded in time.
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Release);
         // The thread sleeps in `accept` until somebody comes.

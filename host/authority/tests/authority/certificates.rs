@@ -156,7 +156,7 @@ fn a_self_made_hierarchy_is_not_believed() {
     let found = verify_chain(leaf.as_bytes(), chain.as_bytes(), &store, Some(NOW));
     assert!(matches!(found, Err(CertificateError::Profile(Which::Chain(0), _))), "{found:?}");
     assert_eq!(verify_chain(leaf.as_bytes(), b"", &store, Some(NOW)), Err(CertificateError::UnknownRoot));
-    // An authority's certificate is not a device's, nor a device's an authority's.
+    // An authority's certificate does not serve as a device's certificate, nor the reverse.
     let found = verify_chain(chain.as_bytes(), b"", &trust(&[&chain]), Some(NOW));
     assert!(matches!(found, Err(CertificateError::Profile(Which::Device, _))), "{found:?}");
     let mut store = TrustStore::default();

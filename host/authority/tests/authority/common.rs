@@ -60,7 +60,7 @@ impl Session {
         self.leaves.len() as u64
     }
 
-    /// That the log continues from its first `old` records.
+    /// Proof that the log continues from its first `old` records.
     pub(crate) fn proof(&self, old: u64) -> Vec<Hash> {
         let Some(mut prover) = Prover::consistency(old, self.size()) else { return Vec::new() };
         self.leaves.iter().for_each(|leaf| prover.push(*leaf));

@@ -53,7 +53,7 @@ fn ticket(card: &Card, serial: u64) -> Vec<u8> {
     ticket_of(card, serial).sign(&key(5)).unwrap()
 }
 
-/// The post of a session's present checkpoint, whose last one covered `old` records.
+/// The post of a session's present checkpoint. `old` is the number of records under the last one.
 pub(super) fn post(card: &Card, ticket: &[u8], session: &Session, old: u64) -> Post {
     let lane = LanePost { old, size: session.size(), root: session.root(), proof: session.proof(old) };
     Post {
@@ -295,7 +295,7 @@ impl Lanes {
         Self { wire, leaves: (0..lanes).map(|lane| vec![tree::leaf(&[lane])]).collect() }
     }
 
-    /// So many records more in each lane, and the next checkpoint.
+    /// Adds this number of records to each lane, and the next checkpoint.
     fn advance(&mut self, records: &[u8], state: Life) {
         for (lane, count) in self.leaves.iter_mut().zip(records) {
             lane.extend((0..*count).map(|i| tree::leaf(&[9, i])));
@@ -443,7 +443,7 @@ fn after_the_tickets_end_there_are_no_more_nonces() {
     };
     assert!(said(END).nonce.is_some());
     assert_eq!(said(END + 1).nonce, None);
-    // Nor when the witness's clock is set back: time does not run backwards in its log.
+    // The same holds when the witness's clock is set back: time does not run backwards in its log.
     let back = said(NOW);
     assert_eq!((back.nonce, back.time), (None, END + 1));
     let second = ticket(&bench.card, 2);

@@ -23,7 +23,7 @@ use super::witness::{NAME, NOW, key, post, public, ticket_of, with, witness};
 /// Set in a child process: the state that it serves.
 const CHILD: &str = "PORTCULLIS_TEST_WITNESS";
 
-/// A served witness whose tickets are valid by the real clock, and a client of it.
+/// A running witness that checks tickets by the real clock, and a client of it.
 struct Served {
     _dir: tempfile::TempDir,
     witness: Arc<Witness>,
@@ -225,7 +225,7 @@ fn too_many_connections_are_turned_away_until_there_is_room() {
     assert!(served.client.post(&served.opening()).is_ok());
 }
 
-/// A client of a server that answers `answer` to whatever it is sent, and then keeps the connection for `hold`.
+/// A client of a server that gives `answer` to every request, and then keeps the connection for `hold`.
 fn lied_to(answer: &[u8], hold: Duration) -> Result<WitnessReply, ClientError> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let client = Client::new(listener.local_addr().unwrap(), public(), Duration::from_millis(500));

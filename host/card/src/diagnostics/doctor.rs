@@ -10,7 +10,7 @@ use crate::machine::pci::{Bdf, Function, Sysfs, VFIO_PCI};
 
 /// Memory that a session locks at most: its rings, with room.
 const LOCKED: u64 = 64 << 20;
-/// Huge pages that a session without an IOMMU takes at most: one for each ring of eight lanes, and those of the
+/// Greatest number of huge pages of a session without an IOMMU: one for each ring of eight lanes, and one for the
 /// checkpoint ring.
 const HUGE_PAGES: u64 = 32;
 
@@ -19,7 +19,7 @@ const HUGE_PAGES: u64 = 32;
 pub struct DoctorFinding {
     pub what: &'static str,
     pub found: String,
-    /// What to do about a problem, as a command if possible; absent if there is none.
+    /// How to solve a problem, as a command if possible; absent if there is no problem.
     pub remedy: Option<String>,
 }
 
@@ -40,7 +40,7 @@ impl Default for Doctor {
 }
 
 impl Doctor {
-    /// A machine whose files are below `root`.
+    /// A machine whose files (`/sys`, `/proc`) are below `root`.
     #[must_use]
     pub fn at(root: &Path, locked: Option<u64>) -> Self {
         Self { root: root.into(), locked }

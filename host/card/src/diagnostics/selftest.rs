@@ -172,7 +172,7 @@ mod tests {
             let report = run(ModelCard::with_lanes(lanes).unwrap()).unwrap();
             let failed: Vec<_> = report.checks.iter().filter(|check| !check.passed()).collect();
             assert!(failed.is_empty(), "{failed:#?}");
-            // Every lane gets the same checks; its records are those of the checks, and OPEN and CLOSE.
+            // Every lane gets the same checks. Its records are one for each check, and OPEN and CLOSE.
             assert_eq!(report.records, report.checks.len() as u64 + 2 * u64::from(lanes));
             let asked = |lane| report.checks.iter().filter(|check| check.lane == lane).count();
             assert!((0..lanes).all(|lane| asked(lane) == report.checks.len() / usize::from(lanes)));

@@ -103,7 +103,7 @@ impl CheckpointRing {
     }
 }
 
-/// Whether the heads are those of the checkpoint, and none has shrunk since the `last` ones.
+/// Whether the heads are those of the checkpoint, and no lane has fewer records than under the `last` one.
 pub(super) fn check_heads(signed: &SignedCheckpoint, last: &[LaneHead]) -> Result<(), LossCause> {
     let SignedCheckpoint { checkpoint, heads, .. } = signed;
     let check = |holds: bool, what| {

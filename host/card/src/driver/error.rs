@@ -96,8 +96,8 @@ fn cause(fault: Fault) -> String {
 }
 
 impl SessionError {
-    /// The fault that an entry is refused with whose answer this error took away: the card's own, else that it was not
-    /// heard from.
+    /// The fault of an entry whose answer was lost because of this error: the card's own fault if it has one, else that
+    /// it was not heard from.
     #[must_use]
     pub const fn fault(&self) -> Fault {
         match self {

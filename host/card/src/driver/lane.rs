@@ -1,4 +1,4 @@
-//! What the driver keeps of one lane.
+//! The driver's state of one lane.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use super::error::{LossCause, SessionError};
 use super::rings::Rings;
 use crate::card::Card;
 
-/// One queue set and its log. Stream slots whose number is the lane's, modulo the card's lanes, belong to it.
+/// One queue set and its log. The stream slots with `slot % lanes == lane` belong to it.
 #[derive(Debug)]
 pub(super) struct LaneDriver {
     pub(super) number: u8,

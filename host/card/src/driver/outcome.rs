@@ -51,7 +51,8 @@ pub struct Completed {
 /// A closed session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CloseReport {
-    /// The CLOSE record of lane 0. `None` when the bus of a faulted card is dead, so that it can write nothing.
+    /// The CLOSE record of lane 0. `None` when the bus of a faulted card is dead, because the card can then write
+    /// nothing.
     pub record: Option<Record>,
     /// The ALARM record of a sticky fault, of the first lane that has one, if the card could write one.
     pub alarm: Option<Record>,

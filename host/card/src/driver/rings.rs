@@ -17,7 +17,7 @@ const BATCH: u64 = 32;
 /// write has begun; the CRC shows that it is complete.
 #[derive(Debug)]
 pub(super) enum NextCompletion {
-    /// That of the lap before, or none.
+    /// That of the lap before, or an empty place.
     None,
     /// A part. The rest comes by itself, or the completion is damaged.
     Partial,
@@ -167,7 +167,7 @@ impl Rings {
         })
     }
 
-    /// What to watch for the next completion.
+    /// The address and value to watch for the next completion.
     pub(super) fn watch(&self) -> Watch<'_> {
         let offset = self.ring_offset(self.completed, Completion::BYTES) + core::mem::offset_of!(Completion, phase);
         Watch { buffer: &self.completions, offset, value: self.phase() }

@@ -55,14 +55,14 @@ pub struct Session<C: Card = Box<dyn Card>> {
     presented: Option<u64>,
     /// The last tick that the card has shown, in a record or in its register.
     tick: u64,
-    /// Whether the sink gives nonces, so that it is worth waiting for one.
+    /// Whether the sink gives nonces; only then does it help to wait for one.
     witnessed: bool,
-    /// A checkpoint was asked for so that the outside gives a nonce; until the next heartbeat.
+    /// A checkpoint was requested in order to get a nonce. Cleared by the next heartbeat.
     checkpoint_requested: bool,
     checkpoints: Option<CheckpointRing>,
     /// The checkpoint that was asked for and has not come.
     settling: Option<Settling>,
-    /// By number; none once their memory is given back.
+    /// The lanes by number; empty after their memory was given back.
     lanes: Vec<LaneDriver>,
     submitted: u64,
     /// Answers that a blocking call met while it waited for its own.
@@ -134,7 +134,7 @@ impl<C: Card> Session<C> {
         self.lanes.iter().map(|lane| lane.pending.len()).sum()
     }
 
-    /// Entries that can be submitted now, whichever their slots: the room of the fullest lane.
+    /// Number of entries that can be submitted now, whatever their slots are: the room of the fullest lane.
     pub fn room(&self) -> usize {
         self.lanes.iter().map(LaneDriver::room).min().unwrap_or_default()
     }

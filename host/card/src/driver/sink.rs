@@ -14,15 +14,16 @@ pub trait RecordSink: Send {
     /// not released.
     fn record(&mut self, record: &Record) -> Result<(), SinkError>;
 
-    /// Keeps a checkpoint; every one of a session, in the order of their serials. Its signature was not verified.
-    /// Errors: whatever prevented it; the session is lost then.
+    /// Keeps a checkpoint. Called for every checkpoint of a session, in the order of their serials. Its signature was
+    /// not verified. Errors: the reason why it could not be kept; the session is then lost.
     fn checkpoint(&mut self, checkpoint: &SignedCheckpoint) -> Result<(), SinkError> {
         let _ = checkpoint;
         Ok(())
     }
 
-    /// The nonce of the next heartbeat, once the outside has answered to a checkpoint; the session presents it. Asked
-    /// after records and checkpoints were taken. Errors: whatever prevented it; the session is lost then.
+    /// The nonce of the next heartbeat, when the witness has answered a checkpoint; the session presents it to the
+    /// card. Called after the sink got records and checkpoints. Errors: the reason of the failure; the session is then
+    /// lost.
     fn nonce(&mut self) -> Result<Option<u64>, SinkError> {
         Ok(None)
     }

@@ -167,7 +167,7 @@ impl Sysfs {
         self.foreign(function).into_iter().chain(self.uses(function.bdf)).collect()
     }
 
-    /// Gives a card to `vfio-pci`; the driver that had it loses it. With `force`, any function, whatever it is.
+    /// Gives a card to `vfio-pci`; its present driver loses it. With `force`, any PCI function is accepted.
     pub fn bind(&self, bdf: Bdf, force: bool) -> Result<(), PciError> {
         let function = self.function(bdf)?;
         if function.driver.as_deref() == Some(VFIO_PCI) {
@@ -350,7 +350,7 @@ mod tests {
         put(interface.join("flags"), "0x1002\n");
         put(dir.path().join("proc/self/mountinfo"), "30 1 259:1 / /srv rw shared:1 - ext4 /dev/nvme0n1p1 rw\n");
         assert!(refusal(&sysfs).contains("nvme0n1p1 is mounted at /srv"), "{}", refusal(&sysfs));
-        // As btrfs shows itself: an anonymous number, the device as source.
+        // btrfs shows itself like this: an anonymous number, and the device as source.
         put(dir.path().join("proc/self/mountinfo"), "30 1 0:44 / /data rw - btrfs /dev/nvme0n1 rw\n");
         assert!(refusal(&sysfs).contains("nvme0n1 is mounted at /data"), "{}", refusal(&sysfs));
         put(dir.path().join("proc/self/mountinfo"), "");

@@ -91,8 +91,8 @@ impl Card for SimCard {
     }
 
     fn patience(&self) -> u32 {
-        // Twice the card's own watchdog, so that the card reports an error first. More if it hashes slowly, because it
-        // must read its tables back in that time.
+        // Twice the card's own watchdog, so that the card reports an error first. Longer if the card hashes slowly,
+        // because it must read its tables back in that time.
         let slower = (16 / portcullis_sim::ROUNDS).max(1);
         u32::try_from(2 * WATCHDOG_CLOCKS * slower / SHORT).unwrap_or(u32::MAX)
     }

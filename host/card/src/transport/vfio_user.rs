@@ -27,9 +27,9 @@ const SHORT: Duration = Duration::from_millis(1);
 /// At least four seconds of waiting; the simulated card's own watchdog needs a tenth of one.
 const PATIENCE: u32 = 4_000;
 
-/// Device address of the first buffer: clear of what machines put below 4 GiB, within 39 bits.
+/// Device address of the first buffer: above the addresses that machines use below 4 GiB, and within 39 bits.
 const FIRST_ADDRESS: u64 = 0x10_0000_0000;
-/// Unmapped bytes after each buffer, so that the device cannot run from one into the next.
+/// Unmapped bytes after each buffer, so that an access past its end does not reach the next.
 const GUARD: u64 = 0x1_0000;
 
 const REGISTER_WINDOW: u32 = 1 << 20;

@@ -13,18 +13,18 @@ use std::path::PathBuf;
 /// `benign` or `control` or it has none. Intervals are Wilson's, at 95 %.
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Files of rows; rows may have `output` in the place of `text`. A file whose name ends in .txt has one harmless
-    /// row per line.
+    /// Files of rows; a row may have `output` instead of `text`. A file whose name ends in .txt has one harmless row
+    /// per line.
     #[arg(long, value_name = "FILE", num_args = 1.., required = true)]
     data: Vec<PathBuf>,
-    /// Judge so many texts of 1 to 8 KiB for each set, joined from its benign rows, too, and with several sets so many
-    /// from the benign rows of all.
+    /// Also judge this many texts of 1 to 8 KiB for each set, joined from its benign rows; with several sets also this
+    /// many from the benign rows of all.
     #[arg(long, value_name = "N", default_value_t = 0)]
     join: u64,
-    /// Seed of what is joined.
+    /// Seed for choosing the rows that are joined.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Judge every row so many times; the median of its times counts.
+    /// Judge every row this many times; the median of its times counts.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     repeat: u16,
     /// One JSON object with everything.

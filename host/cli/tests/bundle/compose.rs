@@ -1,4 +1,4 @@
-//! A composition, from the command that makes it to the check of what was recorded under its members.
+//! A composition, from the command that makes it to the check of the records under its members.
 
 use super::scene::{CONTRADICTED, SIMULATED, Scene, replaced};
 
@@ -21,7 +21,7 @@ fn composed() -> Scene {
 fn a_composition_judges_and_its_bundles_verify_and_replay() {
     let scene = composed();
     scene.input();
-    // Determinations are those of the package alone.
+    // The determinations are the same as with the package alone.
     let plain = scene.said("run --policy policies/pii --input @in.jsonl --json");
     assert_eq!(scene.said("run --policy @house --member desk --input @in.jsonl --json --bundle @desk"), plain);
     let ward =

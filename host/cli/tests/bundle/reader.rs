@@ -1,4 +1,4 @@
-//! What readers and auditors do with a bundle.
+//! The commands of readers and auditors of a bundle.
 
 use super::scene::{CONTRADICTED, SIMULATED, Scene, root};
 use portcullis_evidence::bundle::Directory;
@@ -80,8 +80,8 @@ fn stock_tools_check_the_demos_bundle() {
     }
 }
 
-/// Who approved the policy is in the bundle and in the reports, when the verifier knows the key; so do the rules by
-/// their ids.
+/// The bundle and the reports name the approver of the policy, if the verifier knows the key, and the rules by their
+/// ids.
 #[test]
 fn approvals_and_rules_are_reported() {
     let scene = Scene::new();
@@ -118,7 +118,7 @@ fn approvals_and_rules_are_reported() {
     let report = scene.verified("b");
     assert_eq!(report["properties"]["policy"]["status"], "contradicted");
     assert_eq!(report["session"]["approvals"], serde_json::json!([]));
-    // Nor somebody who may issue tickets only.
+    // The same for somebody who may issue tickets only.
     std::fs::copy(scene.path("pii.cose.pub"), scene.path("trust/issuers/board.pub")).unwrap();
     assert_eq!(scene.verified("b")["exit_code"], CONTRADICTED);
     std::fs::copy(scene.path("pii.cose.pub"), scene.path("trust/approvers/directors.pub")).unwrap();

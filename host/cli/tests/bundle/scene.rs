@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use zerocopy::FromBytes;
 
-/// What must be 3 without `--allow-sim`.
+/// The exit code without `--allow-sim`: 3.
 pub(super) const CONTRADICTED: i32 = 3;
 pub(super) const SIMULATED: i32 = 10;
 
@@ -58,7 +58,7 @@ impl Scene {
         String::from_utf8(out.stdout).unwrap()
     }
 
-    /// The JSON of a verification, whatever its exit code.
+    /// The JSON of a verification, with any exit code.
     pub(super) fn verified(&self, bundle: &str) -> serde_json::Value {
         let out = self.run(&format!("verify @{bundle} --trust @trust --allow-sim --json"));
         serde_json::from_slice(&out.stdout).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&out.stderr)))

@@ -1,4 +1,4 @@
-//! What a session leaves, however it ends.
+//! What remains of a session, for each way in which it can end.
 
 use super::scene::{CONTRADICTED, SIMULATED, Scene, copy, root};
 use portcullis_core::hex;
@@ -181,7 +181,7 @@ fn whole(scene: &Scene, bundle: &str, replayable: &str) {
     assert_eq!(scene.code(&format!("replay @{bundle}")), replays);
 }
 
-/// Many texts, so that there are some left when a run ends early.
+/// So many texts that some are left when a run ends early.
 fn many(scene: &Scene) {
     let line = |n: u32| format!(r#"{{"id":"{n}","text":"Sentence {n} is fine. So is this. Write to p@example.org."}}"#);
     std::fs::write(scene.path("in.jsonl"), (0..400).map(line).collect::<Vec<_>>().join("\n")).unwrap();
@@ -215,7 +215,7 @@ fn a_signal_closes_the_session() {
     for (name, signal) in [("term", rustix::process::Signal::TERM), ("int", rustix::process::Signal::INT)] {
         let mut child = scene.start(&format!("run --policy policies/pii --format jsonl --json --bundle @{name}"));
         let mut stdin = child.stdin.take().unwrap();
-        // More than the output buffers, so that the first result appears.
+        // More than the output buffers can hold, so that the first result is visible.
         for n in 0..100 {
             writeln!(stdin, r#"{{"id":"{n}","text":"Sentence one is fine. Write to p@example.org."}}"#).unwrap();
         }

@@ -1,4 +1,4 @@
-//! What another policy would have decided about streams on record.
+//! Decisions of another policy about recorded streams.
 
 use super::scene::{CONTRADICTED, Scene, copy, replaced, root};
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ fn tried(scene: &Scene, policy: &str) -> (i32, Vec<Value>) {
 /// The text, the fate before and the fate now of each change.
 type Changes = Vec<[Value; 3]>;
 
-/// Of each stream that went another way: its identity and its changes.
+/// Identity and changes of each stream that was decided differently.
 fn changes(report: &Value) -> Vec<(&str, Changes)> {
     let fate = |fate: &Value| fate.get("rule").unwrap_or(&fate["determination"]).clone();
     let change = |change: &Value| [change["text"].clone(), fate(&change["before"]), fate(&change["after"])];

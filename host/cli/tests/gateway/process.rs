@@ -42,7 +42,7 @@ impl Process {
         (!line.is_empty()).then(|| (process, line.trim_end().to_owned()))
     }
 
-    /// The same for a process whose output says nothing.
+    /// The same for a process without output.
     pub(crate) fn silent(command: &mut Command) -> Self {
         Self(command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap())
     }

@@ -24,7 +24,7 @@ pub struct Undo {
     changes: Vec<Change>,
 }
 
-/// One change of a collection, with what was there before.
+/// One change of a collection, with its previous content.
 #[derive(Clone, Debug)]
 enum Change {
     Word(String, Option<u32>),

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Profile {
-    /// What the agent is for.
+    /// The purpose of the agent.
     pub intent: String,
     /// Subject domain, one of the policy's.
     pub domain: Option<String>,
@@ -27,10 +27,10 @@ pub struct Profile {
     pub facts: Vec<String>,
 }
 
-/// What one stream is asked to do, from the operator and never from the engine.
+/// The task of one stream, from the operator and never from the engine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
-    /// What the stream is for; it follows the profile's intent.
+    /// The purpose of the stream; added after the profile's intent.
     pub intent: String,
     /// Further facts that the operator vouches for.
     pub facts: Vec<String>,

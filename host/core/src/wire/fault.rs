@@ -2,7 +2,7 @@
 
 use super::Fault;
 
-/// What a fault concerns; this decides what it ends.
+/// The thing that a fault concerns; it decides what the fault ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FaultClass {
     /// No fault.

@@ -13,7 +13,7 @@ pub(crate) enum Major {
     Tag = 6,
 }
 
-/// The bytes are not the deterministic encoding of what was expected.
+/// The bytes are not the deterministic encoding of the expected item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CborError {
     #[error("ends early")]
@@ -41,7 +41,7 @@ impl<'a> Reader<'a> {
         Self { rest: bytes, at: 0 }
     }
 
-    /// The next `n` bytes, whatever they hold.
+    /// The next `n` bytes, with any content.
     pub(crate) fn take(&mut self, n: usize) -> Result<&'a [u8], CborError> {
         let (head, rest) = self.rest.split_at_checked(n).ok_or(CborError::Ends)?;
         (self.rest, self.at) = (rest, self.at + n);

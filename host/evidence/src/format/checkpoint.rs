@@ -26,7 +26,7 @@ pub enum CheckpointError {
     Lanes(u8),
 }
 
-/// A checkpoint whose fields are in range. Nothing is said about its signature.
+/// A checkpoint whose fields are in range. Its signature was not checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Checkpoint {
     pub wire: wire::Checkpoint,
@@ -87,8 +87,8 @@ impl SignedCheckpoint {
         Ok(Self { checkpoint: Checkpoint::parse(checkpoint)?, signature: Box::new(*signature) })
     }
 
-    /// Whether the signature is that of `public_key` (PK.seed || PK.root) over this checkpoint: SLH-DSA-SHA2-128f,
-    /// pure, empty context (FIPS 205, algorithm 24).
+    /// Whether the signature is one of `public_key` (PK.seed || PK.root) over this checkpoint: SLH-DSA-SHA2-128f, pure,
+    /// empty context (FIPS 205, algorithm 24).
     #[must_use]
     pub fn verify(&self, public_key: &[u8; 32]) -> bool {
         let Ok(bytes) = self.checkpoint.wire.as_bytes().try_into() else { return false };

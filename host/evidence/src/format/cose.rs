@@ -17,7 +17,7 @@ const HEAD: [u8; 13] = [0xd2, 0x84, 0x47, 0xa1, 0x01, 0x3a, 0x00, 0x01, 0x11, 0x
 const MIDDLE: [u8; 3] = [0x59, 0x42, 0xc0];
 const SIGNED_HEAD: [u8; 23] = *b"\x84\x6aSignature1\x47\xa1\x01\x3a\x00\x01\x11\x70\x40\x58\xc0";
 
-/// What the card signs: the `Sig_structure` over `checkpoint`.
+/// The bytes that the card signs: the `Sig_structure` over `checkpoint`.
 #[must_use]
 pub fn to_be_signed(checkpoint: &[u8; Checkpoint::BYTES]) -> Vec<u8> {
     [&SIGNED_HEAD[..], checkpoint].concat()

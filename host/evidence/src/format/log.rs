@@ -40,12 +40,12 @@ pub enum Violation {
     Entry,
     #[error("slot {0} is not in the state that the entry needs")]
     Slot(u16),
-    /// An entry that was accepted in a lane to which its stream is not pinned.
+    /// An entry that was accepted in another lane than its stream's.
     #[error("slot {0} belongs to another lane")]
     Lane(u16),
     #[error("sequence {found} where the stream's next is {next}")]
     Sequence { found: u32, next: u32 },
-    /// A judged entry whose domain, audience, register or epistemic mode is not that of its stream's first.
+    /// A judged entry with another domain, audience, register or epistemic mode than the first one of its stream.
     #[error("the context is not that of the first GATE of the stream in slot {0}")]
     Context(u16),
     /// Determination, stage, fault and rows do not fit together or the record, or an entry was refused without cause.
@@ -53,7 +53,7 @@ pub enum Violation {
     Answer,
 }
 
-/// What a record is, once it has been checked.
+/// The event of a record, after its check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogEvent {
     Session(RecordType, SessionFields),
@@ -61,7 +61,7 @@ pub enum LogEvent {
     Refusal(Fault),
 }
 
-/// Counts of what a log holds.
+/// Counts of the events in a log.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Counts {
     pub records: u64,
@@ -75,10 +75,10 @@ pub struct Counts {
     pub alarms: u64,
     #[serde(serialize_with = "as_list")]
     pub refused: BTreeMap<EntryFault, u64>,
-    /// Rejects, by what decided.
+    /// Rejects, by the rule or stage that decided.
     #[serde(skip)]
     pub refusals: BTreeMap<DecidingStage, u64>,
-    /// Decomposes, by what decided: of a split nothing is refused until its parts are judged.
+    /// Decomposes, by the rule or stage that decided. A split refuses nothing: its parts are judged.
     #[serde(skip)]
     pub splits: BTreeMap<DecidingStage, u64>,
 }
@@ -107,7 +107,7 @@ pub struct EntryFault {
     pub fault: &'static str,
 }
 
-/// What decided against a mutation.
+/// The rule or stage that decided against a mutation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DecidingStage {
     /// The stage that decided.
@@ -181,7 +181,7 @@ impl LogChecker {
         Self::of_lane(rows, 0, 1)
     }
 
-    /// For the log of `lane`, one of `lanes`: streams whose slot modulo `lanes` is `lane`.
+    /// For the log of `lane`, one of `lanes`: streams with `slot % lanes == lane`.
     #[must_use]
     pub fn of_lane(rows: (u16, u16), lane: u8, lanes: u8) -> Self {
         Self {
@@ -206,7 +206,7 @@ impl LogChecker {
         &self.counts
     }
 
-    /// What OPEN recorded; `None` before it.
+    /// The content of the OPEN record; `None` before it.
     #[must_use]
     pub fn open(&self) -> Option<&SessionFields> {
         self.opened.as_ref().map(|opened| &opened.session)
@@ -377,8 +377,8 @@ impl LogChecker {
         Ok(())
     }
 
-    /// Whether the stages, in their order, give this determination, as far as the record shows their outcomes: those of
-    /// the two banks are known where no row matched.
+    /// Whether the stages, in their order, give this determination, as far as the record shows their outcomes. The
+    /// outcome of a bank is known only if no row matched.
     fn is_verdict(&self, entry: &Descriptor, answer: &Answer, determination: Determination, stage: Stage) -> bool {
         let (policy, entropy) = (answer.policy_row.get(), answer.entropy_row.get());
         let in_image = |row: u16, rows: u16| row == ROW_NONE || row < rows;

@@ -35,7 +35,7 @@ pub use signed::{Note, WitnessKey, cosign};
 
 use crate::format::tree::{self, Hash};
 
-/// What a witness vouches for.
+/// The entry of a witness's log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WitnessedCheckpoint {
     /// SHA-256 of the card's public key.

@@ -109,7 +109,7 @@ pub struct SignedTicket<T> {
     signature: [u8; 64],
 }
 
-/// Who is behind a ticket.
+/// The issuer of a ticket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TicketIssuer {
     Issuer {
@@ -296,7 +296,7 @@ impl SignedTicket<Ticket> {
         let name = &self.content.issuer;
         let mut candidates = issuers.into_iter().filter(|key| kid(key) == self.kid).peekable();
         if name == SELF_ISSUER {
-            // An issuer's key under this name would be a ticket with two meanings.
+            // If it named a trusted issuer too, the ticket would have two meanings.
             return if candidates.peek().is_none() {
                 Ok(TicketIssuer::SelfIssued)
             } else {

@@ -108,8 +108,8 @@ impl Prover {
         Some(Self::new(ranges))
     }
 
-    /// That the tree of `old` leaves is the start of the tree of `size` leaves (RFC 9162, 2.1.4.1); `None` unless 0 <
-    /// old <= size.
+    /// Whether the tree of `old` leaves is the start of the tree of `size` leaves (RFC 9162, 2.1.4.1); `None` unless 0
+    /// < old <= size.
     #[must_use]
     pub fn consistency(old: u64, size: u64) -> Option<Self> {
         let mut ranges = Vec::new();

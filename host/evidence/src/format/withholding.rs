@@ -18,7 +18,7 @@ pub const NAME_MAX: usize = 200;
 /// A stream, by its lane and the log index of its BEGIN record.
 pub type StreamAt = (u8, u64);
 
-/// What was withheld and why.
+/// The files that were withheld, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Terms {
     /// Digest of the session's ticket: the statement is about this session.

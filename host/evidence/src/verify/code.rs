@@ -6,7 +6,7 @@ use crate::format::log::Violation;
 use serde::{Serialize, Serializer};
 use std::fmt;
 
-// What to do about more than one code.
+// Advice for more than one code.
 const ORIGINAL: &str = "do not rely on the bundle; ask for the bundle as it was recorded";
 const POLICY: &str = "ask the operator why this policy ran, and the issuer which one the ticket was for";
 const PACKAGE: &str = "ask for the policy package that was in force, and compare its digest with the approved one";
@@ -51,13 +51,13 @@ macro_rules! codes {
                 match self { $(Self::$variant => $id),* }
             }
 
-            /// What was found, in the words of the documentation.
+            /// The finding, in the words of the documentation.
             #[must_use]
             pub const fn meaning(self) -> &'static str {
                 match self { $(Self::$variant => concat!($($meaning),+).trim_ascii()),* }
             }
 
-            /// What the reader of a report can do about it: an imperative, without a full stop.
+            /// Advice for the reader of the report: an imperative, without a full stop.
             #[must_use]
             pub const fn remedy(self) -> &'static str {
                 match self { $(Self::$variant => $remedy),* }
@@ -317,7 +317,7 @@ codes! {
 }
 
 codes! {
-    /// What a series of sessions shows.
+    /// The findings about a series of sessions.
     SeriesCode {
         /// card or ticket of a bundle are not known
         Unplaced = "unplaced" => "check that bundle by itself with `verify`";
@@ -339,7 +339,7 @@ codes! {
 }
 
 codes! {
-    /// What a replay finds.
+    /// The findings of a replay.
     ReplayCode {
         /// a record is not what the replay gives, or a stream's context is not the one that its BEGIN bound
         ReplayDiffers = "replay-differs"

@@ -1,4 +1,4 @@
-//! What was found, by property.
+//! The findings, by property.
 
 use super::code::Code;
 use super::property::{Property, Status};

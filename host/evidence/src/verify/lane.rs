@@ -36,7 +36,7 @@ pub(super) struct Lane<'a> {
     pub(super) state: LaneState,
     log: Box<dyn BufRead + 'a>,
     ended: bool,
-    /// Serial of the note whose nonce the last heartbeat had.
+    /// Serial of the note that gave the nonce of the last heartbeat.
     last_note: Option<u64>,
     streams: Lines<'a, StreamLine>,
     inputs: Lines<'a, InputLine>,
@@ -199,7 +199,7 @@ impl<'a> Lane<'a> {
                     findings.append(span::shape(text, at, opcode, record));
                 }
             }
-            // A refused entry changed nothing, so that a replay can do without its text.
+            // A refused entry changed nothing, so a replay does not need its text.
             None if matches!(event, LogEvent::Refusal(_)) => {}
             None => findings.add(Code::SpanWithheld, format_args!("the text of {at} is not disclosed")),
         }

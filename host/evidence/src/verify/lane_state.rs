@@ -30,7 +30,7 @@ pub(super) struct LaneState {
     /// Whether there are others.
     pub(super) one_of_several: bool,
     pub(super) log: LogChecker,
-    /// Whether a record broke a rule. The checker says nothing of what follows.
+    /// Whether a record broke a rule. After that the checker reports nothing more.
     pub(super) broken: bool,
     pub(super) tree: Frontier,
     /// Records under the last checkpoint, as its heads say.

@@ -35,7 +35,7 @@ impl Property {
         }
     }
 
-    /// What an affirmed property states.
+    /// The statement of an affirmed property.
     #[must_use]
     pub const fn claim(self) -> &'static str {
         match self {

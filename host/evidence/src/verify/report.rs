@@ -1,4 +1,4 @@
-//! What the verifier is asked, and what it reports.
+//! Options and report of the verifier.
 
 use super::findings::Properties;
 use super::property::Status;
@@ -9,7 +9,7 @@ use portcullis_core::wire::{Epistemic, Stage};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What is asked of the verifier.
+/// Options of a verification.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     /// Simulated evidence is checked like any other, and marked.
@@ -27,7 +27,7 @@ pub enum Assurance {
     L1,
     /// The key of one card.
     L2,
-    /// As L2, placed under supervision.
+    /// As L2, and under supervision.
     L3,
 }
 
@@ -53,7 +53,7 @@ pub struct Summary {
     pub ticket_serial: Option<u64>,
     /// Seat that it is for: which of several cards with one key.
     pub seat: Option<u16>,
-    /// Who issued it; `self` is the operator.
+    /// The issuer; `self` is the operator.
     pub issuer: Option<Signer>,
     /// SHA-256 of the card's public key.
     pub key_id: Option<Hex<32>>,
@@ -88,7 +88,7 @@ pub struct Summary {
     pub profiles: BTreeMap<Hex<32>, ProfileUse>,
     /// Whether the ticket permits certain profiles only; absent where it could not be read.
     pub profiles_pinned: Option<bool>,
-    /// Streams whose profile cannot be seen: their context document is not here, or of another version.
+    /// Streams of unknown profile: their context document is missing, or has another version.
     pub profile_unknown: u64,
     /// Streams that name another one as their predecessor.
     pub continued: u64,
@@ -111,11 +111,11 @@ pub struct Modes {
     pub driven: u64,
     /// The same, and the engine knew a client's own conversation and tools.
     pub driven_conversation: u64,
-    /// Refused text was kept from readers, not from what the engine wrote next.
+    /// Refused text was kept from readers, but not from the engine, which wrote on.
     pub held: u64,
     /// The text was there before it was judged: nothing was prevented.
     pub recorded: u64,
-    /// The reader got the text whatever the verdict was.
+    /// The reader got the text, whatever the verdict was.
     pub observed: u64,
 }
 
@@ -167,7 +167,7 @@ pub struct RuleCount {
     pub rule: Option<u16>,
     /// Id of that rule; absent where the package is not in the bundle.
     pub id: Option<String>,
-    /// What the rule gives as its reason.
+    /// The reason that the rule gives.
     pub reason: Option<String>,
     pub count: u64,
 }

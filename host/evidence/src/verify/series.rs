@@ -39,13 +39,13 @@ pub struct Series {
     pub exit_code: u8,
     /// Sessions, by card and serial.
     pub sessions: Vec<SeriesSession>,
-    /// What is wrong with the chain.
+    /// The faults of the chain.
     pub findings: Vec<SeriesFinding>,
     /// The governed profiles of all sessions, with the streams that used each.
     pub profiles: BTreeMap<Hex<32>, ProfileUse>,
-    /// Streams whose profile cannot be seen.
+    /// Streams of unknown profile.
     pub profile_unknown: u64,
-    /// Who approved the policies, with the number of sessions.
+    /// Approvers of the policies, with the number of sessions.
     pub approvals: Vec<ApprovalCount>,
 }
 

@@ -22,9 +22,9 @@ pub struct Trust {
     /// Roots of device certificates, and what is revoked.
     pub roots: TrustStore,
     pub issuers: Vec<TrustedKey>,
-    /// Who may approve a policy. An issuer may not, unless the same key is here too.
+    /// Those who may approve a policy. An issuer may not, unless the same key is here too.
     pub approvers: Vec<TrustedKey>,
-    /// Who may take texts out of a bundle.
+    /// Those who may take texts out of a bundle.
     pub withholders: Vec<TrustedKey>,
     pub witnesses: Vec<WitnessKey>,
     /// The files that all this was read from, for reports.
@@ -48,7 +48,7 @@ pub struct TrustedKey {
     pub key: VerifyingKey,
 }
 
-/// Who signed something, as far as it is known.
+/// The signer of something, as far as known.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Signer {
     /// The name that the signed message claims. Nothing vouches for it: any key may claim any name.
@@ -192,7 +192,7 @@ impl fmt::Display for Signer {
 }
 
 impl Trust {
-    /// Who issued a ticket. Errors: as [`Signed::verify`].
+    /// The issuer of a ticket. Errors: as [`Signed::verify`].
     pub fn issuer(&self, ticket: &SignedTicket<Ticket>) -> Result<Signer, TicketError> {
         Ok(match ticket.verify(self.issuers.iter().map(|trusted| &trusted.key))? {
             TicketIssuer::Issuer { name, key } => Signer::of(&name, &self.issuers, &key),
@@ -200,7 +200,7 @@ impl Trust {
         })
     }
 
-    /// Who signed an approval; `None` where no trusted approver did.
+    /// The signer of an approval; `None` if no trusted approver signed it.
     #[must_use]
     pub fn approver(&self, approval: &Approval) -> Option<Signer> {
         let key = approval.signer(self.approvers.iter().map(|trusted| &trusted.key))?;
@@ -217,7 +217,7 @@ impl Trust {
     }
 }
 
-/// What a folder holds, in order of the names.
+/// The content of a folder, ordered by name.
 fn list(folder: &Path) -> Result<Vec<PathBuf>, TrustError> {
     let io = |source| TrustError::Io { path: folder.to_owned(), source };
     let entries = fs::read_dir(folder).map_err(io)?;

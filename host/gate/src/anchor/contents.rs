@@ -1,4 +1,4 @@
-//! What a store holds: entities with their aliases, facts with their sources, and sources that may be cited; its
+//! The content of a store: entities with their aliases, facts with their sources, and sources that may be cited; its
 //! canonical form and digest.
 
 use serde::{Deserialize, Serialize};
@@ -10,10 +10,10 @@ pub struct Entity {
     /// Identity within all stores.
     pub id: String,
     pub name: String,
-    /// What it is also called.
+    /// Its other names.
     #[serde(default)]
     pub aliases: Vec<String>,
-    /// What it is: `person`, `place` and so on; for people who read the store.
+    /// Its kind: `person`, `place` and so on; for people who read the store.
     #[serde(default)]
     pub kind: String,
 }
@@ -40,7 +40,7 @@ pub struct Citation {
     pub source: String,
 }
 
-/// What a store holds, in canonical order.
+/// The content of a store, in canonical order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
     pub entities: Vec<Entity>,

@@ -223,7 +223,7 @@ impl Facts {
         })
     }
 
-    /// Verbs in the span that facts give to somebody else, or whose words have other roles there, each with such a
+    /// Verbs of the span that the facts give to somebody else, or whose words have other roles there, each with such a
     /// fact.
     fn misplaced<'q>(
         &'q self,
@@ -291,8 +291,8 @@ impl Facts {
     }
 }
 
-/// Whether the first name of a sentence is its subject: no preposition leads to it, and before it is neither a verb
-/// nor a pronoun, but in a phrase that a comma right before the name ends and no pronoun begins.
+/// Whether the first name of a sentence is its subject: no preposition leads to it, and no verb or pronoun is before
+/// it. An exception is a phrase that ends with a comma right before the name and does not begin with a pronoun.
 fn is_subject(query: &Query<'_>, name: &Range<usize>) -> bool {
     let frame = query.frame;
     let before = query.sentence.get(..name.start).unwrap_or_default();

@@ -1,8 +1,7 @@
-//! What is known of one entity, fact by fact, and which of its facts a sentence says.
+//! The facts of one entity, and which of them a sentence says.
 //!
-//! A word is only as good as the fact that it is in: that some fact of a person has "1992" and another "London"
-//! does not make a sentence true that says something else of both. So a fact counts for a sentence when the sentence
-//! has enough of its words.
+//! A word counts only within its fact. If one fact of a person has "1992" and another "London", a sentence that joins
+//! the two is not true because of that. So a fact counts for a sentence when the sentence has enough of its words.
 
 use super::roles::{Agreement, Roles};
 use portcullis_core::fixed::BasisPoints;
@@ -12,13 +11,13 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Share of a fact's words that a sentence must have to say it, in basis points: two fifths, for a fact has words of
 /// its own ("is located", "is called").
 const OF_SENTENCE: u16 = 4_000;
-/// The same for a part of a split sentence: two thirds, because the words that were cut off may have been those of the
-/// fact.
+/// The same for a part of a split sentence: two thirds, because the part that was cut off may have had the other words
+/// of the fact.
 const OF_PART: u16 = 6_600;
-/// A word that is in more facts of one entity than this tells none of them apart; it counts as a part of the name.
-/// Bounds the work for a word.
+/// A word that is in more facts of one entity than this does not distinguish them; it counts as a part of the name.
+/// This bounds the work for a word.
 const COMMON: usize = 256;
-/// Relations whose values must be in a fact of that relation.
+/// Relations whose values must be in a fact with the same relation.
 const DATED: &[&str] = &["born", "died", "founded", "married"];
 
 /// A word of a sentence with other words that say the same.
@@ -153,7 +152,7 @@ impl KnownWords {
         })
     }
 
-    /// Whether a word is nothing but a part of a name.
+    /// Whether a word is only a part of a name.
     pub(super) fn names(&self, word: &Checkable) -> bool {
         self.names.contains(&word.stem)
     }

@@ -1,6 +1,6 @@
-//! Anchored resolution: every span is routed past the anchor stores before the gate, whatever its category. A reference
-//! to something outside the text resolves, does not, or is ambiguous; in a closed world what the facts do not support
-//! cannot be asserted.
+//! Anchored resolution: every span goes past the anchor stores before the gate, whatever its category is. A reference
+//! to something outside the text resolves, does not resolve, or is ambiguous. In a closed world a sentence that the
+//! facts do not support cannot be asserted.
 
 mod citation;
 mod contents;
@@ -62,7 +62,7 @@ impl Anchors {
         self.stores.iter().map(Store::digest).collect()
     }
 
-    /// The first store whose file has changed since it was opened.
+    /// The first store whose file has changed since the store was opened.
     #[must_use]
     pub fn changed(&self) -> Option<&Store> {
         self.stores.iter().find(|s| s.changed())

@@ -1,4 +1,4 @@
-//! Passages: text of which every sentence is a fact.
+//! Passages: text in which every sentence is a fact.
 
 use super::contents::{Contents, Fact};
 use super::facts::Facts;
@@ -27,7 +27,7 @@ pub struct PassageFacts {
     pub uncertain: Vec<String>,
 }
 
-/// Reads passages: the entities that their sentences may name are those of `contents`.
+/// Reads passages. Their sentences may name the entities of `contents`.
 #[must_use]
 pub fn read_passages(passages: &[Passage], contents: &Contents, mapper: &Mapper) -> PassageFacts {
     let entities = Contents { entities: contents.entities.clone(), ..Contents::default() };

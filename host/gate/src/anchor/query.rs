@@ -22,7 +22,7 @@ pub struct Query<'a> {
     pub also: &'a [Vec<String>],
     /// Where the sentence's verbs and prepositions are.
     pub frame: &'a Frame,
-    /// The sentence's verbs with what is around each.
+    /// The sentence's verbs with their surroundings.
     pub clauses: &'a [Clause],
     /// Whether the span could stand alone: it has a verb, and its last word leads on to nothing.
     pub stands_alone: bool,
@@ -58,7 +58,7 @@ pub struct Grounding {
 /// A reference, or a part of the text that was looked up without result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evidence {
-    /// What kind: `citation`, `entity`, `word`, `verb`, `span`.
+    /// Kind of the reference: `citation`, `entity`, `word`, `verb`, `span`.
     pub field: &'static str,
     pub value: String,
     /// The condition that it had to meet.

@@ -10,12 +10,12 @@ const ENTITY: &str = "";
 /// Before the verb, or after "by" in the passive.
 const SUBJECT: &str = "subject";
 
-/// How the roles of a clause compare with those of the facts that have its verb.
+/// Comparison of a clause's roles with the facts that have the same verb.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Agreement {
     /// In at least one fact the words have the same roles.
     Agrees,
-    /// None does; the number of the first of them.
+    /// No fact agrees; the number of the first of them.
     Differs(usize),
 }
 
@@ -24,7 +24,7 @@ pub(super) enum Agreement {
 pub(super) struct Roles {
     /// Each with the number of its fact.
     clauses: Vec<(usize, Arguments)>,
-    /// By the lemmas of their verbs.
+    /// The facts by the lemmas of their verbs.
     by_verb: BTreeMap<&'static str, Vec<usize>>,
 }
 
@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(agree(&facts, "The mill was sold by her."), Some(true));
         assert_eq!(agree(&facts, "Bo Lind sold the mill to Ana Silva."), Some(false));
         assert_eq!(agree(&facts, "The mill was sold by Bo Lind."), Some(false));
-        // Of other verbs they say nothing.
+        // The facts say nothing about other verbs.
         assert_eq!(agree(&facts, "Bo Lind painted the mill."), None);
     }
 

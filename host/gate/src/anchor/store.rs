@@ -51,7 +51,7 @@ impl Store {
         Self::of(path, contents, true)
     }
 
-    /// The store of JSON Lines whose content is `bytes`. Messages call it `path`; no such file is read. Errors: as
+    /// The store of JSON Lines with the content `bytes`. Messages call it `path`; no file is read. Errors: as
     /// [`Store::open`]; [`StoreError::Database`].
     pub fn from_json_lines(path: &Path, bytes: &[u8]) -> Result<Self, StoreError> {
         if bytes.starts_with(SQLITE) {
@@ -80,7 +80,7 @@ impl Store {
         &self.contents
     }
 
-    /// SHA-256 of what it holds.
+    /// SHA-256 of the content.
     #[must_use]
     pub const fn digest(&self) -> [u8; 32] {
         self.digest

@@ -1,4 +1,4 @@
-//! What a model server answered: the text of a completion, and the log-probabilities of its first span.
+//! The answer of a model server: the text of a completion, and the log-probabilities of its first span.
 
 use super::{EngineError, Proposal, Protocol};
 use crate::candidate::Candidate;
@@ -108,9 +108,9 @@ impl From<TokenEntry> for Token {
     }
 }
 
-/// What a server's answer proposes: its first span. An alternative (`attempt` over 0) that is empty ends the
-/// alternatives. `before` is white space before the answer that the server was not shown: it is not proposed again.
-/// Errors: [`EngineError::Answer`]: bytes that are not an answer of this protocol.
+/// The proposal in a server's answer: its first span. An empty alternative (`attempt` over 0) ends the alternatives.
+/// `before` is white space before the answer that the server did not see: it is not proposed again. Errors:
+/// [`EngineError::Answer`]: bytes that are not an answer of this protocol.
 pub fn proposal(protocol: Protocol, answer: &[u8], attempt: u32, before: &str) -> Result<Proposal, EngineError> {
     let completion = read(protocol, answer)?;
     let again = completion.text.bytes().zip(before.bytes()).take_while(|(shown, known)| shown == known).count();
@@ -156,8 +156,8 @@ fn read(protocol: Protocol, bytes: &[u8]) -> Result<Completion, EngineError> {
 }
 
 /// Log-probabilities of the tokens that share a byte with a span, each with the byte of the span at which it ends, or
-/// why there are none. They belong to the text only where the tokens' bytes are its bytes, one after the other; tokens
-/// after its end, such as those of a stop sequence, belong to nothing.
+/// why there are none. They count only if the bytes of the tokens, joined, are the text. Tokens after its end, such as
+/// those of a stop sequence, are ignored.
 fn of_span(text: &[u8], tokens: &[Token], span: Range<usize>) -> Result<Vec<(usize, String)>, String> {
     if tokens.is_empty() {
         return Err("the server gave none".to_owned());

@@ -64,7 +64,7 @@ pub struct HttpEngine {
     settings: HttpSettings,
     temperature: Box<RawValue>,
     agent: ureq::Agent,
-    /// How often the prompt of each digest was asked: each time has a seed of its own, so that no request is ever made
+    /// Number of requests per digest of the prompt. Each request has a seed of its own, so that none is ever made
     /// twice.
     asked: BTreeMap<[u8; 32], u64>,
     /// The operator's words as the server rendered them.

@@ -1,5 +1,5 @@
-//! Engines: whatever proposes candidates. The loop shows an engine verified fields and admitted text, and nothing else:
-//! neither refused text nor a reason, nor the fact that something was refused.
+//! Engines propose candidates. The loop shows an engine verified fields and admitted text, and nothing else: neither
+//! refused text nor a reason, nor the fact that something was refused.
 
 mod completion;
 mod deadline;
@@ -16,7 +16,7 @@ pub use ngram::NgramEngine;
 use crate::candidate::Candidate;
 use serde::{Deserialize, Serialize};
 
-/// What an engine may know: the operator's words and what was admitted.
+/// All that an engine may know: the operator's words and the admitted text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View<'a> {
     pub intent: &'a str,
@@ -77,7 +77,7 @@ impl Protocol {
     }
 }
 
-/// What an engine proposes.
+/// The proposal of an engine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Proposal {
     Candidate(Candidate),
@@ -95,7 +95,7 @@ pub enum Move {
     RollBack(usize),
 }
 
-/// An engine failed: the stream ends with what was admitted.
+/// An engine failed: the stream ends with the text admitted so far.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum EngineError {
     #[error("the engine gave no answer within {millis} ms")]

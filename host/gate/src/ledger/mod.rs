@@ -19,7 +19,7 @@ pub const MAGIC: &[u8; 8] = b"PTCLEDG1";
 /// Longest payload, in bytes.
 pub const FRAME_MAX: u32 = 256 << 20;
 
-/// What a ledger begins with.
+/// The head of a ledger.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     pub version: u32,

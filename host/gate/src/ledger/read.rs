@@ -1,4 +1,4 @@
-//! Reading a ledger, and mending one whose last write was cut short.
+//! Reads a ledger, and repairs one whose last write was cut short.
 
 use super::{Entry, FRAME_MAX, Header, LedgerError, MAGIC, checksum};
 use std::fs::{File, OpenOptions};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tail {
     Whole,
-    /// With so many bytes of a frame that was cut short.
+    /// The end is cut short: this many bytes of an incomplete frame.
     Torn(u64),
 }
 
@@ -63,7 +63,7 @@ impl Reader {
         Ok(reader)
     }
 
-    /// What the ledger begins with.
+    /// The head of the ledger.
     #[must_use]
     pub const fn header(&self) -> &Header {
         &self.header

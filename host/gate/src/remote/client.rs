@@ -39,7 +39,7 @@ impl Client {
         }
     }
 
-    /// What the gate said of itself.
+    /// The gate's first message about itself.
     #[must_use]
     pub const fn welcome(&self) -> &ToClient {
         &self.welcome

@@ -1,4 +1,4 @@
-//! The connections of a gate: at most so many, and one that has not said hello makes room for the next.
+//! The connections of a gate. Their number is limited, and one that has not said hello makes room for the next.
 
 use super::Wire;
 use std::collections::BTreeMap;

@@ -32,12 +32,12 @@ pub struct ServiceTerms {
     pub clients: u16,
     /// Bound on every frame that a client is waited for, from its first byte to its last.
     pub deadline: Duration,
-    /// What a client receives first.
+    /// The first message to a client.
     pub welcome: ToClient,
 }
 
 /// A gate: a governor whose streams come from the connections of a socket. Its governor has the filter for tasks
-/// ([`Governor::with_filter`]), whose engines stay with the clients.
+/// ([`Governor::with_filter`]); the clients run the engines.
 pub struct Gate {
     governor: Arc<Governor>,
     terms: ServiceTerms,

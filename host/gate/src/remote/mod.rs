@@ -32,7 +32,7 @@ pub const FRAME_MAX: u32 = 64 << 20;
 /// Longest frame of a client that has not said hello.
 const HELLO_MAX: u32 = 4096;
 
-/// What a client says.
+/// The messages of a client.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum ToGate {
     /// First: the version that it speaks.
@@ -47,7 +47,7 @@ pub enum ToGate {
     Proposal(Result<Proposal, EngineError>),
 }
 
-/// What the gate says.
+/// The messages of the gate.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum ToClient {
     Welcome {
@@ -96,7 +96,7 @@ fn receive_most<T: DeserializeOwned>(stream: &mut impl Read, most: u32) -> io::R
     if length > most {
         return Err(io::Error::new(io::ErrorKind::InvalidData, format!("a frame of {length} bytes; at most {most}")));
     }
-    // Read as it comes, so that a length alone claims no memory.
+    // The buffer grows with the data, so that a length alone reserves no memory.
     let mut payload = Vec::new();
     stream.take(length.into()).read_to_end(&mut payload)?;
     if payload.len() != length as usize {

@@ -37,7 +37,7 @@ pub type Journal<'j> = Box<dyn FnMut(&Event) -> Result<(), JournalError> + Send 
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ConnectionEnd {
-    /// It was closed after so many items.
+    /// It was closed after this many items.
     Closed(u64),
     /// It was refused, or given up, and why.
     Refused(String),

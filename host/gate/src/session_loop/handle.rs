@@ -72,7 +72,7 @@ impl SessionHandle {
         }
     }
 
-    /// What the session has room for, as of the card's last answer.
+    /// The session's room, as of the card's last answer.
     #[must_use]
     pub fn credit(&self) -> Credit {
         self.inbox.credit()

@@ -94,14 +94,13 @@ impl Governor {
         self.callers_request(id, task, Source::Parts(Mode::Held))
     }
 
-    /// The same for a text whose reader gets it whatever the outcome: what is refused leaves without a receipt, and
-    /// changes no state.
+    /// The same for a text whose reader gets all of it: refused text leaves without a receipt, and changes no state.
     #[must_use]
     pub fn observed_request(self: &Arc<Self>, id: String, task: Task) -> StreamRequest {
         self.callers_request(id, task, Source::Parts(Mode::Observed))
     }
 
-    /// A stream whose caller has the engine and shows it a conversation of its own, which was judged before
+    /// A stream whose caller runs the engine and shows it a conversation of its own, which was judged before
     /// ([`StreamRequest::noted`]). The caller answers [`super::StreamMessage::Propose`].
     #[must_use]
     pub fn conversation_request(self: &Arc<Self>, id: String, task: Task) -> StreamRequest {
@@ -148,7 +147,7 @@ impl Governor {
         StreamSetup { request: self.checked(request), engine }
     }
 
-    /// The parts of a text whose chunks are there.
+    /// The parts of a text whose chunks are all known.
     fn given_parts(self: &Arc<Self>, given: Vec<Result<Proposal, EngineError>>) -> GivenParts {
         let mut reader = PartReader::new(Arc::clone(self));
         let mut parts: Vec<Result<Part, EngineError>> = Vec::new();

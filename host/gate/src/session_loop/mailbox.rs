@@ -1,7 +1,7 @@
-//! What the loop and its callers share: the inbox of the session, and a mailbox per stream.
+//! Shared by the loop and its callers: the inbox of the session, and a mailbox per stream.
 //!
 //! Locks are held for a moment and never two at a time. Whoever puts something into a mailbox then marks the stream in
-//! the inbox, so the loop looks at streams for which something came and at no others.
+//! the inbox, so that the loop looks only at streams with new messages.
 
 use crate::engine::{EngineError, Move, Proposal, ProposalRequest, View};
 use crate::event::Event;
@@ -18,13 +18,13 @@ pub struct Bounds {
     /// Parts of one stream that wait to be judged.
     pub parts: usize,
     pub part_bytes: usize,
-    /// Messages to one stream's caller; a stream whose caller does not read them is not judged further.
+    /// Messages to one stream's caller. If the caller does not read them, the stream is not judged further.
     pub messages: usize,
     /// When checkpoints are asked for; `None`: the card signs when its interval of records is full, and at the end.
     pub settle: Option<Settle>,
 }
 
-/// When the session asks for checkpoints, so that recent records are signed soon.
+/// When the session requests checkpoints, so that recent records are signed soon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settle {
     /// Shortest time from one that came to the next.
@@ -39,18 +39,18 @@ impl Default for Bounds {
     }
 }
 
-/// What the session has room for.
+/// The session's room for more work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Credit {
     /// Slots of the card that no stream has.
     pub slots: usize,
     /// Streams that wait for a slot.
     pub waiting: usize,
-    /// Entries that the card can take now, whichever their slots.
+    /// Entries that the card can take now, whatever their slots are.
     pub entries: usize,
 }
 
-/// What the loop sends to the caller of a stream.
+/// A message from the loop to the caller of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StreamMessage {
     /// Something happened, and is kept: what it releases may leave.
@@ -61,7 +61,7 @@ pub enum StreamMessage {
     Move(Move),
 }
 
-/// Calls back when a mailbox has changed, so that no thread need wait for it.
+/// Called when a mailbox has changed, so that no thread has to wait for it.
 pub(super) type Notify = Arc<dyn Fn() + Send + Sync>;
 
 /// A stream that waits for a slot.
@@ -361,7 +361,7 @@ impl Mailbox {
         self.inbox.mark(self.number);
     }
 
-    /// No one reads messages any more, nor proposes.
+    /// The caller neither reads messages nor proposes any more.
     pub(super) fn leave(&self, why: &str) {
         let mut mail = self.mail();
         mail.unread = true;

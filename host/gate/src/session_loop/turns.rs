@@ -135,7 +135,7 @@ const STEP: Duration = Duration::from_millis(2);
 /// Time between two looks for a checkpoint while streams are judged.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Checkpoints that the loop asks for, so that ended streams are signed soon.
+/// Checkpoints that the loop requests, so that the records of ended streams are signed soon.
 struct Settling {
     when: Option<Settle>,
     /// Since the last request, something happened that needs another checkpoint.

@@ -8,7 +8,7 @@ use portcullis_core::reason::LineageReason;
 use portcullis_core::state::SemanticState;
 use portcullis_mapping::Reading;
 
-/// What a rule of this stage found.
+/// The finding of a rule of this stage.
 pub(super) type Failure = (LineageReason, DecidingField);
 
 /// The first rule that the mutation fails.

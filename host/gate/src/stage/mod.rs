@@ -36,15 +36,15 @@ pub(crate) struct Span<'a> {
 /// Findings of the host that the descriptor does not carry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HostFindings {
-    /// What stage 2's finding rests on.
+    /// The fields that decided stage 2's finding.
     pub(crate) validation: Vec<DecidingField>,
-    /// What stage 3's finding rests on.
+    /// The fields that decided stage 3's finding.
     pub(crate) lineage: Vec<DecidingField>,
     /// Parts of the text to set apart when the span is split.
     pub(crate) apart: Vec<Range<usize>>,
 }
 
-/// What the operator vouches for, as the anchors look it up.
+/// The operator's facts, in the form in which the anchors search them.
 pub(crate) struct OperatorFacts {
     intent: Option<String>,
     stems: Vec<String>,

@@ -8,7 +8,7 @@ use portcullis_core::proposition::{Proposition, Subject, mention};
 use portcullis_core::state::SemanticState;
 use portcullis_mapping::Conflict;
 
-/// So many of the last propositions are compared with a new one. Bounds the work for a span.
+/// Number of the last propositions that are compared with a new one. Bounds the work for a span.
 const RECENT: usize = 256;
 
 /// Propositions of the span that conflict with admitted ones.
@@ -39,7 +39,7 @@ pub(super) fn propose(
     mutation.proposed.revises |= governor.mapper().revises(before);
     let revises = mutation.proposed.revises;
     if revises {
-        // "The pool now opens at nine" is what holds from here on.
+        // "The pool now opens at nine" holds from here on.
         propositions.iter_mut().for_each(|p| p.phrases.retain(|phrase| phrase.lead != "adv"));
     }
     let held = &state.memory.propositions;

@@ -13,7 +13,7 @@ use portcullis_core::reason::ValidationReason;
 use portcullis_core::state::{ClaimValue, Relation, SemanticState};
 use portcullis_mapping::{Conflict, Mapper, Reading};
 
-/// What a rule of this stage found.
+/// The finding of a rule of this stage.
 pub(super) type Failure = (ValidationReason, DecidingField);
 
 /// The first rule that the mutation fails, apart from the mapping's.

@@ -1,4 +1,4 @@
-//! Rejected mutations that wait for information: not a fourth outcome, but what the loop does with a reject whose
+//! Rejected mutations that wait for information. This is not a fourth outcome: the loop does it with a reject whose
 //! reason the policy lists. Each resubmission is a new record.
 
 use super::work::Work;
@@ -19,7 +19,7 @@ struct DeferredWork {
     known: Knowledge,
 }
 
-/// What a resubmission can be waiting for: words, classes, quantities, referents and claims.
+/// Information that a resubmission can wait for: words, classes, quantities, referents and claims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Knowledge {
     words: usize,
@@ -46,7 +46,7 @@ impl Knowledge {
     }
 }
 
-/// Those that wait, the oldest first.
+/// The waiting mutations, the oldest first.
 #[derive(Debug, Default)]
 pub(super) struct DeferredQueue {
     waiting: VecDeque<DeferredWork>,

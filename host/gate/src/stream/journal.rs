@@ -1,4 +1,4 @@
-//! What a stream reports: its events in order, its totals, and the admitted bytes that have not left.
+//! The reports of a stream: its events in order, its totals, and the admitted bytes that have not left.
 
 use super::release::ReleaseBuffer;
 use super::seat::Seat;
@@ -14,7 +14,7 @@ use portcullis_policy::evaluate::Verdict;
 use std::sync::Arc;
 use zerocopy::IntoBytes;
 
-/// What the card answered to a span, and why.
+/// The card's answer to a span, and its reason.
 pub(super) struct CardAnswer<'a> {
     pub(super) flight: &'a InFlight,
     pub(super) verdict: Option<&'a Verdict>,
@@ -62,7 +62,7 @@ impl Journal {
         self.events.push(Event { stream: self.number, what });
     }
 
-    /// What happened since the last call, in order.
+    /// The events since the last call, in order.
     pub(super) fn take_events(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.events)
     }

@@ -62,7 +62,7 @@ enum PendingEntry {
     Gate(Box<InFlight>),
 }
 
-/// What a stream needs to continue.
+/// Everything that a stream needs to continue.
 #[derive(Debug)]
 pub(crate) enum Next {
     Entry(Descriptor),
@@ -152,7 +152,7 @@ impl StreamMachine {
         matches!(self.phase, Phase::Done)
     }
 
-    /// What happened since the last call, in order.
+    /// The events since the last call, in order.
     pub(crate) fn take_events(&mut self) -> Vec<Event> {
         self.journal.take_events()
     }
@@ -162,7 +162,7 @@ impl StreamMachine {
         self.proposer.as_ref().and_then(|proposer| proposer.request(&self.state))
     }
 
-    /// What the engine receives before it is asked.
+    /// Messages that the engine receives before its next request.
     pub(crate) fn take_moves(&mut self) -> Vec<Move> {
         self.proposer.as_mut().map(Proposer::take_moves).unwrap_or_default()
     }
@@ -461,8 +461,8 @@ impl StreamMachine {
         proposer.deferred |= deferred;
         let partly = !proposer.step.admitted.is_empty();
         let another = proposer.step.attempt < u32::from(limits.alternatives);
-        // A candidate of which nothing was admitted gives way to an alternative; one that was admitted in part keeps
-        // that part, and of a span that was split the other parts are still judged.
+        // If nothing of a candidate was admitted, an alternative replaces it. If a part was admitted, the part stays;
+        // if a span was split, its other parts are still judged.
         if depth == 0 || (!partly && another) {
             self.queue.clear();
             proposer.forget();
@@ -532,7 +532,7 @@ impl StreamMachine {
         true
     }
 
-    /// The outcome of the candidate whose work is used up.
+    /// The outcome of a candidate without remaining work.
     fn close_candidate(&mut self) {
         let Some(proposer) = &mut self.proposer else { return };
         let admitted = !proposer.step.admitted.is_empty();
@@ -593,7 +593,7 @@ impl StreamMachine {
         }
     }
 
-    /// Takes the engine's answer to what was asked.
+    /// Takes the engine's answer to the last request.
     pub(crate) fn proposed(&mut self, answer: Result<Proposal, EngineError>) {
         let Some(proposer) = &mut self.proposer else { return };
         let Some(Request { rollback, .. }) = proposer.take_request() else { return };
@@ -651,8 +651,8 @@ impl StreamMachine {
         }
     }
 
-    /// Reads a candidate with what is pending before it; without one, nothing follows that. What began in admitted text
-    /// ends here: hits and quantities are looked for across the boundaries.
+    /// Reads a candidate with the pending text before it; without a candidate the pending text is final. Text that
+    /// began in admitted text ends here: hits and quantities are searched for across the boundaries.
     fn read_on(&mut self, next: Option<Fragment>) {
         let Some(proposer) = &mut self.proposer else { return };
         let (admitted, proposed) = (proposer.tail(self.queue.held()), proposer.before());

@@ -44,7 +44,7 @@ pub struct PartReader {
     /// Bytes of the stream before the segmenter's text.
     before: usize,
     length: usize,
-    /// What the engine says of ranges of the segmenter's text.
+    /// The engine's statements about ranges of the segmenter's text.
     said: Vec<Said>,
     given: Vec<Proposal>,
 }
@@ -143,8 +143,8 @@ impl PartReader {
     }
 }
 
-/// A tool call as work: one step, at the depth limit, so that it is admitted or rejected as a whole. A call that does
-/// not parse is judged as it was written, and stage 2 rejects it.
+/// A tool call as work: one step at the depth limit, so that it is admitted or rejected as a whole. A call that does
+/// not parse is judged as written, and stage 2 rejects it.
 pub(super) fn call_work(governor: &Governor, call: &Call, logprobs: Option<Result<LogProbs, LogProbsError>>) -> Work {
     let read = governor.mapper().read_call(call);
     let malformed = read.is_none();

@@ -4,7 +4,7 @@ use super::work::{Base, Said, Work};
 use portcullis_mapping::{LogProbs, LogProbsError, Piece, Text};
 use std::sync::Arc;
 
-/// A candidate's text, or the end of one, with what the engine says of it.
+/// A candidate's text, or the end of one, with the engine's statements about it.
 #[derive(Clone, Debug)]
 pub(super) struct Fragment {
     pub(super) text: String,
@@ -52,7 +52,7 @@ impl Pending {
     }
 
     /// Reads it with the candidate that follows; without one, to its end. `place` is that of the current step,
-    /// `next_place` that of the candidate if it is a step of its own, `most` the longest piece that waits.
+    /// `next_place` that of the candidate if it is a step of its own, `most` the greatest length of text that waits.
     pub(super) fn read(
         self,
         next: Option<Fragment>,

@@ -21,11 +21,11 @@ pub(super) struct Step {
     pub(super) attempt: u32,
     /// Inert bytes that were held before it.
     pub(super) inert: String,
-    /// Its admitted transitions, in order, with what takes each back.
+    /// Its admitted transitions, in order, each with its undo.
     pub(super) admitted: Vec<(u32, Undo)>,
     /// Bytes of the admitted text before it.
     text_before: usize,
-    /// Bytes of what was proposed before it.
+    /// Bytes that were proposed before it.
     proposed_before: usize,
     pub(super) proposed: String,
     /// Places of the engine that it takes up: its candidates.
@@ -83,7 +83,7 @@ pub(super) struct Proposer {
     reversible: Vec<Step>,
     proposals: u32,
     request: Option<Request>,
-    /// What the engine receives before the next request.
+    /// Messages that the engine receives before the next request.
     moves: Vec<Move>,
     rollbacks: u8,
     pub(super) place: usize,
@@ -124,7 +124,7 @@ impl Proposer {
         Some((View { intent: &state.intent.text, facts: &state.intent.facts, admitted: shown }, *attempt))
     }
 
-    /// What the engine receives before the request, in order.
+    /// Messages that the engine receives before the request, in order.
     pub(super) fn take_moves(&mut self) -> Vec<Move> {
         std::mem::take(&mut self.moves)
     }
@@ -134,8 +134,7 @@ impl Proposer {
         self.request.take()
     }
 
-    /// The end of what is before the pending end, as long as a pattern can reach: admitted text, then held inert
-    /// bytes.
+    /// The end of the text before the pending end, as long as a pattern can be: admitted text, then held inert bytes.
     pub(super) fn tail(&self, held: &str) -> String {
         self.ending(self.text.len(), held, REACH)
     }
@@ -165,14 +164,14 @@ impl Proposer {
         self.reversible.clear();
     }
 
-    /// What was judged stays, and the pending end waits: the engine continues from all of it.
+    /// Judged text stays, and the pending end waits: the engine continues from all of it.
     pub(super) fn wait(&mut self, held: &str) {
         let said = [self.said(held), &self.pending.text()].concat();
         self.moves.push(Move::Advance(said));
         self.step.passed += 1;
     }
 
-    /// What remains of the current step: admitted text, or the held bytes that it added to.
+    /// The rest of the current step: admitted text, or the held bytes that it added to.
     fn said<'a>(&'a self, held: &'a str) -> &'a str {
         let said = self.text.get(self.step.text_before..).unwrap_or_default();
         let kept = if self.step.admitted.is_empty() { held.strip_prefix(&self.step.inert) } else { None };
@@ -252,8 +251,8 @@ impl Proposer {
         false
     }
 
-    /// That place has no other alternative: the engine goes forward again over what remains, and the next place is
-    /// tried.
+    /// That place has no other alternative: the engine is moved forward again over the text that stays, and the next
+    /// place is tried.
     pub(super) fn seek_further(&mut self, Target { back, at }: Target, limits: &Limits) -> bool {
         let ends = self.reversible.iter().skip(at + 1).map(|s| s.text_before).chain([self.text.len()]);
         for (step, end) in self.reversible.iter().skip(at).zip(ends) {

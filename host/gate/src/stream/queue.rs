@@ -77,7 +77,7 @@ impl WorkQueue {
         std::mem::take(&mut self.held)
     }
 
-    /// The card does not judge END: of what is still held, only formatting may leave with it.
+    /// The card does not judge END, so of the held bytes only formatting may leave with it.
     pub(super) fn keep_formatting(&mut self) {
         self.held.truncate(leading_formatting(&self.held).len());
     }

@@ -17,7 +17,7 @@ pub struct StreamRequest {
     /// Digest of the pre-execution report, for the NOTE record that follows BEGIN.
     pub(crate) note: Option<[u8; 32]>,
     pub(crate) source: Source,
-    /// The engine, where it answers at once, so that the session may wait for it.
+    /// An engine that answers at once, so that the session may wait for it.
     pub(crate) local: Option<Box<dyn Engine>>,
     pub(crate) parts: Option<GivenParts>,
     /// Why the stream ends right after BEGIN.
@@ -58,7 +58,7 @@ pub(crate) enum Source {
     Parts(Mode),
 }
 
-/// What [`super::Next::Part`] is answered with, in order.
+/// The answers to [`super::Next::Part`], in order.
 pub(crate) type GivenParts = std::vec::IntoIter<Result<Part, EngineError>>;
 
 impl Source {

@@ -24,7 +24,7 @@ const RULES: &str = "@id(\"ALLOW\") permit (principal, action, resource);\n\
     @id(\"NO-BAD\") forbid (principal, action, resource) when { context.classes.contains(\"bad\") };\n\
     @id(\"SPLIT\") @outcome(\"decompose\") forbid (principal, action, resource) when { context.classes.contains(\"mixed\") };\n";
 
-/// Runs a stream against the evaluator; the dumps of its state after each answer, with what was answered.
+/// Runs a stream against the evaluator. Gives the state after each answer as a dump, with the answer.
 fn dumps(item: Item) -> Vec<(Option<Determination>, String, String)> {
     let files = BTreeMap::from([
         ("policy.toml".to_owned(), MANIFEST.as_bytes().to_vec()),

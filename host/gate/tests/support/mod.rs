@@ -12,7 +12,7 @@ use portcullis_prefilter::Prefilter;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// What the tests' policy says besides its limits.
+/// The text of the tests' policy besides its limits.
 pub const MANIFEST: &str = portcullis_test_support::manifest!(
     "loop",
     r#"[[class]]

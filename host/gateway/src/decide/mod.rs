@@ -70,7 +70,7 @@ pub fn document() -> utoipa::openapi::OpenApi {
     routes_and_document().1
 }
 
-/// The routes, that of the document too.
+/// The routes, including the one of the document.
 pub(crate) fn router() -> Router<Arc<Service>> {
     let (router, document) = routes_and_document();
     // Strings, numbers and lists only: this cannot fail, and would leave a document that says nothing.
@@ -78,7 +78,7 @@ pub(crate) fn router() -> Router<Arc<Service>> {
     router.route(DOCUMENT, get(move || async move { json_response(StatusCode::OK, document, "openapi") }))
 }
 
-/// What an API call is answered with.
+/// The response to an API call.
 fn respond(answered: Result<(StatusCode, String, String), ApiError>) -> Response {
     match answered {
         Ok((status, body, id)) => json_response(status, body, &id),

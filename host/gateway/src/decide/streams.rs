@@ -1,4 +1,4 @@
-//! The open streams of the native API: whose they are, how many there may be, and when a silent one ends.
+//! The open streams of the native API: their owners, their limits, and the time after which a silent one ends.
 
 use crate::config::Limits;
 use crate::error::ApiError;
@@ -14,7 +14,7 @@ pub(crate) struct Streams {
     open: Mutex<BTreeMap<String, Arc<KeptStream>>>,
     /// Places for all callers together.
     places: Arc<Semaphore>,
-    /// Places for each key; the last are those of callers without one.
+    /// Places for each key; the last ones are for callers without a key.
     places_of_key: Vec<Arc<Semaphore>>,
     /// Longest time between two requests of a stream.
     idle: Duration,

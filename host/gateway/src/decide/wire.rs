@@ -1,4 +1,4 @@
-//! What the native API takes and gives, field by field.
+//! Requests and responses of the native API, field by field.
 
 use crate::governed::GovernedStream;
 use crate::output::{Output, Provenance};
@@ -9,20 +9,20 @@ use portcullis_core::wire::{Determination, Fault, Stage};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// What a stream is opened with.
+/// The request that opens a stream.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct OpenRequest {
     /// Name of a model that the key opens: its policy and its profile hold.
     pub(super) model: String,
-    /// What the text is asked to do. It introduces what the text may refer to; it establishes no class, fact or claim.
+    /// The task of the text. It introduces things that the text may refer to; it establishes no class, fact or claim.
     #[serde(default)]
     pub(super) task: String,
-    /// What the caller wants bound to the records: 1 to 64 letters, digits, `-` or `_`.
+    /// A value of the caller that is bound to the records: 1 to 64 letters, digits, `-` or `_`.
     #[serde(default)]
     #[schema(pattern = "^[A-Za-z0-9_-]{1,64}$")]
     pub(super) nonce: Option<String>,
-    /// What the caller looked up: in a closed world the text may state what these texts say. The key must be allowed to
+    /// Sources of the caller: in a closed world the text may state what these texts say. The key must be allowed to
     /// bring sources, and the model must have no anchor store of the operator.
     #[serde(default)]
     pub(super) sources: Vec<Source>,
@@ -40,7 +40,7 @@ pub(super) struct Opened {
     pub(super) portcullis: Provenance,
 }
 
-/// What is handed in: either a text or a tool call.
+/// A part of a stream: either a text or a tool call.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Candidate {
@@ -67,14 +67,14 @@ pub(super) struct ToolCall {
 #[serde(deny_unknown_fields)]
 pub(super) struct Closing {}
 
-/// The outcome of what was handed in.
+/// The outcome of a part.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Decided {
     /// Name of the stream.
     stream: String,
     /// The determinations since the last answer, in order.
     determinations: Vec<DeterminationEntry>,
-    /// What may be shown since the last answer, in order.
+    /// The pieces that may be shown since the last answer, in order.
     released: Vec<Piece>,
     /// Bytes that wait for what follows them.
     pending: usize,
@@ -140,7 +140,7 @@ enum Piece {
         /// Its arguments, canonical JSON.
         arguments: String,
     },
-    /// The policy's constant in place of what was refused.
+    /// The policy's constant in place of refused text.
     Placeholder {
         /// The constant.
         text: String,
@@ -165,7 +165,7 @@ struct FailureDetail {
     r#type: String,
     /// The field at fault.
     param: Option<String>,
-    /// What programs look at.
+    /// For programs.
     code: String,
 }
 

@@ -83,7 +83,7 @@ struct ChatMessage {
     tool_call_id: Option<String>,
     #[serde(rename = "name")]
     _name: Option<Value>,
-    // What an assistant said before, in channels that are not handed back.
+    // Earlier text of an assistant, in channels that are not handed back.
     #[serde(rename = "refusal")]
     _refusal: Option<Value>,
     #[serde(rename = "reasoning_content")]
@@ -233,7 +233,7 @@ pub(super) fn usage_object(usage: Usage) -> Value {
 /// Writes chunks.
 pub(super) struct Events {
     header: Header,
-    /// Choices of which something was written.
+    /// Choices with some text.
     begun: BTreeSet<u32>,
 }
 
@@ -290,7 +290,7 @@ impl EventWriter for Events {
     }
 }
 
-/// What was said in one choice, by channel, with its calls and its end.
+/// The content of one choice, by channel, with its calls and its end.
 #[derive(Default)]
 pub(super) struct Choice {
     pub(super) texts: BTreeMap<Channel, String>,

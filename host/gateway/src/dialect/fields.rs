@@ -101,7 +101,7 @@ pub(super) struct Extension {
 }
 
 impl Extension {
-    /// The request with what is asked for here.
+    /// The request with the settings of this one.
     pub(super) fn extend(self, request: Request) -> Result<Request, ApiError> {
         let nonce = nonce(self.nonce, "portcullis.nonce")?;
         Ok(Request { nonce, receipt: self.receipt, sources: self.sources.into(), ..request })

@@ -194,7 +194,7 @@ fn stop_details(finish: Finish) -> Value {
     }
 }
 
-/// What kind of block is open.
+/// Kind of the open block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Open {
     Text,

@@ -72,7 +72,7 @@ struct Reasoning {
     _summary: Option<Value>,
 }
 
-/// What an input is made of.
+/// An input's items.
 #[derive(Deserialize)]
 struct Item {
     r#type: Option<String>,
@@ -182,7 +182,7 @@ fn read_item(at: usize, item: Value, messages: &mut Vec<Message>) -> Result<(), 
             let text = fields::text(item.output, &texts, &param)?;
             messages.push(Message { role: Role::Tool, text, calls: Vec::new(), call_id: item.call_id });
         }
-        // What the model thought before is not handed back.
+        // The model's earlier reasoning is not handed back.
         Some("reasoning") => {}
         Some(_) => {
             return Err(wrong("messages, function calls and their outputs can be judged here, other items cannot"));

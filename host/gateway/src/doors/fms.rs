@@ -285,7 +285,7 @@ fn bounded(field: &str, count: usize) -> Result<(), ApiError> {
     if count > TEXTS { Err(ApiError::invalid(field, format!("more than {TEXTS}"))) } else { Ok(()) }
 }
 
-/// What the pre-execution filter says of the input.
+/// The report of the pre-execution filter about the input.
 async fn prefiltered(inquiry: &mut Inquiry, input: Vec<(Role, String)>) -> Result<Vec<Detection>, ApiError> {
     let rules = inquiry.input(input).await?;
     Ok(refused_input(inquiry, rules))

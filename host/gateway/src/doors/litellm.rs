@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// What LiteLLM sends. A field that is not known here might hold text that is not judged: such a request is blocked.
+/// The request of LiteLLM. An unknown field might hold text that is not judged: such a request is blocked.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct GuardrailRequest {
@@ -48,7 +48,7 @@ struct GuardrailRequest {
     _params: Option<Value>,
 }
 
-/// What the texts are.
+/// Kind of the texts.
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum InputType {

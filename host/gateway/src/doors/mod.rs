@@ -44,22 +44,22 @@ struct Inquiry {
     /// Place of the model in the configuration: its policy and its profile hold.
     place: usize,
     task: Task,
-    /// Digest of what the pre-execution filter said of the request's input.
+    /// Digest of the pre-execution filter's report about the request's input.
     note: [u8; 32],
     digest: [u8; 32],
     nonce: Option<String>,
-    /// What the caller looked up.
+    /// Sources of the caller.
     sources: Arc<[Source]>,
     /// Streams so far.
     streams: usize,
     _room: OwnedSemaphorePermit,
 }
 
-/// What the gate says of one text or one call.
+/// The verdict of the gate about one text or one call.
 struct TextVerdict {
-    /// What may be shown, with the package's constants in place of what was refused.
+    /// The text that may be shown, with the package's constants in place of refused text.
     shown: String,
-    /// What was refused, in order.
+    /// The refused spans, in order.
     refused: Vec<RefusedSpan>,
     /// Name of the session.
     session: String,
@@ -179,7 +179,7 @@ impl Inquiry {
     }
 }
 
-/// The outcome of a stream of so many bytes, which has ended.
+/// The outcome of an ended stream with this many bytes.
 fn verdict(mut stream: GovernedStream, length: usize) -> Result<TextVerdict, ApiError> {
     let failed = || ApiError::gate("the gate failed, and says nothing of this text");
     let end = stream.end().filter(|end| *end != SectionEnd::Broken).ok_or_else(failed)?;

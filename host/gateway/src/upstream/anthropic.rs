@@ -60,7 +60,7 @@ fn turn(message: &Message) -> Value {
     json!({"role": role, "content": text.into_iter().chain(calls).collect::<Vec<_>>()})
 }
 
-/// What kind of block is open.
+/// Kind of the open block.
 #[derive(Clone, Copy, Debug)]
 enum Open {
     Text,

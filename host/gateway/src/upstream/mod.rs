@@ -119,11 +119,11 @@ pub struct Upstream {
 
 /// Turns events into deltas.
 trait Decoder: Send {
-    /// What an event says.
+    /// Reads one event.
     fn event(&mut self, event: &SseEvent, deltas: &mut Deltas) -> Result<(), UpstreamError>;
 }
 
-/// What a decoder has read.
+/// The content that a decoder has read.
 #[derive(Debug, Default)]
 struct Deltas {
     queue: VecDeque<Delta>,

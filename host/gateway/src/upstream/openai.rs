@@ -35,7 +35,7 @@ pub(super) fn completions_body(request: &Request, prompt: &str, model: &str) -> 
     Value::Object(body)
 }
 
-/// Has the answer continue from what it begins with.
+/// Lets the answer continue from its given beginning.
 pub(super) fn go_on(body: &mut Map<String, Value>, begun: &str, kind: UpstreamKind) {
     if let Some(Value::Array(messages)) = body.get_mut("messages") {
         messages.push(json!({"role": "assistant", "content": begun}));
@@ -97,7 +97,7 @@ fn message(message: &Message) -> Value {
 const NOT_AN_OBJECT: UpstreamError = UpstreamError::Malformed("a chunk that is not a JSON object");
 const NOT_TEXT: UpstreamError = UpstreamError::Malformed("a text that is not a string");
 
-/// The choices of a chunk; `None` at the end of the stream. What the chunk says besides is read here.
+/// The choices of a chunk; `None` at the end of the stream. Reads the chunk's other fields too.
 fn choices(event: &SseEvent, deltas: &mut Deltas) -> Result<Option<Vec<Map<String, Value>>>, UpstreamError> {
     if event.data.trim() == "[DONE]" {
         deltas.done = true;

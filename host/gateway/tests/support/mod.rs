@@ -49,7 +49,7 @@ const RULES: &str = r#"
 @id("NO-SHELL") forbid (principal, action, resource) when { context.classes.contains("shell") };
 "#;
 
-/// What the test policies say at the end of an answer and in place of a refusal.
+/// The test policies' text at the end of an answer and in place of a refusal.
 pub const REFUSAL: &str = "<ended>";
 pub const PLACEHOLDER: &str = "<withheld>";
 
@@ -75,7 +75,7 @@ fn policy_of(on_refuse: &str, rules: &str) -> Arc<Policy> {
     Arc::new(Policy::new(package, compiled).unwrap())
 }
 
-/// What a model server does with a connection.
+/// Behaviour of a model server on a connection.
 #[derive(Clone, Debug)]
 pub enum Step {
     /// Writes these bytes.
@@ -117,7 +117,7 @@ pub fn chat(deltas: impl IntoIterator<Item = Step>, reason: &str) -> Vec<Step> {
     [event_head()].into_iter().chain(deltas).chain(end(reason)).collect()
 }
 
-/// What a model server answers to a request's path and body.
+/// A model server's answer to a request's path and body.
 pub type Script = Arc<dyn Fn(&str, &Value) -> Vec<Step> + Send + Sync>;
 
 /// A model server.
@@ -256,7 +256,7 @@ impl Gateway {
         Self::over(config, Box::new(open))
     }
 
-    /// A gateway whose card dies after so many submissions; `model` are further lines of its model.
+    /// A gateway whose card is lost after this many submissions; `model` are further lines of its model.
     pub fn with_mortal_card(policy: &Arc<Policy>, upstream: &Upstream, submissions: u32, model: &str) -> Self {
         let config = format!(
             "listen = \"127.0.0.1:0\"\npolicy = \"unused\"\n[[model]]\nname = \"m\"\nupstream = \"http://{}/v1\"\n{model}",
@@ -298,7 +298,7 @@ impl Gateway {
         serve(&config, sessions, std::future::pending(), |_| panic!("it listens")).unwrap_err()
     }
 
-    /// A gateway of this configuration, whose sessions are opened so.
+    /// A gateway of this configuration, whose sessions `open` opens.
     pub fn over(config: Config, open: Opener) -> Self {
         let sessions = Sessions::start(open, config.rotation.clone(), config.evidence.clone()).unwrap();
         let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
@@ -359,7 +359,7 @@ impl Drop for Gateway {
     }
 }
 
-/// A card that dies after so many submissions of its session.
+/// A card that is lost after this many submissions of its session.
 struct MortalCard {
     card: ModelCard,
     left: u32,
@@ -460,7 +460,7 @@ pub fn ask(content: &str, stream: bool) -> Value {
     json!({"model": "m", "stream": stream, "messages": [{"role": "user", "content": content}]})
 }
 
-/// What a chat stream or answer says in a channel of its first choice.
+/// The text of a chat stream or answer in a channel of its first choice.
 pub fn said(answer: &Answer, field: &str) -> String {
     if answer.head.contains("text/event-stream") {
         let piece = |event: &Value| event["choices"][0]["delta"][field].as_str().map(str::to_owned);

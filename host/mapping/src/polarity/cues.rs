@@ -8,7 +8,7 @@ use serde::Deserialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// What a word does, one bit each; `docs/explanation/mapping.md` says what each list is for.
+/// The effects of a word, one bit each; `docs/explanation/mapping.md` explains each list.
 pub(crate) mod cue {
     pub(crate) const DENIAL: u64 = 1 << 0;
     pub(crate) const NOR: u64 = 1 << 1;
@@ -98,7 +98,7 @@ struct Rest {
 
 /// The cues of a language.
 pub(crate) struct Cues {
-    /// By the first word.
+    /// Keyed by the first word.
     exact: BTreeMap<String, Vec<Rest>>,
     stems: BTreeMap<String, u64>,
     stemmer: Option<Stemmer>,
@@ -106,7 +106,7 @@ pub(crate) struct Cues {
 
 /// A word and what it does.
 pub(crate) struct Word<'t> {
-    /// What is between it and the word before.
+    /// The text between it and the word before.
     pub(crate) gap: &'t str,
     text: Cow<'t, str>,
     cues: u64,
@@ -176,7 +176,8 @@ impl Cues {
         Self { exact, stems, stemmer }
     }
 
-    /// The words of a part of a sentence, with what they do. The words of a phrase do what the phrase does, or nothing.
+    /// The words of a part of a sentence, with their effects. The words of a phrase have the effect of the phrase, or
+    /// none.
     pub(crate) fn words<'t>(&self, part: &'t str) -> Vec<Word<'t>> {
         let mut end = 0;
         let mut all: Vec<Word<'t>> = words(part)
@@ -197,7 +198,7 @@ impl Cues {
         all
     }
 
-    /// What is at a word: its cues, and the words of the longest phrase.
+    /// The cues at a word, and the number of words of the longest phrase.
     fn cues_at(&self, all: &[Word<'_>], at: usize) -> (u64, usize) {
         let Some(word) = all.get(at) else { return (0, 1) };
         let rest = all.get(at + 1..).unwrap_or_default();

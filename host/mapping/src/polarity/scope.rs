@@ -15,7 +15,7 @@ pub(super) struct Scope {
     denials: u32,
     /// The last denial governs a noun only: "without", "refuse".
     narrow: bool,
-    /// A clause depends on what was denied or supposed: "that", "say".
+    /// The next clause depends on a denial or condition: "that", "say".
     depends: bool,
     condition: bool,
     /// Subjects since the condition.
@@ -57,7 +57,7 @@ impl Scope {
         scope
     }
 
-    /// A mark closes what is open, but for what continues after it.
+    /// A mark closes the open scopes, except those that continue after it.
     fn part(&mut self, mark: Mark, gap: &str, next: &Word<'_>) {
         let goes_on = mark == Mark::Comma && next.is(cue::OR | cue::NOR);
         if !goes_on {

@@ -204,7 +204,7 @@ impl<'a> Pair<'a> {
         self.tables.language.kinds(word) & kind::MONTH != 0
     }
 
-    /// Two places of which neither can be in the other.
+    /// Two places, neither of which can be in the other.
     fn two_places(&self, a: &Phrase, b: &Phrase) -> bool {
         let region = |p: &Phrase| p.words.iter().any(|w| self.tables.grammar.roles(w) & role::REGION != 0);
         a.name
@@ -240,7 +240,7 @@ impl<'a> Pair<'a> {
         matches!(p.lead.as_str(), "in" | "on") && p.words.iter().any(date)
     }
 
-    /// Whether they agree on a place, so that another one may lie around it.
+    /// Whether they agree on a place, so that another place may surround it.
     fn same_place(&self) -> bool {
         let place = |p: &&Phrase| matches!(p.lead.as_str(), "in" | "at") && p.name;
         self.a.phrases.iter().filter(place).any(|p| self.b.phrases.contains(p))

@@ -28,7 +28,7 @@ impl Propositions {
         Some(Self(Tables { language, lexicon, grammar }))
     }
 
-    /// What a span asserts, read after what is before it in its sentence; pronouns are not resolved.
+    /// The assertions of a span, read after the text before it in its sentence; pronouns are not resolved.
     pub(crate) fn read(&self, before: &str, span: &str) -> Vec<Proposition> {
         let mut found = self.sentence(&[before, span].concat(), span);
         if !before.is_empty() {

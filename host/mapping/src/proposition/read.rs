@@ -8,7 +8,7 @@ use portcullis_core::proposition::{Phrase, Proposition, Quantity, Subject, gende
 /// Words that a label of a line can have.
 const LABEL: usize = 4;
 
-/// What a verb says, and where the rest of its clause begins.
+/// The statement of a verb, and the start of the rest of its clause.
 #[derive(Default)]
 struct VerbGroup {
     verb: String,
@@ -17,11 +17,11 @@ struct VerbGroup {
     universal: bool,
     phrases: Vec<Phrase>,
     rest: usize,
-    /// Whether it denies only a part of what follows ("not only", "not all").
+    /// Whether it denies only a part of the following words ("not only", "not all").
     narrow: bool,
 }
 
-/// A subject with what its words say of number and polarity.
+/// A subject, with the number and polarity that its words express.
 #[derive(Clone, Default)]
 struct Head {
     subject: Subject,
@@ -226,7 +226,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The subject in the words before a verb, with what is fronted before it.
+    /// The subject in the words before a verb, with the phrases before it.
     fn head(&self, mut words: &[Word], first: bool) -> Head {
         let mut head = Head::default();
         loop {

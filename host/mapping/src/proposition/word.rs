@@ -1,4 +1,4 @@
-//! Words of a sentence with what grammar and word tables say of them.
+//! Words of a sentence with their entries in grammar and word tables.
 
 use super::grammar::{Grammar, role};
 use crate::language::{Language, kind};
@@ -34,7 +34,7 @@ impl Word {
         self.kinds & kinds != 0
     }
 
-    /// Whether it leads to an object of its own; "of" belongs to what is before it.
+    /// Whether it leads to an object of its own; "of" belongs to the words before it.
     pub(super) fn leads(&self) -> bool {
         (self.is(kind::PREPOSITION) || self.text == "than") && self.text != "of"
     }
@@ -49,7 +49,7 @@ impl Word {
     }
 }
 
-/// What is between two words, when it parts them.
+/// The mark between two words, if it separates them.
 fn mark(gap: &str) -> char {
     if gap.contains(" - ") {
         return '-';

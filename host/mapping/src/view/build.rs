@@ -47,7 +47,7 @@ pub(super) fn difference(text: &str) -> Difference {
     // One space inside a line is itself.
     let bytes = text.as_bytes();
     let pairs = bytes.iter().zip(bytes.iter().skip(1));
-    // Without a way out before the end, so that many bytes are looked at at once.
+    // Without an early exit, so that many bytes are examined at once.
     let spaced = pairs.fold(false, |any, (a, b)| any | ((*b == b' ') & ((*a == b' ') | (*a == b'\n'))));
     if spaced || bytes.first() == Some(&b' ') {
         return Difference::More;
@@ -90,7 +90,7 @@ struct Gap {
 
 struct Builder<'t> {
     text: &'t str,
-    /// What is read next.
+    /// The place that is read next.
     at: usize,
     view: View,
     gap: Option<Gap>,
@@ -101,7 +101,7 @@ struct Builder<'t> {
     folded: Vec<Option<(char, Fold)>>,
 }
 
-/// Characters whose form is remembered.
+/// Number of characters whose form is remembered.
 const REMEMBERED: usize = 256;
 
 /// The view of a text.
@@ -283,7 +283,7 @@ impl Builder<'_> {
         }
     }
 
-    /// A character that is seen as it is or as what it stands for; `written` says that it is in the text itself.
+    /// A character that is seen as it is or in its folded form; `written` says that it is in the text itself.
     fn character(&mut self, c: char, origin: Range<usize>, written: bool) {
         if c.is_ascii() {
             match c {
@@ -348,7 +348,7 @@ impl Builder<'_> {
         }
     }
 
-    /// White space of so many bytes, or what is in its place.
+    /// White space of `length` bytes, or its replacement.
     fn space(&mut self, length: usize, line_breaks: usize, border: bool) {
         self.gap(self.at..self.at + length, line_breaks, border);
         self.at += length;

@@ -13,7 +13,7 @@ static NAMES: LazyLock<Vec<(&'static str, &'static str)>> = LazyLock::new(|| {
     names
 });
 
-/// The reference that a text begins with: its bytes, and what it stands for.
+/// The reference at the start of a text: its bytes, and the character that it means.
 pub(super) fn reference(text: &str) -> Option<(usize, String)> {
     let body = text.strip_prefix('&')?;
     match body.strip_prefix('#') {

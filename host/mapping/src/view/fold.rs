@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use unicode_normalization::UnicodeNormalization;
 use unicode_security::skeleton;
 
-/// What a character is in the view.
+/// Form of a character in the view.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Fold {
     /// Itself.
@@ -78,7 +78,7 @@ static PROPERTIES: LazyLock<Properties> = LazyLock::new(|| Properties {
     number: Set::of(r"\p{N}"),
 });
 
-/// What `c` stands for.
+/// The form of `c` in the view.
 pub(super) fn fold(c: char) -> Fold {
     let is = &*PROPERTIES;
     match c {

@@ -1,6 +1,6 @@
 //! What a backslash begins: a space or a command of LaTeX, or a mark that Markdown escapes.
 
-/// What is read at a backslash.
+/// The meaning of a backslash.
 pub(super) enum Control {
     /// Nothing is seen of these bytes.
     Nothing(usize),

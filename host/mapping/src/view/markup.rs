@@ -1,6 +1,6 @@
 //! Tags and comments of HTML, links and notes of Markdown, and how much of them is not seen.
 
-/// What a tag leaves.
+/// The effect of a tag on the view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Leaves {
     Nothing,
@@ -94,13 +94,13 @@ pub(super) fn is_open_tag(text: &str) -> bool {
     named && matches!(name.as_bytes().get(letters), None | Some(b' ' | b'\t' | b'\n' | b'\r' | b'/' | b'>'))
 }
 
-/// What an opening bracket begins.
+/// The kind of markup that an opening bracket begins.
 pub(super) enum Bracket {
     /// The text of a link: the bracket is not seen.
     Link,
     /// A note of these bytes.
     Note(usize),
-    /// One mark in brackets, so that nothing links to it.
+    /// One mark in brackets: nothing refers to it.
     Mark(u8),
     Plain,
 }
@@ -143,7 +143,7 @@ pub(super) fn link_end(text: &str) -> Option<usize> {
     line.get(2..)?.find(close).map(|at| at + 3)
 }
 
-/// Whether more text can make a link's end of what a text begins with, a closing bracket.
+/// Whether more text can complete the end of a link that begins here, at a closing bracket.
 pub(super) fn is_open_link_end(text: &str) -> bool {
     let opens = matches!(text.as_bytes().get(1), None | Some(b'(' | b'['));
     opens && link_end(text).is_none() && open_line(text, LONGEST).is_some()
@@ -162,7 +162,7 @@ pub(super) fn formula(text: &str) -> Option<usize> {
     (closes && at > 1).then_some(at)
 }
 
-/// Whether more text can make a formula of what a text begins with, a dollar sign.
+/// Whether more text can complete a formula that begins here, at a dollar sign.
 pub(super) fn is_open_formula(text: &str) -> bool {
     let Some(line) = open_line(text, FORMULA) else { return false };
     let spaced = line.as_bytes().get(1).is_some_and(u8::is_ascii_whitespace);
@@ -170,7 +170,7 @@ pub(super) fn is_open_formula(text: &str) -> bool {
     !spaced && end.is_none_or(|end| line.len() == end + 1)
 }
 
-/// What is looked at.
+/// The part that is examined.
 fn bounded(text: &str, most: usize) -> &str {
     text.get(..text.floor_char_boundary(most)).unwrap_or_default()
 }

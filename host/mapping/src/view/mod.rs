@@ -15,11 +15,11 @@ use fold::{Fold, fold};
 pub(crate) use open::{completed, undecided};
 use std::ops::Range;
 
-/// Braces beside those of ASCII.
+/// Braces, besides those of ASCII.
 const OPENING: &[char] = &['\u{ff5b}', '\u{fe5b}', '\u{fe37}', '\u{2774}', '\u{2983}'];
 const CLOSING: &[char] = &['\u{ff5d}', '\u{fe5c}', '\u{fe38}', '\u{2775}', '\u{2984}'];
 
-/// A part of the view and the bytes that it stands for.
+/// A part of the view and the bytes that it represents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Segment {
     /// Where it begins in the view.
@@ -108,7 +108,7 @@ impl View {
         &self.text
     }
 
-    /// The bytes that a range of the view stands for, what was left out between them included.
+    /// The bytes that a range of the view represents, including bytes that were left out between them.
     pub(crate) fn origin(&self, range: &Range<usize>) -> Range<usize> {
         let (start, end) = (self.origin_of(range.start), self.origin_of(range.end.saturating_sub(1)));
         start.start..end.end.max(start.start)
@@ -153,7 +153,7 @@ impl View {
         lines.into_iter().any(|line| self.text.as_bytes().get(*line) == Some(&b' '))
     }
 
-    /// The bytes that the character at `at` stands for; one byte of what was copied.
+    /// The bytes that the character at `at` represents; one byte of copied text.
     fn origin_of(&self, at: usize) -> Range<usize> {
         let next = self.segments.partition_point(|s| s.at <= at);
         let Some(segment) = next.checked_sub(1).and_then(|i| self.segments.get(i)) else { return 0..0 };

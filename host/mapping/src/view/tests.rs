@@ -1,4 +1,4 @@
-//! What the view of a text is.
+//! The view of a text.
 
 use super::*;
 

@@ -48,7 +48,7 @@ pub struct RuleChange {
     pub change: Change,
 }
 
-/// What happened to a rule.
+/// The change of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
@@ -75,7 +75,7 @@ pub struct Witness {
 }
 
 impl Diff {
-    /// Whether the two are certain to decide alike wherever both can be asked.
+    /// Whether it is certain that the two decide alike about every descriptor that both can be given.
     #[must_use]
     pub fn decide_alike(&self) -> bool {
         self.witnesses.is_empty() && self.undecided.is_empty()
@@ -369,7 +369,7 @@ fn list_changes(what: &str, a: &[String], b: &[String]) -> Vec<String> {
     changes.filter(|(_, names)| !names.is_empty()).map(|(verb, names)| format!("{what} {verb}: {names}")).collect()
 }
 
-/// What the mapping reads of a package, in an order that does not depend on the order of the declarations.
+/// The mapping's part of a package, in an order that does not depend on the order of the declarations.
 #[derive(PartialEq)]
 struct Recognition<'a> {
     classes: Vec<Class>,

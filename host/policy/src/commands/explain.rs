@@ -84,7 +84,7 @@ pub struct Condition {
     /// Its value in the descriptor.
     pub value: String,
     pub wanted: String,
-    /// Whether the value is what the row wants.
+    /// Whether the value meets the row's condition.
     pub holds: bool,
 }
 

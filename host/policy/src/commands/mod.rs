@@ -1,4 +1,4 @@
-//! What the commands `portcullis policy …` do, apart from reading arguments and printing.
+//! The commands `portcullis policy …`, except reading arguments and printing.
 
 mod create;
 mod diff;

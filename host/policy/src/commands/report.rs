@@ -13,7 +13,7 @@ use portcullis_core::wire::RowKind;
 use std::fmt;
 use std::sync::Arc;
 
-/// What `policy check` found in a package that compiles.
+/// The results of `policy check` for a package that compiles.
 #[derive(Clone, Debug)]
 pub struct Report {
     pub compiled: Compiled,
@@ -38,7 +38,7 @@ pub struct BankUse {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleUse {
     pub id: String,
-    /// What it does when it matches.
+    /// The action of a match.
     pub kind: RowKind,
     pub rows: usize,
 }

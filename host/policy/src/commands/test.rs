@@ -28,7 +28,7 @@ pub struct TestCase {
     pub expect: Expectation,
 }
 
-/// What a test judges.
+/// The subject of a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
     /// A descriptor, by its category and context.
@@ -37,7 +37,7 @@ pub enum Input {
     Text { text: String, task: Task },
 }
 
-/// What a test expects.
+/// The expectation of a test.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expectation {
@@ -72,7 +72,7 @@ pub struct TestResult {
     /// Line in `tests.jsonl`, from 1.
     pub line: usize,
     pub name: String,
-    /// What went wrong, if anything did.
+    /// The failure, if there was one.
     pub failure: Option<String>,
 }
 

@@ -21,7 +21,7 @@ const fn class(kind: RowKind) -> u8 {
 }
 
 impl Compiled {
-    /// What `policy check` warns of, by rule. The prelude's own rules are not judged: no author can change them.
+    /// The warnings of `policy check`, by rule. The prelude's own rules are not judged: no author can change them.
     #[must_use]
     pub fn warnings(&self) -> Vec<Problem> {
         let judged = self.rules.iter().zip(&self.cubes);
@@ -64,7 +64,7 @@ impl Compiled {
         Some(located(Problem::new(Kind::Covered, message), rule).help(help))
     }
 
-    /// Whether `others` together match wherever `cubes` do; when the budget runs out, no.
+    /// Whether `others` together match wherever `cubes` do. `false` if the budget runs out.
     fn covered(&self, cubes: &[Cube], others: &[(&Rule, &[Cube])], budget: &mut u32) -> bool {
         let covers: Vec<&Cube> = others.iter().flat_map(|(_, cubes)| *cubes).collect();
         cubes.iter().all(|cube| residue(&self.universe, cube, &covers, budget) == Residue::Empty)

@@ -335,7 +335,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Refuses an operand, with its own remedy where it has one: that is nearer to what the author meant.
+    /// Refuses an operand, with its own remedy if it has one: that fits the author's intention better.
     fn refuse(&mut self, expr: &Expr, operand: &Operand<'_>, help: &str) -> Formula {
         let help = if let Operand::Other(_, remedy) = operand { remedy } else { help };
         self.unsupported(expr, &describe(operand), help)

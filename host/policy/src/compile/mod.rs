@@ -26,7 +26,7 @@ pub(crate) use operand::decimal;
 pub struct Capacity {
     /// Rows of the policy bank.
     pub policy: u16,
-    /// Rows of the entropy bank, of which one is the permit-all that every package has.
+    /// Rows of the entropy bank. One of them is the permit-all that every package has.
     pub entropy: u16,
 }
 

@@ -3,7 +3,7 @@
 use crate::vocabulary::{Field, Unit, Vocabulary};
 use cedar_policy_core::ast::{BinaryOp, EntityUID, Expr, ExprKind, Literal, UnaryOp, Var};
 
-/// What is on one side of an operator.
+/// One side of an operator.
 #[derive(Clone, Debug)]
 pub(super) enum Operand<'a> {
     Field(Field),

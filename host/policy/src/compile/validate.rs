@@ -57,8 +57,8 @@ pub(super) fn validate(package: &Package, rules: &[Parsed]) -> Result<Findings, 
     };
     findings.errors.sort_by_key(key);
     findings.warnings.sort_by_key(key);
-    // Cedar validates once for each action, in no order, and says the same each time but for the action's name: the
-    // first in order of the text is kept.
+    // Cedar validates once for each action, in no order, with the same message except for the action's name: the first
+    // in text order is kept.
     for found in [&mut findings.errors, &mut findings.warnings] {
         found.dedup_by(|a, b| a.place().is_some() && a.place() == b.place() && a.rule() == b.rule());
     }

@@ -1,4 +1,4 @@
-//! What a composition uses of an image, and the numbers that its members have there.
+//! A composition's use of an image, and the numbers of its members there.
 
 use super::{Composition, Member};
 use crate::compile::{Capacity, Compiled};
@@ -42,7 +42,7 @@ pub struct CompositionReport {
 pub struct MemberReport {
     /// Its name in the composition.
     pub name: String,
-    /// What context documents call its policy.
+    /// The policy's name in context documents.
     pub reference: String,
     /// Name and version of its package.
     pub package: String,

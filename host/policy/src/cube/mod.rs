@@ -25,7 +25,7 @@ pub(crate) struct SetCondition {
     pub(crate) none: u128,
 }
 
-/// A conjunction of conditions, one per column; never empty within its universe, apart from what [`solve`] says of
+/// A conjunction of conditions, one per column; never empty within its universe, except as [`solve`] explains for
 /// uncertainty.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Cube {

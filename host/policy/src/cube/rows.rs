@@ -68,7 +68,7 @@ pub(crate) fn to_row(cube: &Cube, universe: &Universe, kind: RowKind, rule: u16)
     }
 }
 
-/// The descriptors of `universe` that `row` matches, whatever its kind; `None` when there are none.
+/// The descriptors of `universe` that `row` matches, for any kind of row; `None` when there are none.
 pub(crate) fn of_row(row: &Row, universe: &Universe) -> Option<Cube> {
     let mut enumerations = [0; ENUMERATION_COLUMNS];
     let small = SMALL.map(|(bit, mask)| u32::from(row.small_enums.get() & mask) >> bit);

@@ -1,9 +1,10 @@
-//! Fewer rows for the same descriptors. Every step is exact: it drops a cube that is within another, or joins two
-//! that differ in one column only and whose union is one cube.
+//! Fewer rows for the same descriptors. Every step is exact: it drops a cube that is inside another, or joins two that
+//! differ in one column only and whose union is one cube.
 
 use super::{Cube, SetCondition};
 
-/// The same descriptors in no more cubes, sorted, so that the order in which a rule was written leaves no trace.
+/// The same descriptors in at most as many cubes, sorted, so that the order in which a rule was written does not
+/// matter.
 pub(crate) fn simplify(mut cubes: Vec<Cube>) -> Vec<Cube> {
     loop {
         cubes.sort_unstable();

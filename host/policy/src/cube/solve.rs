@@ -15,7 +15,7 @@ pub(crate) enum Residue {
     Unknown,
 }
 
-/// What is left of `region` without `covers`. `budget` counts splits; it is shared by calls that belong together.
+/// The part of `region` outside `covers`. `budget` counts splits; calls that belong together share it.
 pub(crate) fn residue(universe: &Universe, region: &Cube, covers: &[&Cube], budget: &mut u32) -> Residue {
     let mut unknown = false;
     for valid in valid(universe) {

@@ -10,7 +10,7 @@ use portcullis_core::wire::{Descriptor, Row};
 
 pub use resolve::{Verdict, depth_limited, resolve};
 
-/// What one bank makes of a descriptor.
+/// The result of one bank for a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// A permit matched and no forbid did.
@@ -43,7 +43,7 @@ impl BankAnswer {
     }
 }
 
-/// What both banks answer.
+/// The results of both banks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Banks {
     /// The policy bank, stage 1.
@@ -67,15 +67,15 @@ impl Evaluator {
         Self::of_rows(image.policy_rows(), image.entropy_rows(), image.header().max_depth)
     }
 
-    /// The evaluator of rows that no image holds: empty rows never match, so a zeroed table denies everything. Rows
-    /// past the 65535th are not read, their number being the one that stands for no row.
+    /// The evaluator for rows without an image. Empty rows never match, so a zeroed table denies everything. Rows from
+    /// number 65535 on are not read, because that number means "no row".
     #[must_use]
     pub fn of_rows(policy: &[Row], entropy: &[Row], max_depth: u8) -> Self {
         Self { policy: Index::new(policy), entropy: Index::new(entropy), max_depth }
     }
 
-    /// What both banks make of `descriptor`. Only the fields that rows compare are read: the entry checks (CRC,
-    /// version, declared values) are the caller's.
+    /// The results of both banks for `descriptor`. Only the fields that rows compare are read: the caller checks the
+    /// entry (CRC, version, declared values).
     #[must_use]
     pub fn evaluate(&self, descriptor: &Descriptor) -> Banks {
         let key = index::Key::of(descriptor);

@@ -26,7 +26,7 @@ pub fn row_matches(row: &Row, descriptor: &Descriptor) -> bool {
         && ranges_match(row, descriptor)
 }
 
-/// What a bank of `rows` answers, one row after the other.
+/// The result of a bank of `rows`, one row after the other.
 #[must_use]
 pub fn evaluate_rows(rows: &[Row], descriptor: &Descriptor) -> BankAnswer {
     let first = |kind: RowKind| {
@@ -36,7 +36,7 @@ pub fn evaluate_rows(rows: &[Row], descriptor: &Descriptor) -> BankAnswer {
     BankAnswer::of(first(RowKind::ForbidReject), first(RowKind::ForbidDecompose), first(RowKind::Permit))
 }
 
-/// What both banks of `image` answer.
+/// The results of both banks of `image`.
 #[must_use]
 pub fn evaluate(image: &Image, descriptor: &Descriptor) -> Banks {
     Banks {

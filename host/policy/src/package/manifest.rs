@@ -1,4 +1,4 @@
-//! What `policy.toml` must say beyond its types.
+//! The rules for `policy.toml` beyond its types.
 
 use crate::error::{Kind, Place, Problem};
 use portcullis_core::manifest::Manifest;

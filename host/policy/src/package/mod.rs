@@ -87,7 +87,7 @@ impl Package {
         recognition::problems(&self.manifest, &self.files)
     }
 
-    /// What the policy declares.
+    /// The declarations of the policy.
     #[must_use]
     pub const fn manifest(&self) -> &Manifest {
         &self.manifest

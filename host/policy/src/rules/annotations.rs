@@ -1,4 +1,4 @@
-//! What the annotations of a rule say: its id, what it does when it matches, in which bank, and why.
+//! The annotations of a rule: its id, its effect, its bank, and its reason.
 
 use crate::error::{Kind, Place, Problem, suggestion};
 use crate::image::Bank;

@@ -105,7 +105,7 @@ fn syntax(problem: Problem) -> Problem {
         .help(help)
 }
 
-/// A problem from what Cedar reports, at the first place that it labels.
+/// A problem from a report of Cedar, at the first place that it labels.
 pub(crate) fn diagnostic(kind: Kind, file: &str, source: &Arc<str>, from: &dyn Diagnostic) -> Problem {
     let mut message = from.to_string();
     // The problem names the rule already.

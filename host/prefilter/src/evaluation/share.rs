@@ -7,7 +7,7 @@ const MILLION: u128 = 1_000_000;
 /// z² for 95 %, 1.959964², in millionths.
 const Z2: u128 = 3_841_459;
 
-/// So many of so many, with the 95 % Wilson score interval (Wilson 1927). Every number of the interval is in
+/// A share of a total, with the 95 % Wilson score interval (Wilson 1927). The numbers of the interval are in
 /// millionths, rounded outwards.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Share {

@@ -6,7 +6,7 @@ use crate::blocks::places;
 use crate::report::EvaluatorFinding;
 use crate::rules::{Measure, Measurements, RuleSet};
 
-/// Nesting beyond what anybody can be sure to read alike.
+/// Nesting so deep that readers may disagree about it.
 const HALT_NESTING: &str = "HALT-NESTING";
 /// Brackets or quotations that are open at once, at most.
 const DEPTH_MAX: usize = 512;

@@ -71,7 +71,7 @@ impl Evaluator {
         (self.judge)(bytes, &self.rules, budget)
     }
 
-    /// What it finds; `None` when it panicked.
+    /// Its findings; `None` when it panicked.
     pub(crate) fn judge_caught(&self, bytes: Input, budget: Budget) -> Option<EvaluatorFinding> {
         // It has no state that a panic could leave half done.
         catch_unwind(AssertUnwindSafe(|| self.judge(bytes, budget))).ok()
@@ -106,7 +106,7 @@ pub(crate) fn halt(rules: &RuleSet, id: &str, start: usize, end: usize, steps: u
     EvaluatorFinding { violations: vec![(Tier::Critical, violation)], halted: true, steps }
 }
 
-/// What rules over cues and measures found, or the halt of a budget that was spent.
+/// The finding of rules over cues and measures, or the halt because a budget was spent.
 fn finding(rules: &RuleSet, bytes: &[u8], measured: &crate::rules::Measurements, budget: Budget) -> EvaluatorFinding {
     let (mut found, steps, done) = rules.match_cues(bytes, budget.steps(bytes.len()));
     if !done {

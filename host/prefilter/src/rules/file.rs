@@ -59,7 +59,7 @@ pub struct Rule {
     pub id: String,
     /// Its tier, where no policy says otherwise.
     pub tier: Tier,
-    /// The structure that it stands for, and why that is one.
+    /// The structure that it represents, and why that is one.
     pub structure: String,
     pub hits: Vec<String>,
     /// Inputs that come near and do not have it.
@@ -70,7 +70,7 @@ pub struct Rule {
     /// Most bytes between two of the sequence.
     #[serde(default)]
     pub(crate) gap: usize,
-    /// A family right after which the sequence does not begin.
+    /// The sequence must not begin right after this family.
     #[serde(default)]
     pub(crate) unless_after: Option<String>,
     /// The sequence begins a clause, or is right after this family.

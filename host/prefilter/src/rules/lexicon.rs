@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 const LITERAL_MAX: usize = 64;
 /// Blanks of a literal for which both alternatives are made.
 const BLANKS_MAX: usize = 4;
-/// Bytes of a literal up to which a state has a row of transitions.
+/// Number of bytes of a literal for which a state has a row of transitions.
 const DENSE: usize = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,7 +168,7 @@ impl Beginnings {
     fn may_begin(&self, bytes: &[u8], start: usize) -> bool {
         let rest = bytes.get(start..).unwrap_or_default();
         let [a, b, c, d, e, f] = rest.first_chunk::<6>().copied().unwrap_or_else(|| {
-            // What is after the end is not a byte of a literal.
+            // No literal contains the bytes after the end.
             let mut padded = [0; 6];
             padded.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
             padded

@@ -38,7 +38,7 @@ pub struct RuleSet {
     measured: Vec<(usize, Measure, usize)>,
     tiers: Vec<Tier>,
     quotable: bool,
-    /// The most severe tier of what is within a quotation; `None` where that makes no difference.
+    /// The most severe tier within a quotation; `None` if a quotation makes no difference.
     quoted: Option<Tier>,
     digest: [u8; 32],
 }
@@ -103,7 +103,7 @@ impl RuleSet {
         self.digest
     }
 
-    /// What the rules over cues find, with the steps that it took; `None` when it took more than `steps_max`.
+    /// The findings of the rules over cues, with the number of steps; `None` when it took more than `steps_max`.
     pub(crate) fn match_cues(&self, bytes: &[u8], steps_max: u64) -> (Vec<RuleHit>, u64, bool) {
         let quotations = if self.quoted.is_some() { Quotations::of(bytes) } else { Quotations::default() };
         let mut run = self.structures.start(bytes, quotations);
@@ -111,7 +111,7 @@ impl RuleSet {
         (run.found(), steps, done)
     }
 
-    /// What the rules over measures find, where `measured` gives each measure's largest value and where it is.
+    /// The findings of the rules over measures. `measured` gives each measure's largest value and its place.
     pub(crate) fn match_measures(&self, measured: &Measurements) -> Vec<RuleHit> {
         let found = |(rule, measure, least): &(usize, Measure, usize)| {
             let (value, start, end) = measured.get(*measure)?;

@@ -57,7 +57,7 @@ impl Quotations {
         }
     }
 
-    /// What is between quotation marks of a passage of prose that began at `from`.
+    /// Text between quotation marks, in a passage of prose that began at `from`.
     fn inline(&mut self, bytes: &[u8], from: Option<usize>, to: usize) {
         let Some(mut at) = from else { return };
         let mut open: Option<(Mark, usize)> = None;
@@ -89,7 +89,7 @@ fn closes_later(bytes: &[u8]) -> bool {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mark {
     Straight(u8),
-    /// Curly double marks, of which languages use each for either end.
+    /// Curly double marks; some languages open with the one, some with the other.
     Double,
     Single,
     Guillemet,

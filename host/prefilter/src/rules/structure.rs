@@ -20,11 +20,11 @@ const NESTING_MAX: usize = 4;
 
 #[derive(Clone, Copy, Debug)]
 enum Shape {
-    /// Steps, of which one begins at most `gap` bytes after the one before ends.
+    /// Steps in order, each at most `gap` bytes after the end of the one before.
     Sequence { steps: usize, gap: usize },
-    /// At least so many of the slots within so many bytes, and the first `needed` ones among them.
+    /// At least this many of the slots within `within` bytes, among them the first `needed` ones.
     Together { slots: usize, needed: usize, at_least: usize, within: usize },
-    /// One slot, at least so many times within so many bytes.
+    /// One slot, at least this many times within `within` bytes.
     Repeated { at_least: usize, within: usize },
 }
 
@@ -49,16 +49,16 @@ struct Arrangement {
 #[derive(Debug)]
 pub(super) struct Structures {
     arrangements: Vec<Arrangement>,
-    /// By family: which arrangement it moves, and at which step or slot. The last steps come first, so that one hit
-    /// moves one step.
+    /// Indexed by family: the arrangements that it advances, and the step or slot. The last steps come first, so that
+    /// one hit advances one step.
     uses: Vec<Vec<(usize, usize)>>,
-    /// By family: which rules it takes back.
+    /// Indexed by family: the rules that it cancels.
     closes: Vec<Vec<usize>>,
-    /// By family: which arrangements do not begin right after it.
+    /// Indexed by family: arrangements that must not begin right after it.
     bars: Vec<Vec<usize>>,
-    /// By family: which arrangements may begin right after it.
+    /// Indexed by family: arrangements that may begin right after it.
     leads: Vec<Vec<usize>>,
-    /// By family: which arrangements may end right before it.
+    /// Indexed by family: arrangements that may end right before it.
     tails: Vec<Vec<usize>>,
 }
 
@@ -249,19 +249,19 @@ pub(super) struct Run<'s> {
     bytes: &'s [u8],
     passages: Passages<'s>,
     quotations: Quotations,
-    /// By arrangement: its first place, or its first start.
+    /// Indexed by arrangement: its first place, or its first start.
     offsets: Vec<usize>,
-    /// By step of a sequence: the last two places, the later first; the last places of a repetition.
+    /// Indexed by step of a sequence: the last two places, the later first; or the last places of a repetition.
     places: Vec<[Option<Place>; 2]>,
-    /// By slot of families that are together: where one of it began last.
+    /// Indexed by slot of families that are together: the start of the last one.
     starts: Vec<i64>,
-    /// By arrangement: the last end of a family that excludes it.
+    /// Indexed by arrangement: the last end of a family that excludes it.
     barred: Vec<Option<usize>>,
-    /// By arrangement: the last end of a family that leads into it.
+    /// Indexed by arrangement: the last end of a family that leads into it.
     led: Vec<Option<usize>>,
-    /// By arrangement: what is complete but for the family that must follow.
+    /// Indexed by arrangement: complete except for the family that must follow.
     ended: Vec<Option<Place>>,
-    /// By arrangement: whether its rule was found, for good.
+    /// Indexed by arrangement: whether its rule was found.
     done: Vec<bool>,
     found: Vec<RuleHit>,
 }

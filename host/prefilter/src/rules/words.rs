@@ -1,4 +1,4 @@
-//! Where a literal may begin: at the start of a word, and at every sign and character beyond ASCII.
+//! The places where a literal may begin: the start of a word, and every sign and character outside ASCII.
 
 use crate::blocks::{BLOCK, Bits, blocks, mask};
 

@@ -12,7 +12,7 @@ pub struct ReplayReport {
     pub status: Status,
     pub streams: u64,
     pub replayed: u64,
-    /// Records that are what the replay gives.
+    /// Number of records that equal those of the replay.
     pub records: u64,
     /// Seed of the sample.
     #[serde(skip_serializing_if = "Option::is_none")]

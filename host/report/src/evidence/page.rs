@@ -8,10 +8,10 @@ use maud::{Markup, html};
 use portcullis_core::hex::Hex;
 use portcullis_evidence::verify::{Code, Property, Reason, Report, RuleCount, Status, Summary, TrustFile};
 
-/// What was checked, with what, and by whose trust.
+/// What was checked, by which program, and with which trusted keys.
 #[derive(Clone, Debug, Default)]
 pub struct Making {
-    /// What the bundle is called.
+    /// The bundle's name.
     pub name: String,
     pub origin: Origin,
     /// The trust folder.

@@ -102,7 +102,7 @@ const fn is_of_simulation(code: Code) -> bool {
     matches!(code, Code::SimFlag | Code::SimKey | Code::SimRoot | Code::SimDesign)
 }
 
-/// The conclusion of a program, with what it means.
+/// The conclusion of a program, with its meaning.
 #[derive(Clone, Copy, Debug)]
 pub struct VerdictText {
     pub status: Status,

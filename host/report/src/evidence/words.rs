@@ -1,4 +1,4 @@
-//! What the words of a report mean, for text and page alike.
+//! The meanings of the words of a report, for text and page alike.
 
 use portcullis_evidence::verify::{Assurance, Status};
 

@@ -1,4 +1,4 @@
-//! What the page of a ledger shows, gathered from its entries.
+//! The content of a ledger's page, gathered from its entries.
 
 use portcullis_core::wire::Determination;
 use portcullis_gate::engine::Proposal;
@@ -38,7 +38,7 @@ pub struct StreamModel {
     pub text: Option<String>,
     /// Determinations, in order.
     pub judged: Vec<Judgement>,
-    /// Other events in words, each after so many determinations.
+    /// Other events in words, each with the number of determinations before it.
     pub notes: Vec<(usize, String)>,
     pub released: String,
     /// Absent where the ledger does not hold the end.

@@ -22,7 +22,7 @@ const HEIGHT: u32 = 2400;
 const MANY: usize = 60;
 const HARNESS: &str = include_str!("harness.js");
 
-/// What the harness found about a page.
+/// The harness's report about a page.
 #[derive(Deserialize)]
 struct Found {
     width: u32,

@@ -1,4 +1,4 @@
-//! What the tests share: random bytes with a seed, vector files, the software signer, skips.
+//! Shared by the tests: random bytes with a seed, vector files, the software signer, skips.
 
 pub(crate) use portcullis_test_support::random::Random;
 use slh_dsa::{Sha2_128f, Signature, SigningKey, VerifyingKey};

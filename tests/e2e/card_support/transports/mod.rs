@@ -59,7 +59,7 @@ impl TestCard for ModelCard {
     fn assert_clean(&mut self) {}
 }
 
-/// What a test does to the simulation behind a card.
+/// An action of a test on the simulation behind a card.
 #[cfg(feature = "sim")]
 macro_rules! hooks_of_the_simulation {
     () => {
@@ -134,7 +134,7 @@ impl Served {
         portcullis_card::transport::vfio_user::VfioUserCard::connect(&self.path).unwrap()
     }
 
-    /// Ends serving, whatever a driver is doing.
+    /// Stops the server, whatever a driver is doing.
     pub fn end(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
@@ -154,7 +154,7 @@ impl Drop for Served {
 /// A driver's end of [`Served`], and the server with it.
 #[cfg(feature = "sim")]
 pub struct UserCard {
-    // Declared, hence dropped, before the server.
+    // Declared, and so dropped, before the server.
     pub card: portcullis_card::transport::vfio_user::VfioUserCard,
     pub served: Served,
 }

@@ -122,7 +122,7 @@ pub(super) fn lines(bytes: &[u8]) -> bool {
     read
 }
 
-/// A log. Numbers and checksums are set right, which anybody can do, so that the rules behind them are reached.
+/// A log. Numbers and checksums are set right, which anybody can do, so that the rules after these checks are reached.
 pub(super) fn records(bytes: &[u8]) -> bool {
     let mut rules = LogChecker::new((3, 3));
     let mut rest = bytes;

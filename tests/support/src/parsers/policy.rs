@@ -1,4 +1,4 @@
-//! What a policy's author gives, and the text that is mapped under it.
+//! Input of a policy's author, and a text that is mapped under it.
 
 use portcullis_core::wire::Granularity;
 use portcullis_mapping::{Call, Mapper, Piece, Segmenter, Text};

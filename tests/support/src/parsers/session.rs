@@ -1,4 +1,4 @@
-//! A whole bundle, and the certificate chain in it: an honest session, changed by what the fuzzer says.
+//! A whole bundle, and its certificate chain: an honest session, changed as the fuzzer's bytes say.
 
 use crate::world::{START, World, remanifest};
 use base64ct::{Base64, Encoding};

@@ -4,7 +4,7 @@ use portcullis_policy::Package;
 use portcullis_policy::package::MANIFEST_FILE;
 use std::collections::BTreeMap;
 
-/// What the fixture declares: classes, two quantities, several values of each enumeration.
+/// The fixture's declarations: classes, two quantities, several values of each enumeration.
 pub const MANIFEST: &str = r#"[package]
 name = "fixture"
 version = "1.0.0"

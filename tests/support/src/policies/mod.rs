@@ -32,7 +32,7 @@ pub struct Case {
 /// Constants of a policy's source, for descriptors that are on them.
 #[derive(Clone, Debug, Default)]
 struct Constants {
-    /// By range column, quantities after the eleven fields.
+    /// Indexed by range column, quantities after the eleven fields.
     ranges: [Vec<i64>; 15],
     sets: [Vec<u128>; 3],
 }

@@ -58,7 +58,7 @@ fn rule(writer: &mut Writer<'_>, number: usize, rules: usize) -> String {
     // Ids whose bytewise order is not the order of writing.
     let prefix = *writer.random.pick(&["A", "Z", "a", "M-", "9", "_"]);
     let _ = writeln!(text, "@id(\"{prefix}{}\")", (number * 7 + 3) % (rules * 7 + 1));
-    // The first rule permits, so that no package is without a permit.
+    // The first rule permits, so that every package has a permit.
     let permits = number == 0 || writer.random.chance(1, 3);
     if permits {
         writer.used(Construct::Permit);

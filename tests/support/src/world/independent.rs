@@ -10,8 +10,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Holds our report to what the other verifier finds: the same exit code, the same warnings, and a contradiction that
-/// ours has among its own.
+/// Compares our report with the other verifier's: the same exit code, the same warnings, and our contradiction is among
+/// its own.
 pub(super) fn compare(world: &World, files: &MemoryFiles, report: &Report, sim: bool) {
     if std::env::var_os("PORTCULLIS_INDEPENDENT").is_none_or(|value| value != "1") {
         return;

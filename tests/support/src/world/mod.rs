@@ -40,7 +40,7 @@ pub const END: u64 = START + 1_000_000;
 /// Texts of the honest session: stream 1 has two admitted spans and one that is split, stream 2 one that is refused.
 pub const SPANS: usize = 7;
 
-/// The key of whoever takes texts out of bundles.
+/// The key of the person who takes texts out of bundles.
 pub fn clerk() -> SigningKey {
     SigningKey::from_bytes(&[0x57; 32])
 }
@@ -326,12 +326,12 @@ pub fn nonce(serial: u64) -> u64 {
     u64::from_le_bytes(sha(&serial.to_le_bytes())[..8].try_into().unwrap()) | 1
 }
 
-/// What a bundle is made from. A test changes what it likes and makes the files again.
+/// The parts of a bundle. A test changes them and makes the files again.
 #[derive(Clone)]
 pub struct Parts {
     pub card: Rc<Card>,
     pub count: u8,
-    /// Who signs the checkpoints; the card, unless somebody forges.
+    /// The signer of the checkpoints: the card, unless somebody forges.
     pub signer: Rc<Card>,
     pub certificate: String,
     pub chain: String,

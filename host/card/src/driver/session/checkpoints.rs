@@ -106,7 +106,7 @@ impl<C: Card> Session<C> {
         Ok(())
     }
 
-    /// Checks of the driver, which neither hashes the log nor verifies signatures: the verifier does that.
+    /// Checks of the driver. It neither hashes the log nor verifies signatures: the verifier does both.
     fn check_checkpoint(&self, found: &Checkpoint, serial: u64, last: &Checkpoint) -> Result<(), SessionError> {
         let check = |holds: bool, what| if holds { Ok(()) } else { Err(LossCause::Checkpoint { serial, what }) };
         check(found.magic.get() == CHECKPOINT_MAGIC, "wrong magic")?;

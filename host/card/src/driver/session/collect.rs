@@ -11,13 +11,13 @@ use crate::driver::outcome::{Completed, Outcome};
 use crate::driver::rings::NextCompletion;
 use crate::error::CardError;
 
-/// The outcome of an entry whose card is lost: no answer came in time, and none will count.
+/// The outcome of an entry whose card is lost: no answer came in time, and a later answer does not count.
 const LOST: Outcome = Outcome::Fault(Fault::Watchdog);
 
 impl<C: Card> Session<C> {
-    /// What was answered since the last call, in each lane in order of submission. Does not wait and reads no register.
-    /// Errors: the session's state, and [`SessionError::Lost`] when an answer does not fit; nothing that fits is held
-    /// back then from an earlier call, and nothing of this call is given out.
+    /// The answers since the last call, in each lane in order of submission. Does not wait and reads no register.
+    /// Errors: the session's state, and [`SessionError::Lost`] when an answer does not fit. In that case nothing of
+    /// this call is returned; the answers of earlier calls have been returned already.
     pub fn poll(&mut self) -> Result<Vec<Completed>, SessionError> {
         if self.ready.is_empty() {
             self.healthy()?;

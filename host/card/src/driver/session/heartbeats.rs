@@ -89,11 +89,11 @@ impl<C: Card> Session<C> {
         Ok(lane.rings.ring_consumed(&mut self.card, true)?)
     }
 
-    /// Waits until as many more as `share` says of each lane will find credit. Only where a witness answers; else the
-    /// card says what it thinks of them.
+    /// Waits until there is credit for `share` more entries of each lane. It waits only if a witness answers; without a
+    /// witness the card decides about the entries.
     ///
-    /// A nonce comes with a checkpoint. Where no records make one due, time does: after half of the time limit it asks
-    /// for one; after three quarters entries wait for its heartbeat, so that they do not reach the card after the
+    /// A nonce comes with a checkpoint. If the records do not cause one, the driver requests one after half of the time
+    /// limit. After three quarters of it entries wait for the heartbeat, so that they do not reach the card after the
     /// limit.
     pub(super) fn await_credit(&mut self, share: impl Fn(&LaneDriver) -> usize) -> Result<(), SessionError> {
         if !self.witnessed {
@@ -129,8 +129,8 @@ impl<C: Card> Session<C> {
         u64::from(self.heartbeat.ticks) << 16
     }
 
-    /// Whether each lane's share, this long after the last heartbeat, is safely within both limits. More than the whole
-    /// limit never are: the card refuses some of them, whatever is waited for.
+    /// Whether each lane's share, this long after the last heartbeat, is safely within both limits. A share above the
+    /// whole limit never is: the card refuses some of it, however long the session waits.
     fn has_credit(&self, share: impl Fn(&LaneDriver) -> usize, elapsed: u64) -> bool {
         let limit = u64::from(self.heartbeat.records);
         let few = |lane: &LaneDriver| {

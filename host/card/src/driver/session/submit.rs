@@ -35,14 +35,14 @@ impl<C: Card> Session<C> {
         self.push(entries, None, false)
     }
 
-    /// [`Session::submit_raw`] to `lane`, whatever the entries' slots: a lane refuses those that are not its own.
+    /// [`Session::submit_raw`] to `lane`, whatever the entries' slots are: a lane refuses slots that are not its own.
     /// Errors: as [`Session::submit_raw`]; [`SessionError::NoLane`].
     #[cfg(feature = "test-hooks")]
     pub fn submit_raw_to(&mut self, lane: u8, entries: &[Descriptor]) -> Result<u64, SessionError> {
         self.submit_to_lane(lane, entries)
     }
 
-    /// Submits to `lane` whatever the entries' slots: a lane refuses those that are not its own.
+    /// Submits to `lane`, whatever the entries' slots are: a lane refuses slots that are not its own.
     pub(crate) fn submit_to_lane(&mut self, lane: u8, entries: &[Descriptor]) -> Result<u64, SessionError> {
         self.healthy()?;
         if usize::from(lane) >= self.lanes.len() {

@@ -63,7 +63,8 @@ impl ModelCard {
         }
     }
 
-    /// As if the bus had failed with `fault` now, for tests: what is in flight is dropped, nothing is written any more.
+    /// Behaves as if the bus had failed with `fault` now, for tests: requests in flight are dropped, and nothing more
+    /// is written.
     #[cfg(feature = "test-hooks")]
     pub fn break_bus(&mut self, fault: portcullis_core::wire::Fault) {
         self.fail(fault, true);

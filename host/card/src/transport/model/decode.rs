@@ -1,4 +1,4 @@
-//! Addresses to registers, taken from the generated accessors so that the map is written down once.
+//! Maps addresses to registers with the generated accessors, so that the map is written down once.
 
 use crate::registers::Registers;
 
@@ -92,7 +92,7 @@ impl Register {
 
 #[derive(Debug)]
 pub(super) struct Decoder {
-    /// By address / 4.
+    /// Indexed by address / 4.
     words: Vec<Option<Register>>,
 }
 

@@ -92,7 +92,7 @@ fn stream_fault(entry: &Descriptor, opcode: Opcode, slot: Option<Slot>) -> Fault
         (Opcode::Begin, None) => Fault::Sequence,
         (Opcode::Begin, Some(_)) | (_, None) => Fault::Slot,
         (_, Some(stream)) if sequence != stream.next => Fault::Sequence,
-        // The last sequence of all can only end the stream, so that the counter never wraps.
+        // The greatest sequence can only end the stream, so that the counter never wraps.
         (Opcode::Gate | Opcode::Note, Some(_)) if sequence == u32::MAX => Fault::Sequence,
         (Opcode::Gate, Some(stream)) if stream.context.is_some_and(|first| first != context(entry)) => Fault::Context,
         (Opcode::Gate | Opcode::Note | Opcode::End, Some(_)) => Fault::None,

@@ -75,7 +75,7 @@ pub(super) struct LaneModel {
     pub(super) rings: RingRegisters,
     evaluator: Option<Evaluator>,
     pub(super) credit: Credit,
-    /// By slot; those of other lanes are never open.
+    /// Indexed by slot; those of other lanes are never open.
     slots: Vec<Slot>,
     fetched_entries: VecDeque<(u16, Descriptor)>,
     /// Doorbells.
@@ -129,7 +129,7 @@ impl LaneModel {
         self.fetched_entries.clear();
     }
 
-    /// The session is over, whatever was under way.
+    /// Ends the session, whatever the lane was doing.
     pub(super) fn end(&mut self) {
         self.drop_fetched();
         (self.log_open, self.alarm_due, self.close_due, self.heartbeat_due) = (false, false, false, false);
@@ -184,8 +184,8 @@ impl LaneModel {
         }
     }
 
-    /// Everything that the lane can do in RUN now; `nonce` is that of the heartbeat that was presented last. `Err` is a
-    /// bus error.
+    /// Does everything that the lane can do in RUN now; `nonce` is that of the last presented heartbeat. `Err` is a bus
+    /// error.
     pub(super) fn run(&mut self, bus: &mut HostBus, opened: &SessionLatch, nonce: u64) -> Result<(), Fault> {
         loop {
             if self.heartbeat_due && self.is_idle() && !self.log_full() {

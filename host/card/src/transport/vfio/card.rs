@@ -22,7 +22,7 @@ const MAP_BYTES: u64 = 0x2000;
 /// address register, and which vendor's devices have it.
 const IRQ_BLOCK: (u32, u32) = (2, 0x2000);
 const IRQ_BLOCK_VENDORS: [u16; 2] = [0x1d0f, 0x10ee];
-/// What is in the upper half of the block's first register.
+/// The upper half of the block's first register.
 const IRQ_BLOCK_ID: u32 = 0x1fc2;
 
 /// One wait.

@@ -38,7 +38,7 @@ pub enum Interrupts {
 /// A device that is open. Dropping it stops its DMA before its memory goes.
 pub struct PciDevice {
     bdf: Bdf,
-    /// First, so that a process that is killed closes the device, which stops it, before the memory's files.
+    /// The first field, so that a killed process closes the device, which stops it, before the memory's files.
     opened: DeviceHandle,
     config: u64,
     bars: BTreeMap<u32, Bar>,
@@ -53,8 +53,8 @@ impl std::fmt::Debug for PciDevice {
 }
 
 impl PciDevice {
-    /// Opens a function that `vfio-pci` has, resets it where it can be reset, and lets it answer and do DMA. Errors:
-    /// [`VfioError`], with what mends it.
+    /// Opens a function that is bound to `vfio-pci`, resets it if it can be reset, and enables its registers and DMA.
+    /// Errors: [`VfioError`], with a remedy.
     pub fn open(bdf: Bdf, access: Access) -> Result<Self, VfioError> {
         let opened = open(bdf, access, &Sysfs::default())?;
         let config = region(&opened, VFIO_PCI_CONFIG_REGION_INDEX)?.offset;
@@ -73,7 +73,7 @@ impl PciDevice {
         self.bdf
     }
 
-    /// What is between the device and memory.
+    /// The protection between the device and memory.
     #[must_use]
     pub const fn access(&self) -> Access {
         match self.opened {
@@ -161,7 +161,8 @@ impl PciDevice {
         let memory = || DmaMemory::new(bytes, pages).map_err(|source| VfioError::Memory { bytes, remedy, source });
         let (address, memory) = match &self.opened {
             DeviceHandle::Iommu { container, .. } => {
-                // The address first: memory that no address is left for would be taken from everybody else.
+                // The address first: without an address for it, the memory would be taken from other programs for
+                // nothing.
                 let size = bytes.max(1).checked_next_multiple_of(pages.bytes()).ok_or(VfioError::Addresses(bytes))?;
                 let address = self.ranges.take(size as u64, highest).ok_or(VfioError::Addresses(bytes))?;
                 let mapped = memory().and_then(|memory| {
@@ -249,7 +250,7 @@ impl Drop for PciDevice {
         self.bars.clear();
         let addresses: Vec<u64> = self.mapped.keys().copied().collect();
         for address in addresses {
-            // An IOMMU keeps the device out of what was unmapped; without one only the device itself does.
+            // An IOMMU keeps the device away from unmapped memory; without one only the device itself does.
             let out = (stopped || self.access() == Access::Iommu) && self.release(address).is_ok();
             if !out && let Some(memory) = self.mapped.remove(&address) {
                 // The device may have it until the process ends, when the kernel closes it and resets it.

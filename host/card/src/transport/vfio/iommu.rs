@@ -46,7 +46,7 @@ fn parse(bytes: &[u8]) -> Option<Vec<(u64, u64)>> {
         return None;
     }
     let mut at = usize::try_from(u32_at(16)?).ok()?;
-    // Each capability is after the one before it, so that a chain ends.
+    // Each capability is at a higher address than the one before it, so that a chain ends.
     while at != 0 {
         if u32::from(value::<u16>(bytes, at)?) == VFIO_IOMMU_TYPE1_INFO_CAP_IOVA_RANGE {
             let count = usize::try_from(u32_at(at + 8)?).ok()?;

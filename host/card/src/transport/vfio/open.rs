@@ -14,7 +14,7 @@ use super::error::VfioError;
 use super::request;
 use crate::machine::pci::{Bdf, Function, Sysfs, VFIO_PCI};
 
-/// What is between the card and memory.
+/// The protection between the card and memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// An IOMMU: the card reaches what was mapped for it and nothing else.

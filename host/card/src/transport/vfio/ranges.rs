@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// Addresses below this stay unused, so that a zero pointer in the card meets no memory.
+/// Addresses below this are not used, so that a zero pointer in the card reaches no memory.
 const LOWEST: u64 = 1 << 20;
 
 /// A first-fit allocator over the addresses that an IOMMU translates.
@@ -21,7 +21,7 @@ impl Ranges {
         Self { usable, taken: BTreeMap::new() }
     }
 
-    /// Takes `bytes` bytes from the lowest place, a multiple of 4 KiB, whose last byte is at most at `highest`.
+    /// Takes `bytes` bytes at the lowest free place, a multiple of 4 KiB. Their last byte is at most at `highest`.
     pub(super) fn take(&mut self, bytes: u64, highest: u64) -> Option<u64> {
         let start = self.usable.iter().find_map(|&(first, last)| {
             let mut at = first.max(LOWEST).checked_next_multiple_of(4096)?;

@@ -46,7 +46,7 @@ impl Disk {
     pub(super) fn keep(&self, last: u64) {
         let mut state = self.state();
         let Some(file) = state.file.as_ref().filter(|_| !state.full && state.last < last) else { return };
-        // In large steps, so that it happens seldom.
+        // In large steps, so that it happens rarely.
         let more = (last - state.last).max(CHUNK as u64);
         let end = state.closing.saturating_add(state.last);
         // The space for the end of the session is at the start of the file; the other part is cut off at its end.

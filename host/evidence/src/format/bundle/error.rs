@@ -35,7 +35,7 @@ pub enum BundleError {
     Content { name: String, what: String },
 }
 
-/// What to do about a file that is missing.
+/// Advice about a missing file.
 fn hint(name: &str) -> &'static str {
     if name == MANIFEST {
         ": the session still runs, or it died: then `portcullis bundle finish` completes the bundle"

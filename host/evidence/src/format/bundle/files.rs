@@ -51,7 +51,7 @@ impl Directory {
             if name::is_litter(&file_name.to_string_lossy()) {
                 return Err(BundleError::Litter(name));
             }
-            // Of the entry itself: a link is not followed.
+            // About the entry itself: a link is not followed.
             let about = entry.metadata().map_err(BundleError::io(&name))?;
             if about.is_dir() {
                 self.list(&entry.path(), &format!("{name}/"), depth + 1, into)?;

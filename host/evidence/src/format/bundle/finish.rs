@@ -26,7 +26,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 use zerocopy::{FromBytes, IntoBytes};
 
-/// What was done to a bundle.
+/// What was done to the bundle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FinishReport {
     /// It was finished before: nothing was done.
@@ -35,13 +35,13 @@ pub struct FinishReport {
     pub checkpoints: u64,
     /// Records that are kept, of all lanes.
     pub records: u64,
-    /// Those of them that the last checkpoint signs.
+    /// Number of these that the last checkpoint signs.
     pub signed: u64,
     /// One line per thing that was removed or put in order.
     pub mended: Vec<String>,
 }
 
-/// Why a bundle cannot be completed. Nothing was changed then, but for [`FinishError::Io`].
+/// Why a bundle cannot be completed. Nothing was changed then, except with [`FinishError::Io`].
 #[derive(Debug, thiserror::Error)]
 pub enum FinishError {
     #[error("`{0}` is being written: a session runs there, or another `bundle finish`")]
@@ -70,7 +70,7 @@ impl FinishError {
     }
 }
 
-/// Completes the bundle in `folder`; with `dry` only says what would be done.
+/// Completes the bundle in `folder`; with `dry` it only reports what it would do.
 pub fn finish(folder: &Path, dry: bool) -> Result<FinishReport, FinishError> {
     let at = folder.to_string_lossy();
     let _lock = folder::lock(folder).map_err(|source| match source.kind() {
@@ -80,7 +80,7 @@ pub fn finish(folder: &Path, dry: bool) -> Result<FinishReport, FinishError> {
     complete(folder, dry)
 }
 
-/// As [`finish`], by whoever holds the lock.
+/// As [`finish`], for a caller that holds the lock.
 pub(super) fn complete(folder: &Path, dry: bool) -> Result<FinishReport, FinishError> {
     let files = Unfinished::list(folder)?;
     if let Some(finished) = files.sealed()? {
@@ -104,7 +104,7 @@ pub(super) fn complete(folder: &Path, dry: bool) -> Result<FinishReport, FinishE
     Ok(FinishReport { already: false, checkpoints: logs.checkpoints, records, signed, mended })
 }
 
-/// What is done to a file, and why.
+/// A change to a file, and its reason.
 #[derive(Debug)]
 struct Step {
     file: String,
@@ -344,7 +344,7 @@ impl<'a> Unfinished<'a> {
         Ok(())
     }
 
-    /// The lines about records of `lane`, of which `size` are kept.
+    /// The lines about records of `lane`; `size` records of it are kept.
     fn lines(&self, lane: u8, size: u64, plan: &mut Plan) -> Result<(), BundleError> {
         for plain in [name::STREAMS, name::INPUTS, name::SPANS] {
             let name = name::in_lane(plain, lane);
@@ -369,7 +369,7 @@ struct Logs {
     checkpoints: u64,
     /// Records of each lane that are kept.
     sizes: Vec<u64>,
-    /// Those of them under the last checkpoint.
+    /// Number of these under the last checkpoint, by lane.
     signed: Vec<u64>,
 }
 

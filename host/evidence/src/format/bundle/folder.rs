@@ -14,7 +14,7 @@ pub const README_TEXT: &str = include_str!("README.md");
 /// A bundle holds texts and salts: only its user may read it.
 pub(super) const FOLDER_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
-/// What is appended to the name of a file that is not whole yet.
+/// Appended to the name of a file that is not complete yet.
 pub(super) const PART: &str = ".part";
 
 /// Takes the lock of a bundle that is being written.

@@ -1,4 +1,4 @@
-//! How many records of which lane are under a checkpoint.
+//! Numbers of records of each lane under each checkpoint.
 
 use super::error::BundleError;
 use super::name::HEADS;

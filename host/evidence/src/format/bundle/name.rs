@@ -69,7 +69,7 @@ pub fn in_lane(name: &str, lane: u8) -> String {
     }
 }
 
-/// What a lane's file is called in lane 0, and its lane; `None` for any other name.
+/// The name that a lane's file has in lane 0, and its lane; `None` for any other name.
 pub(super) fn of_lane(name: &str) -> Option<(&'static str, u8)> {
     OF_LANES.iter().find_map(|(plain, before, behind)| {
         if name == *plain {
@@ -157,7 +157,7 @@ fn is_package_path(path: &str) -> bool {
     path.len() <= 512 && path.split('/').count() <= PARTS_MAX && path.split('/').all(plain)
 }
 
-/// What file managers leave behind in every folder that they show.
+/// Whether a file is one that file managers leave in every folder that they show.
 pub(super) fn is_litter(file: &str) -> bool {
     let names = [
         ".DS_Store",

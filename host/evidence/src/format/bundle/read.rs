@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::io::{BufRead, Read};
 
-/// Files whose names and sizes are those of a bundle.
+/// Files with the names and sizes of a bundle.
 pub struct Bundle<'a> {
     files: &'a dyn Files,
     names: BTreeMap<String, u64>,
@@ -40,7 +40,7 @@ impl<'a> Bundle<'a> {
         let checkpoints = names.keys().filter(|name| name.starts_with("checkpoints/")).count() as u64;
         let lanes = lanes(&names)?;
         let last = name::checkpoint(checkpoints.saturating_sub(1));
-        // As many checkpoints as the last one's serial says: none is missing before it.
+        // The number of checkpoints is the last one's serial, so none is missing before it.
         let needed = [name::MANIFEST, name::TICKET, name::CERTIFICATE, name::CHAIN, name::IMAGE, &last];
         let missing = needed.iter().find(|name| !names.contains_key(**name));
         if let Some(missing) = missing {

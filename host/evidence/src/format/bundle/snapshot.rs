@@ -23,7 +23,7 @@ pub struct Snapshot<'a> {
     seen: Rc<RefCell<FileDigests>>,
 }
 
-/// What was read to its end.
+/// Files that were read to their end.
 #[derive(Default)]
 struct FileDigests {
     digests: BTreeMap<String, [u8; 32]>,

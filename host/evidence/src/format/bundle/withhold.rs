@@ -26,11 +26,11 @@ use std::path::Path;
 pub enum StreamChoice {
     Streams(BTreeSet<String>),
     AllBut(BTreeSet<String>),
-    /// Those whose records a witness saw whole before this Unix second.
+    /// Streams whose records a witness saw completely before this Unix second.
     Before(u64),
 }
 
-/// Who takes them out, and why.
+/// Who takes the texts out, and why.
 #[derive(Clone, Copy, Debug)]
 pub struct WithholdReason<'a> {
     /// Name of whoever signs: one line.
@@ -114,8 +114,7 @@ pub fn withhold(
     })
 }
 
-/// As [`withhold`], in the folder itself: the bundle without the texts takes the place of the one with them, which is
-/// removed.
+/// As [`withhold`], in the folder itself: the bundle without the texts replaces the one with them, which is removed.
 pub fn withhold_in_place(
     folder: &Path,
     choice: &StreamChoice,
@@ -246,7 +245,7 @@ impl Copy<'_, '_> {
         let lines = [name::STREAMS, name::INPUTS, name::SPANS, name::RECEIPTS];
         let of_lines: BTreeSet<_> =
             (0..self.bundle.lanes()).flat_map(|lane| lines.map(|name| name::in_lane(name, lane))).collect();
-        // A context document can be that of a stream that stays.
+        // A stream that stays can have the same context document.
         let contexts = |meant: bool| {
             let streams = self.streams.iter().filter(move |(at, _)| self.chosen.contains(at) == meant);
             streams.map(|(_, known)| known.context).collect::<BTreeSet<_>>()

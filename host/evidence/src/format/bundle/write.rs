@@ -53,7 +53,7 @@ impl Writer {
         reserved.map_err(BundleError::io(&self.folder.to_string_lossy()))
     }
 
-    /// Has room kept back for `more` bytes that are written last, besides the manifest.
+    /// Reserves room for `more` bytes that are written last, besides the manifest.
     pub fn keep(&self, more: u64) {
         self.disk.keep(self.last(more));
     }
@@ -88,7 +88,7 @@ impl Writer {
         self.put_with(name, content, |_| Ok(()))
     }
 
-    /// As [`Writer::put`], and the file is on the disk when this returns. Errors: as [`Writer::put`].
+    /// As [`Writer::put`], but the file is on the disk when this returns. Errors: as [`Writer::put`].
     pub fn put_synced(&self, name: &str, content: &[u8]) -> Result<(), BundleError> {
         self.put_with(name, content, File::sync_all)?;
         sync_folder(&self.folder.join(name)).map_err(BundleError::io(name))
@@ -99,7 +99,7 @@ impl Writer {
         fits(name, content.len() as u64)?;
         let part = format!("{name}{PART}");
         let written = self.disk.with_room(|| {
-            // What a full disk left of the first attempt.
+            // The remains of the first attempt, which failed because the disk was full.
             let _ = fs::remove_file(self.folder.join(&part));
             let mut file = self.create_file(&part)?;
             file.write_all(content)?;

@@ -63,7 +63,7 @@ pub enum CertificateError {
     Revocation(usize),
 }
 
-/// Whose key it is.
+/// The owner of the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
     /// A simulation's: public.

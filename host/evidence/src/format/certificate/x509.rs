@@ -119,7 +119,7 @@ impl X509Certificate {
     ) -> Result<Option<T>, CertificateError> {
         self.raw_extension(oid)
             .map(|value| {
-                // As for the certificate itself: any other encoding than the one of DER is refused.
+                // As for the certificate itself: only DER is accepted.
                 let found = T::from_der(value).ok().filter(|found| found.to_der().is_ok_and(|der| der == value));
                 found.ok_or(CertificateError::Profile(self.which, "has a broken extension"))
             })

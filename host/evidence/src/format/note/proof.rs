@@ -55,7 +55,7 @@ impl WitnessEntry {
 /// A proof as it is in a file. Nothing in it is checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WitnessProof {
-    /// What is proved to be in the log.
+    /// The entry that is proved to be in the log.
     pub entry: WitnessEntry,
     pub index: u64,
     /// Inclusion proof, the leaf's sibling first.

@@ -35,7 +35,7 @@ impl WitnessKey {
     /// id that is not the key's.
     pub fn parse(text: &str) -> Result<Self, NoteError> {
         let wrong = || NoteError::Key(text.to_owned(), "verifier key of an Ed25519 witness");
-        // Neither name nor key id holds a plus; base64 may.
+        // Neither name nor key id contains a plus sign; base64 may.
         let mut parts = text.splitn(3, '+');
         let (name, id, key) = (parts.next(), parts.next(), parts.next());
         let key = Base64::decode_vec(key.ok_or_else(wrong)?).map_err(|_| wrong())?;

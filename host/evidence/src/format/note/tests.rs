@@ -223,7 +223,7 @@ fn signatures_beside_the_witness() {
         let note = format!("{text}\n{signatures}");
         verify(WitnessProof { entry: entry(0), index: 0, path: Vec::new(), note }.text().as_bytes(), &[witness(1)])
     };
-    // Unknown keys, also under the same name, are ignored, wherever they are.
+    // Unknown keys are ignored at any place, also under the same name.
     for others in [line(2, "witness.example/w1", 1), line(1, "witness.example/w2", 1), line(3, "x", 1)] {
         assert_eq!(check(&format!("{others}{ours}")).unwrap().time, 5);
         assert_eq!(check(&format!("{ours}{others}")).unwrap().time, 5);

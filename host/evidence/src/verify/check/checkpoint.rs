@@ -31,7 +31,7 @@ impl Order {
         self.next
     }
 
-    /// Compares a checkpoint, with so many records of each lane under it, with the one before it.
+    /// Compares a checkpoint, and the number of records of each lane under it, with the checkpoint before it.
     pub(crate) fn check(&mut self, checkpoint: &Checkpoint, sizes: Vec<u64>) -> Findings {
         let mut findings = Findings::default();
         let wire = &checkpoint.wire;

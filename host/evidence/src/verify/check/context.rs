@@ -26,7 +26,7 @@ struct DocumentFacts {
     mode: Mode,
     profile: Hex<32>,
     continues: bool,
-    /// Of the policy package that OPEN names.
+    /// Whether these are the digests of the policy package that OPEN names.
     package: bool,
     /// SHA-256 of the id.
     id: [u8; 32],

@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(nonces.find(9, &(0..0)), (None, true));
     }
 
-    /// Looked for note by note, these would be ten thousand million steps.
+    /// A search note by note would take ten thousand million steps.
     #[test]
     fn many_heartbeats_that_are_nobodys() {
         let nonces = Nonces::new(&(0..100_000).map(|serial| note(serial, serial + 1)).collect());

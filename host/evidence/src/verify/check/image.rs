@@ -20,7 +20,7 @@ pub(crate) struct Image {
     rows: Vec<Row>,
 }
 
-/// What the bundle holds as its table image.
+/// The content of the bundle's table image.
 pub(crate) enum Tables {
     Image(Image),
     /// An image of a layout or a register map that this verifier does not know: of the card's evidence, nothing can be
@@ -29,7 +29,7 @@ pub(crate) enum Tables {
     Malformed,
 }
 
-/// Reads the image and compares the package with what its header says.
+/// Reads the image and compares the package with the image's header.
 pub(crate) fn read(bundle: &Bundle<'_>, findings: &mut Findings, summary: &mut Summary) -> Result<Tables, BundleError> {
     let bytes = bundle.read(bundle::IMAGE)?;
     let digest = Sha256::digest(&bytes).into();

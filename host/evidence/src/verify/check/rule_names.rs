@@ -60,7 +60,7 @@ fn annotated(source: &str) -> BTreeMap<String, Option<String>> {
     rules
 }
 
-/// The string whose opening quote was read. An unknown escape stands for itself.
+/// Reads a string after its opening quote. An unknown escape is kept as it is.
 fn string(chars: &mut Peekable<Chars<'_>>) -> String {
     let mut text = String::new();
     while let Some(c) = chars.next() {

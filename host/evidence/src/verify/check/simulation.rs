@@ -9,7 +9,7 @@ use crate::verify::property::Status;
 use crate::verify::report::Options;
 use portcullis_core::wire::key_flags;
 
-/// Marks of a simulated card, each of which is enough. If no checkpoint can be read, the marks of the certificate
+/// Marks of a simulated card, each of which is sufficient. If no checkpoint can be read, the marks of the certificate
 /// count.
 pub(crate) fn marks(
     device: Option<&DeviceCertificate>,

@@ -43,7 +43,7 @@ pub(crate) fn card(ticket: &Ticket, device: &DeviceCertificate) -> Findings {
     Findings::unless(same, Code::TicketKey, || "the ticket is for another card".to_owned())
 }
 
-/// The tables that the ticket is for. The digest is over the whole file, whatever its layout.
+/// The tables that the ticket permits. The digest is over the whole file, with any layout.
 pub(crate) fn tables(ticket: &Ticket, image: &[u8; 32]) -> Findings {
     Findings::unless(ticket.policy == *image, Code::TicketPolicy, || {
         format!("the ticket is for policy digest {}", hex::encode(&ticket.policy))

@@ -1,10 +1,10 @@
-//! Forms of characters beyond ASCII, recognised by their bytes: invisible ones, overrides of direction, look-alikes,
+//! Forms of characters outside ASCII, recognised by their bytes: invisible ones, overrides of direction, look-alikes,
 //! styled alphabets.
 
 use super::Token;
 use crate::rules::{Measure, Measurements};
 
-/// What a character is, as far as form goes.
+/// Kind of a character, for its form.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sign {
     Latin,

@@ -1,6 +1,6 @@
-//! Text whose letters were exchanged: words stay words to look at, and their pairs of letters are those of no language.
+//! Text with exchanged letters: it still looks like words, but its pairs of letters occur in no language.
 //!
-//! Nothing is shifted back to see what it says: only which letters are side by side is counted.
+//! Nothing is decoded: only neighbouring letters are counted.
 
 use super::{Token, token::trim};
 use crate::rules::{Measure, Measurements};

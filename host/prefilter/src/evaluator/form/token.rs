@@ -7,7 +7,7 @@ const LETTER: u16 = LOWER | UPPER;
 const KINDS: u16 = LETTER | BIT | DIGIT;
 /// Tokens within which words in leetspeak are counted.
 const WINDOW: u32 = 24;
-/// Shortest token for a closer look at what it encodes.
+/// Length from which a token is examined for an encoding.
 const LONG: usize = 16;
 
 /// Tokens of one kind that follow each other.
@@ -95,7 +95,7 @@ impl<'b> Runs<'b> {
     }
 }
 
-/// Whether a token is of these classes but for quotation marks and punctuation at its ends.
+/// Whether a token consists of these classes, except for quotation marks and punctuation at its ends.
 fn quoted(bytes: &[u8], classes: u16) -> bool {
     let inner = trim(bytes);
     !inner.is_empty() && inner.len() < bytes.len() && inner.iter().all(|b| class(*b) & classes != 0)
@@ -144,7 +144,7 @@ fn is_leet(token: &Token<'_>) -> bool {
     letters + signs == word.len() && letters >= signs && between
 }
 
-/// Whether a percent escape stands for a letter or digit, which need none (RFC 3986, 2.3).
+/// Whether a percent escape encodes a letter or digit, which needs no escape (RFC 3986, 2.3).
 fn is_needless(escape: &[u8]) -> bool {
     matches!(
         escape,
@@ -230,7 +230,7 @@ fn long(token: &Token<'_>, measured: &mut Measurements) {
     }
 }
 
-/// How many bytes of a part are of which class.
+/// Number of bytes of each class in a part.
 #[derive(Default)]
 struct Counts {
     bits: usize,
