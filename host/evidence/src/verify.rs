@@ -32,8 +32,8 @@ use facts::Facts;
 use findings::Findings;
 use portcullis_core::hex::Hex;
 
-/// Checks a bundle. `progress` receives the number of records done, now and then. Errors: files that are not a bundle, and
-/// reading that failed. Everything else is a finding in the report.
+/// Checks a bundle. `progress` receives the number of records done, now and then. Errors: files that are not a bundle,
+/// and reading that failed. Everything else is a finding in the report.
 pub fn verify(
     files: &dyn Files,
     trust: &Trust,
