@@ -1,9 +1,9 @@
 //! Automata with one state at a time: made of machines, made least, and joined.
 
 use crate::context::{self, Context};
+use crate::hash::{Map, Mix};
 use crate::machine::{Machine, Thread};
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::Hasher as _;
 
 /// Which classes a state reports, one bit for each class of its engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -40,36 +40,6 @@ pub(crate) struct Dfa {
     /// What each state reports.
     pub(crate) reports: Vec<Report>,
 }
-
-/// A hash that is fast on numbers. Nothing depends on its order: maps are only looked up.
-#[derive(Default)]
-pub(crate) struct Mix(u64);
-
-impl Hasher for Mix {
-    fn finish(&self) -> u64 {
-        self.0 ^ self.0 >> 32
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
-    }
-    fn write_u8(&mut self, value: u8) {
-        self.write_u64(u64::from(value));
-    }
-    fn write_u16(&mut self, value: u16) {
-        self.write_u64(u64::from(value));
-    }
-    fn write_u32(&mut self, value: u32) {
-        self.write_u64(u64::from(value));
-    }
-    fn write_usize(&mut self, value: usize) {
-        self.write_u64(value as u64);
-    }
-    fn write_u64(&mut self, value: u64) {
-        self.0 = (self.0.rotate_left(5) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-}
-
-pub(crate) type Map<K, V> = HashMap<K, V, BuildHasherDefault<Mix>>;
 
 /// A state on the way: what stands before, the threads, and what the byte that led to it decided.
 #[derive(PartialEq, Eq, Hash)]

@@ -12,6 +12,7 @@ mod context;
 mod dfa;
 mod error;
 mod gap;
+mod hash;
 mod iban;
 mod luhn;
 mod machine;

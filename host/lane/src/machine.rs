@@ -5,7 +5,7 @@
 
 use crate::check::{Check, CheckState, End};
 use crate::context::{self, Context};
-use crate::dfa::Mix;
+use crate::hash::Mix;
 use crate::source::Border;
 use regex_automata::nfa::thompson::{self, NFA, State, WhichCaptures};
 use regex_automata::util::look::Look;

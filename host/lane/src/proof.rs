@@ -5,7 +5,8 @@
 //! an answer holds for texts of any length.
 
 use crate::context::{self, Context};
-use crate::dfa::{Dfa, Map};
+use crate::dfa::Dfa;
+use crate::hash::Map;
 use crate::machine::{Machine, Step, Thread};
 
 /// Pairs that [`invents`] looks at before it gives up.

@@ -26,8 +26,9 @@
 //!
 //! Each part is padded with 0 to a multiple of 8 bytes.
 
-use crate::dfa::{Dfa, Map, Report};
+use crate::dfa::{Dfa, Report};
 use crate::error::TablesError;
+use crate::hash::Map;
 use crate::prefixes::{FIRST_DIGITS, Prefixes};
 use portcullis_core::class::{ClassId, ClassSet};
 use portcullis_core::wire::CLASSES;
