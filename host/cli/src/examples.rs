@@ -10,6 +10,7 @@ pub(crate) const EXAMPLES: &[Example] = &[
             "run --policy policies/pii --input texts.jsonl --output admitted.jsonl --bundle bundle",
             "run --policy policies/pii --engine ngram:corpus.txt --input tasks.jsonl",
             "run --gate unix:/run/portcullis/gate --input texts.jsonl --json",
+            "run --policy policies/pii --input letter.txt --bundle bundle --texts sealed:auditor.pub",
         ],
     ),
     ("explain", &["explain --policy policies/pii 'Write to ana@example.org.'"]),
@@ -45,8 +46,23 @@ pub(crate) const EXAMPLES: &[Example] = &[
     ("lineage export", &["lineage export run.ledger --format csv > determinations.csv"]),
     ("lineage recover", &["lineage recover run.ledger"]),
     ("report", &["report run.ledger --output report.html"]),
-    ("check", &["check bundle --trust trust", "check bundle --trust trust --allow-sim --json"]),
-    ("replay", &["replay bundle", "replay bundle --sample 100 --seed 'drawn by the auditor'"]),
+    (
+        "check",
+        &[
+            "check bundle --trust trust",
+            "check bundle --trust trust --allow-sim --json",
+            "check bundle --trust trust --unseal auditor.key",
+            "check tuesday --trust trust --earlier monday",
+        ],
+    ),
+    (
+        "replay",
+        &[
+            "replay bundle",
+            "replay bundle --sample 100 --seed 'drawn by the auditor'",
+            "replay bundle --unseal auditor.key --sealed bundle.sealed",
+        ],
+    ),
     ("bundle finish", &["bundle finish bundle --dry-run", "bundle finish bundle"]),
     (
         "bundle withhold",

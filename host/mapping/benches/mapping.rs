@@ -46,11 +46,13 @@ fn corpus(kind: Kind) -> String {
                 _ => " ",
             };
             let word = words[next(words.len())];
+            // A sentence ends where a capital letter follows.
+            let word = if i == 0 { word[..1].to_uppercase() + &word[1..] } else { word.to_owned() };
             match if kind == Kind::Marked { next(6) } else { 6 } {
                 0 => text += &format!("**{word}**"),
                 1 => text += &format!("\u{201c}{word}\u{e9}\u{201d}"),
                 2 => text += &format!("\u{436}\u{438}\u{437}\u{43d}\u{44c}\u{a0}{word}"),
-                _ => text += word,
+                _ => text += &word,
             }
         }
         if sentence % 10 == 0 {
