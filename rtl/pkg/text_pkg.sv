@@ -6,7 +6,7 @@ package text_pkg;
   localparam int unsigned ByteClassBits = 6;     // A class of bytes.
   localparam int unsigned EngineClasses = 16;    // Classes that one engine reports.
   localparam int unsigned GapStateBits = 8;      // A state of an automaton of gaps.
-  localparam int unsigned PrefixStateBits = 8;   // A state of the automaton of first digits.
+  localparam int unsigned PrefixStateBits = 9;   // A state of the automaton of first digits.
 
   // ---- the stream
   typedef enum logic [1:0] {

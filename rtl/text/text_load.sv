@@ -67,10 +67,11 @@ module text_load
   logic [6:0] classes_q;
   logic [2:0] shift_q;
   logic [4:0] ids_q;
-  logic [8:0] rows_q, digits_q;
+  logic [8:0] rows_q;
+  logic [PrefixStateBits:0] digits_q;
   logic [4:0] letter_q, letter2_q;
   logic [1:0] set_q;
-  logic [7:0] row_q;
+  logic [PrefixStateBits-1:0] row_q;
   logic [2:0] ago_q;
   tables_t tables_q;
 
@@ -164,8 +165,8 @@ module text_load
         next = StRows;
       end
       StRows: begin
-        if (odd) ok = (short >> ids_q) == 16'd0 && (row_q != 8'd0 || short == 16'd0);
-        last = odd && set_q == 2'd2 && 9'(row_q) + 9'd1 == rows_q;
+        if (odd) ok = (short >> ids_q) == 16'd0 && (row_q != '0 || short == 16'd0);
+        last = odd && set_q == 2'd2 && 10'(row_q) + 10'd1 == 10'(rows_q);
         padded = 1'b1;
         part_ends = last;
       end
@@ -181,7 +182,7 @@ module text_load
         next = StLengths;
       end
       StLengths: begin
-        last = ago_q == 3'd5 && 9'(row_q) + 9'd1 == digits_q;
+        last = ago_q == 3'd5 && (PrefixStateBits+1)'(row_q) + 1'b1 == digits_q;
         padded = 1'b1;
         part_ends = last;
       end
@@ -236,7 +237,7 @@ module text_load
       end
       StRows: begin
         write_o.memory = MemRow;
-        write_o.address = 18'({row_q, set_q});
+        write_o.address = 18'({row_q[7:0], set_q});
         if (!odd) write_o.valid = 1'b0;
       end
       StPrefix: begin
@@ -287,14 +288,14 @@ module text_load
         if (at_q == 19'd1) ids_q <= short[4:0];
         if (at_q == 19'd3) rows_q <= short[8:0];
       end
-      if (state_q == StDigits && at_q == 19'd1) digits_q <= short[8:0];
+      if (state_q == StDigits && at_q == 19'd1) digits_q <= short[PrefixStateBits:0];
       if (state_q == StRows && odd) begin
         set_q <= set_q == 2'd2 ? 2'd0 : set_q + 2'd1;
-        if (set_q == 2'd2) row_q <= row_q + 8'd1;
+        if (set_q == 2'd2) row_q <= row_q + 1'b1;
       end
       if (state_q == StLengths) begin
         ago_q <= ago_q == 3'd5 ? 3'd0 : ago_q + 3'd1;
-        if (ago_q == 3'd5) row_q <= row_q + 8'd1;
+        if (ago_q == 3'd5) row_q <= row_q + 1'b1;
       end
       if (state_q == StCountry) begin
         letter2_q <= letter2_q == 5'd25 ? 5'd0 : letter2_q + 5'd1;
