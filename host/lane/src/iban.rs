@@ -4,6 +4,7 @@
 //! the two digits, which remainder they must leave: the four are moved to the end, so that the rest `r` must give
 //! `r * 10^6 + k = 1 (mod 97)`. Its groups are of one size, the last no longer. A ninth number at once is reported.
 
+use crate::form::{Fields, GAP_BITS};
 use crate::gap;
 use crate::tables::Gap;
 
@@ -29,6 +30,10 @@ struct Groups {
 }
 
 impl Groups {
+    fn form(self, fields: &mut Fields) {
+        [self.first, self.size].iter().for_each(|size| fields.put(*size, 6));
+    }
+
     /// With one more character; `None` when the groups are not regular.
     const fn with(self, adjacent: bool) -> Option<Self> {
         let first = if adjacent || self.first != 0 { self.first } else { self.size };
@@ -74,6 +79,24 @@ impl Iban {
     /// Whether no number is being read beyond its first digit.
     pub(crate) fn is_idle(&self) -> bool {
         self.live == 0 && self.heads.iter().all(|head| head.length < 3)
+    }
+
+    /// The fields of `accounts_t`; `None` when a state does not fit.
+    pub(crate) fn form(&self, fields: &mut Fields) -> Option<()> {
+        fields.put_state(self.gap, GAP_BITS)?;
+        let [head, letter] = self.heads;
+        fields.put(head.length, 2);
+        head.values.iter().for_each(|value| fields.put(*value, 6));
+        head.groups.form(fields);
+        let [value, ..] = letter.values;
+        fields.put(value, 6);
+        for candidate in self.candidates.iter().rev() {
+            fields.put(candidate.left, 6);
+            [candidate.remainder, candidate.target].iter().for_each(|value| fields.put(*value, 7));
+            candidate.groups.form(fields);
+        }
+        fields.put(self.adjacent, 1);
+        Some(())
     }
 
     /// Whether a number ends with the byte. `lengths` are those of the countries, 26 times 26.

@@ -11,6 +11,7 @@ mod compile;
 mod context;
 mod dfa;
 mod error;
+mod form;
 mod gap;
 mod hash;
 mod iban;

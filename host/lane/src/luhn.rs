@@ -9,6 +9,7 @@
 //!
 //! The mapping reports the same windows, but asks more of the digits around some of them.
 
+use crate::form::{Fields, GAP_BITS, PREFIX_BITS};
 use crate::gap;
 use crate::prefixes::{LONGEST, Prefixes, SHORTEST};
 use crate::tables::Gap;
@@ -89,6 +90,23 @@ impl Luhn {
     /// The end of an entry: what ended here was reported.
     pub(crate) const fn end(&mut self) {
         self.whole = false;
+    }
+
+    /// The fields of `cards_t`; `None` when a state does not fit.
+    pub(crate) fn form(&self, fields: &mut Fields) -> Option<()> {
+        fields.put_state(self.gap, GAP_BITS)?;
+        fields.put_state(self.prefix, PREFIX_BITS)?;
+        self.sums.iter().rev().for_each(|sums| fields.put(*sums, 80));
+        fields.put(self.plain, 1);
+        self.begins.iter().rev().for_each(|begins| fields.put(*begins, LONGEST));
+        fields.put(self.groups, LONGEST);
+        let [earlier, later] = self.before;
+        [self.size, self.regular, earlier, later].iter().for_each(|size| fields.put(*size, 5));
+        fields.put(self.last, 4);
+        [self.same, self.run].iter().for_each(|count| fields.put(*count, 5));
+        fields.put(self.since, 2);
+        fields.put(self.whole, 1);
+        Some(())
     }
 
     pub(crate) fn step(&mut self, byte: u8, gaps: &Gap, prefixes: &Prefixes) -> Found {

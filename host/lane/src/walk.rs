@@ -4,6 +4,7 @@
 //! may be kept and taken back at any byte.
 
 use crate::dfa::Report;
+use crate::form::Fields;
 use crate::gap;
 use crate::iban::Iban;
 use crate::luhn::Luhn;
@@ -75,6 +76,29 @@ impl Steps {
 impl ScanState {
     /// Before the first byte of a stream.
     pub const START: Self = Self { engines: [0; ENGINES], cards: Luhn::NEW, accounts: Iban::NEW };
+
+    /// The state as a card with so many engines keeps it (`rtl/text`): little-endian bytes, to whole words of 32 bits.
+    /// `None` when a part of it does not fit.
+    #[must_use]
+    pub fn card_form(&self, engines: usize) -> Option<Vec<u8>> {
+        let (kept, more) = self.engines.split_at_checked(engines)?;
+        if more.iter().any(|state| *state != 0) {
+            return None;
+        }
+        let mut fields = Fields::default();
+        kept.iter().rev().for_each(|state| fields.put(*state, 12));
+        self.cards.form(&mut fields)?;
+        self.accounts.form(&mut fields)?;
+        Some(fields.bytes())
+    }
+}
+
+impl Entry {
+    /// What the bytes so far hold, their end not taken as the end of the text.
+    #[must_use]
+    pub const fn so_far(&self) -> Scanned {
+        Scanned { classes: self.found, utf8: self.utf8.is_whole() }
+    }
 }
 
 impl Default for Entry {

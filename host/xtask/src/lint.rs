@@ -83,14 +83,15 @@ pub(crate) fn pages(tally: &mut Tally) {
     tally.check("commands of pages", links::commands());
 }
 
-/// Lints the card, with one lane and with eight, the signer's bench top and both shells with assertions on; waivers
-/// are in rtl/lint.vlt.
+/// Lints the card, with one lane and with eight, the bench tops of the signer and of the text scan, and both shells,
+/// with assertions on; waivers are in rtl/lint.vlt.
 fn rtl() -> Result<()> {
     let card = vec!["rtl/portcullis.f"];
     let mut tops = vec![
         ("portcullis_top", card.clone(), None),
         ("portcullis_top", card, Some("-GLanes=8")),
         ("signer_tb", vec!["rtl/attest/tb/signer_tb.f"], None),
+        ("text_tb", vec!["rtl/text/tb/text_tb.f"], None),
     ];
     tops.extend(shells::SHELLS.iter().map(|shell| (shell.top, shell.lists.to_vec(), None)));
     for (top, lists, parameter) in tops {

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Folders of rtl whose every module must be in a proof.
-pub const FOLDERS: [&str; 6] = ["gate", "lane", "log", "hash", "attest", "ring"];
+pub const FOLDERS: [&str; 7] = ["gate", "lane", "log", "hash", "attest", "ring", "text"];
 /// The document that names the proofs of each module.
 pub const DOC: &str = "docs/explanation/verification.md";
 const TABLE: &str = "rtl/formal/proofs.toml";

@@ -1,0 +1,116 @@
+// Types of the text scan: the items of its stream, writes to its tables, and what a stream's state
+// holds. The host's walk (host/lane) has the same state; docs/explanation/text-lane.md.
+package text_pkg;
+  // Sizes that the byte form of the tables sets.
+  localparam int unsigned StateBits = 12;        // A state of an automaton.
+  localparam int unsigned ByteClassBits = 6;     // A class of bytes.
+  localparam int unsigned EngineClasses = 16;    // Classes that one engine reports.
+  localparam int unsigned GapStateBits = 8;      // A state of an automaton of gaps.
+  localparam int unsigned PrefixStateBits = 9;   // A state of the automaton of first digits.
+
+  // ---- the stream
+  typedef enum logic [1:0] {
+    ItemNone,
+    ItemByte,
+    ItemEnd
+  } item_e;
+
+  typedef struct packed {
+    item_e      kind;
+    logic [7:0] data;
+  } item_t;
+
+  // ---- the tables
+  typedef enum logic [3:0] {
+    MemMap,      // The class of each byte.
+    MemNext,     // Next state, at {state, class of the byte}.
+    MemRowOf,    // The row of each state.
+    MemRow,      // A row's sets of classes, at {row, set}: now, before, at the end.
+    MemIds,      // The class of each bit of a row.
+    MemPrefix,   // Next state of the first digits, at {state, digit}.
+    MemLengths,  // Lengths, at {state of the first digits, digits ago}.
+    MemCountry   // Length of a country's account numbers, at {letter, letter}.
+  } memory_e;
+
+  localparam logic [3:0] UnitCards = 4'd14;
+  localparam logic [3:0] UnitAccounts = 4'd15;
+
+  typedef struct packed {
+    logic        valid;
+    logic [3:0]  part;     // An engine, UnitCards or UnitAccounts.
+    memory_e     memory;
+    logic [17:0] address;
+    logic [15:0] data;
+  } table_write_t;
+
+  // What the tables hold, from their header.
+  typedef struct packed {
+    logic         complete;  // Every byte was read and taken.
+    logic [3:0]   engines;
+    logic         cards;     // Card numbers are counted.
+    logic         accounts;
+    logic [127:0] card_classes;
+    logic [127:0] account_classes;
+  } tables_t;
+
+  // ---- the state of the unit of card numbers
+  localparam int unsigned ShortestCard = 12;
+  localparam int unsigned LongestCard = 19;
+  localparam int unsigned CardLengths = LongestCard - ShortestCard + 1;
+
+  typedef struct packed {
+    logic [GapStateBits-1:0] gap;      // 0: no number goes on.
+    logic [PrefixStateBits-1:0] prefix;
+    // Sums after each of the last 20 digits, the newest lowest, 4 bits each: with every even digit
+    // doubled, and with every odd one.
+    logic [1:0][79:0] sums;
+    logic plain;                       // The sum that leaves the last digit as it is is the first.
+    // Where numbers of each length may begin, by first digits; bit 0 is the last digit.
+    logic [CardLengths-1:0][LongestCard-1:0] begins;
+    logic [LongestCard-1:0] groups;    // Where groups begin behind which all groups are regular.
+    logic [4:0] size;                  // Digits of the group that is read,
+    logic [4:0] regular;               // of the groups of one size before it,
+    logic [1:0][4:0] earlier;          // and of the two groups before it, the later one lowest.
+    logic [3:0] last;
+    logic [4:0] same;                  // How many of the last digits are the same.
+    logic [4:0] run;                   // Digits with at most one space or dash between two.
+    logic [1:0] since;                 // Bytes since the last digit that join a next one, or 2.
+    logic whole;                       // The run is a number if it ends here.
+  } cards_t;
+
+  function automatic cards_t cards_start();
+    cards_t state;
+    state = '0;
+    state.since = 2'd2;
+    return state;
+  endfunction
+
+  // ---- the state of the unit of account numbers
+  localparam int unsigned Candidates = 8;
+
+  typedef struct packed {
+    logic [5:0] first;  // Size of the first group; 0 while it is read.
+    logic [5:0] size;
+  } groups_t;
+
+  typedef struct packed {
+    logic [5:0] left;   // Characters that are still to come; 0 is none.
+    logic [6:0] remainder;
+    logic [6:0] target;
+    groups_t groups;
+  } candidate_t;
+
+  typedef struct packed {
+    logic [1:0] length;  // 0, or 2 letters, or 2 letters and a digit.
+    logic [2:0][5:0] values;  // The last one lowest.
+    groups_t groups;
+  } head_t;
+
+  typedef struct packed {
+    logic [GapStateBits-1:0] gap;
+    head_t head;               // What began with the letter before the last one.
+    logic [5:0] letter;        // The last character, if it is a letter; 0 is none.
+    candidate_t [Candidates-1:0] candidates;
+    logic adjacent;            // The last byte was a letter or digit.
+  } accounts_t;
+endpackage

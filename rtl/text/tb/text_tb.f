@@ -1,0 +1,13 @@
++incdir+rtl/lib
+rtl/lib/assert.svh
+rtl/pkg/text_pkg.sv
+rtl/text/text_automaton.sv
+rtl/text/text_engine.sv
+rtl/text/text_utf8.sv
+rtl/text/text_cards.sv
+rtl/text/text_accounts.sv
+rtl/text/text_load.sv
+rtl/text/text_classes.sv
+rtl/text/text_slots.sv
+rtl/text/text_scan.sv
+rtl/text/tb/text_tb.sv

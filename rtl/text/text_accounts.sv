@@ -1,0 +1,142 @@
+// Account numbers (ISO 13616): remainders by 97 (ISO 7064) of up to eight numbers at once.
+//
+// The two letters of the country say how many characters follow and, with the two digits, which
+// remainder they must leave. The groups of a number are of one size, the last no longer. A ninth
+// number at once is reported.
+//
+// Latency: `state_o` and `found_o` one clock after an item.
+// After reset: nothing is under way.
+// The caller owes: a start only while no item is under way; no write then either.
+module text_accounts
+  import text_pkg::*;
+(
+    input  logic                    clk_i,
+    input  logic                    rst_i,
+    input  table_write_t            write_i,  // Of this part.
+    input  logic                    start_i,
+    input  accounts_t               state_i,
+    input  item_t                   item_i,
+    input  logic [GapStateBits-1:0] gap_i,    // The automaton of gaps after a byte.
+    output accounts_t               state_o,
+    output logic                    found_o
+);
+  logic [5:0] lengths[1024];
+  always_ff @(posedge clk_i) begin
+    if (write_i.valid && write_i.memory == MemCountry)
+      lengths[write_i.address[9:0]] <= write_i.data[5:0];
+  end
+
+  typedef struct packed {
+    logic    regular;
+    groups_t groups;
+  } grouped_t;
+
+  // The groups with one more character.
+  function automatic grouped_t with_one(groups_t groups, logic adjacent);
+    grouped_t more;
+    more.groups.first = adjacent || groups.first != 6'd0 ? groups.first : groups.size;
+    more.groups.size = adjacent ? groups.size + 6'd1 : 6'd1;
+    more.regular = (adjacent || groups.first == 6'd0 || groups.size == groups.first)
+        && (more.groups.first == 6'd0 || more.groups.size <= more.groups.first);
+    return more;
+  endfunction
+
+  function automatic logic [6:0] mod97(logic [10:0] value);
+    return 7'(value % 11'd97);
+  endfunction
+
+  // The remainder that the characters behind country and check digits must leave:
+  // (1 - k) / 10^6 (mod 97); 10^4 is 9, 10^2 is 3, and the inverse of 10^6 is 18.
+  function automatic logic [6:0] target(logic [2:0][5:0] head, logic [5:0] digit);
+    logic [6:0] k;
+    k = mod97(11'd9 * 11'(head[2]) + 11'd3 * 11'(head[1]) + 11'd10 * 11'(head[0]) + 11'(digit));
+    return mod97(11'd18 * 11'(mod97(11'd98 - 11'(k))));
+  endfunction
+
+  accounts_t state_q, base, state_d;
+  logic is_digit, is_letter, dead, found_d, placed;
+  logic [5:0] value, length;
+  grouped_t more, head_more;
+  logic [6:0] remainder;
+  assign is_digit = item_i.data inside {[8'h30 : 8'h39]};
+  assign is_letter = item_i.data inside {[8'h41 : 8'h5a], [8'h61 : 8'h7a]};
+  assign value = is_digit ? 6'(item_i.data[3:0]) : 6'(item_i.data[4:0]) + 6'd9;
+  assign dead = gap_i == '0;
+
+  always_comb begin
+    base = state_q.gap == '0 ? '0 : state_q;
+    base.gap = gap_i;
+    state_d = base;
+    found_d = 1'b0;
+    placed = 1'b0;
+    more = '0;
+    remainder = '0;
+    length = lengths[{5'(base.head.values[2] - 6'd10), 5'(base.head.values[1] - 6'd10)}];
+    head_more = with_one(base.head.groups, base.adjacent);
+    state_d.adjacent = 1'b1;
+
+    // ---- the numbers that are being read
+    for (int unsigned i = 0; i < Candidates; i++) begin
+      if (base.candidates[i].left != 6'd0) begin
+        // 10^2 is 3.
+        remainder = mod97(11'(base.candidates[i].remainder) * (is_digit ? 11'd10 : 11'd3)
+            + 11'(value));
+        more = with_one(base.candidates[i].groups, base.adjacent);
+        state_d.candidates[i].left = base.candidates[i].left - 6'd1;
+        state_d.candidates[i].remainder = remainder;
+        state_d.candidates[i].groups = more.groups;
+        if (!more.regular || base.candidates[i].left == 6'd1) state_d.candidates[i] = '0;
+        if (more.regular && base.candidates[i].left == 6'd1)
+          found_d |= remainder == base.candidates[i].target;
+      end
+    end
+
+    // ---- what may begin one
+    state_d.head = '0;
+    state_d.letter = is_letter ? value : 6'd0;
+    if (base.letter != 6'd0 && is_letter) begin
+      more = with_one('{first: 6'd0, size: 6'd1}, base.adjacent);
+      if (more.regular)
+        state_d.head = '{length: 2'd2, values: {base.letter, value, 6'd0}, groups: more.groups};
+    end
+    if (base.head.length == 2'd2 && is_digit && head_more.regular && length > 6'd4)
+      state_d.head = '{
+          length: 2'd3,
+          values: {base.head.values[2:1], value},
+          groups: head_more.groups
+      };
+    if (base.head.length == 2'd3 && is_digit && head_more.regular) begin
+      for (int unsigned i = 0; i < Candidates; i++) begin
+        if (!placed && state_d.candidates[i].left == 6'd0) begin
+          placed = 1'b1;
+          state_d.candidates[i] = '{
+              left: length - 6'd4,
+              remainder: 7'd0,
+              target: target(base.head.values, value),
+              groups: head_more.groups
+          };
+        end
+      end
+      found_d |= !placed;
+    end
+
+    if (!is_digit && !is_letter) begin
+      found_d = 1'b0;
+      state_d = dead ? '0 : state_q;
+      state_d.gap = gap_i;
+      state_d.adjacent = 1'b0;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      state_q <= '0;
+      found_o <= 1'b0;
+    end else begin
+      found_o <= item_i.kind == ItemByte && found_d;
+      if (start_i) state_q <= state_i;
+      else if (item_i.kind == ItemByte) state_q <= state_d;
+    end
+  end
+  assign state_o = state_q;
+endmodule

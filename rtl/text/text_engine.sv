@@ -1,0 +1,86 @@
+// One engine: an automaton over the bytes of a stream and, of each state, the classes of which a
+// match ends with the byte, ended before it, or ends if the text does.
+//
+// What the first byte of an entry shows to have ended before it is not reported when the end of
+// the last entry reported it: the state at the start says which classes those are.
+//
+// Latency: `found_o` of an item five clocks after it; `state_o` two clocks after it.
+// After reset: nothing is under way.
+// The caller owes: a start only while no item is under way; no write then either; an end only
+// behind a byte.
+module text_engine
+  import text_pkg::*;
+#(
+    parameter int unsigned States = 4096,    // As in text_automaton; each costs 8 bits more.
+    parameter int unsigned ByteClasses = 64  // As in text_automaton.
+) (
+    input  logic                     clk_i,
+    input  logic                     rst_i,
+    input  table_write_t             write_i,  // Of this part.
+    input  logic                     start_i,
+    input  logic [StateBits-1:0]     state_i,
+    input  item_t                    item_i,
+    output logic [StateBits-1:0]     state_o,
+    output logic [EngineClasses-1:0] found_o
+);
+  localparam int unsigned Bits = $clog2(States);
+
+  logic [Bits-1:0] state;
+  text_automaton #(
+      .States(States),
+      .ByteClasses(ByteClasses)
+  ) u_automaton (
+      .clk_i(clk_i),
+      .rst_i(rst_i),
+      .write_i(write_i),
+      .start_i(start_i),
+      .state_i(state_i[Bits-1:0]),
+      .valid_i(item_i.kind == ItemByte),
+      .byte_i(item_i.data),
+      .state_o(state)
+  );
+  assign state_o = StateBits'(state);
+
+  typedef struct packed {
+    logic [EngineClasses-1:0] at_end;
+    logic [EngineClasses-1:0] ended;
+    logic [EngineClasses-1:0] now;
+  } report_t;
+
+  logic [7:0] row_of[States];
+  logic [2:0][EngineClasses-1:0] rows[256];
+  logic [7:0] row_q;
+  report_t report_q;
+
+  // The item and the start beside the state, its row, and its report.
+  item_e [3:0] kind_q;
+  logic [2:0] start_q;
+  logic [EngineClasses-1:0] known_q;
+
+  always_ff @(posedge clk_i) begin
+    if (write_i.valid && write_i.memory == MemRowOf)
+      row_of[write_i.address[Bits-1:0]] <= write_i.data[7:0];
+    for (int unsigned set = 0; set < 3; set++)
+      if (write_i.valid && write_i.memory == MemRow && write_i.address[1:0] == 2'(set))
+        rows[write_i.address[9:2]][set] <= write_i.data;
+    row_q <= row_of[state];
+    report_q <= rows[row_q];
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      kind_q <= {4{ItemNone}};
+      start_q <= '0;
+      known_q <= '0;
+      found_o <= '0;
+    end else begin
+      kind_q <= {kind_q[2:0], item_i.kind};
+      start_q <= {start_q[1:0], start_i};
+      if (start_q[2]) known_q <= report_q.at_end;
+      else if (kind_q[3] == ItemByte) known_q <= '0;
+      found_o <= '0;
+      if (kind_q[3] == ItemByte) found_o <= report_q.now | (report_q.ended & ~known_q);
+      if (kind_q[3] == ItemEnd) found_o <= report_q.at_end;
+    end
+  end
+endmodule

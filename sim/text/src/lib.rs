@@ -1,0 +1,137 @@
+//! Bench of the text scan (`rtl/text`): the scan with three engines and 16 stream slots, Verilated alone.
+//!
+//! States are little-endian bytes of the RTL's vector, to whole words of 32 bits. A failed assertion of the RTL is an
+//! error of the call in which it failed and of every one after it.
+
+#![allow(unsafe_code, reason = "the model is C++")]
+
+#[allow(unreachable_pub, unused_qualifications, reason = "cxx generates public and qualified names")]
+mod ffi;
+
+use cxx::UniquePtr;
+use ffi::bridge::{self, TextBench};
+use std::pin::Pin;
+
+/// Engines of the model.
+pub const ENGINES: usize = 3;
+/// Stream slots of the model.
+pub const SLOTS: u16 = 16;
+
+/// Errors of a bench.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    #[error("the scan is busy {0} clocks after its last item")]
+    Busy(u32),
+    #[error("an assertion of the RTL failed: {0}")]
+    Assertion(String),
+}
+
+/// Outputs after the last clock.
+pub type Seen = bridge::Seen;
+
+/// Where an entry starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// At the first byte of a stream.
+    New,
+    /// Behind what the slot has saved.
+    Slot(u16),
+}
+
+/// How often a byte comes: in all clocks but `idle_of_8` of 8, at random by the seed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pace {
+    pub idle_of_8: u8,
+    pub seed: u64,
+}
+
+/// The model under its clock loop.
+pub struct Bench(UniquePtr<TextBench>);
+
+impl Default for Bench {
+    fn default() -> Self {
+        Self(bridge::new_text_bench())
+    }
+}
+
+impl Bench {
+    pub fn lock(&mut self, locked: bool) {
+        self.top().lock(locked);
+    }
+
+    /// Asks for another load. Errors: a failed assertion.
+    pub fn clear(&mut self) -> Result<(), BenchError> {
+        self.top().clear();
+        self.checked(())
+    }
+
+    /// Offers bytes of tables. Errors: a failed assertion.
+    pub fn load(&mut self, bytes: &[u8], pace: Pace) -> Result<Seen, BenchError> {
+        let seen = self.top().load(bytes, pace.idle_of_8, pace.seed);
+        self.checked(seen)
+    }
+
+    /// Starts an entry. Errors: a failed assertion.
+    pub fn start(&mut self, at: Start) -> Result<(), BenchError> {
+        match at {
+            Start::New => self.top().start(true, 0),
+            Start::Slot(slot) => self.top().start(false, slot),
+        }
+        self.checked(())
+    }
+
+    /// Offers bytes of an entry. Errors: a failed assertion.
+    pub fn read(&mut self, bytes: &[u8], pace: Pace) -> Result<(), BenchError> {
+        self.top().read(bytes, pace.idle_of_8, pace.seed);
+        self.checked(())
+    }
+
+    /// Ends an entry. Errors: a failed assertion.
+    pub fn end(&mut self) -> Result<(), BenchError> {
+        self.top().end();
+        self.checked(())
+    }
+
+    /// Waits until nothing is under way; how many clocks that took. Errors: it takes too long; a failed assertion.
+    pub fn drain(&mut self) -> Result<u32, BenchError> {
+        let clocks = self.top().drain();
+        if self.0.seen().busy { Err(BenchError::Busy(clocks)) } else { self.checked(clocks) }
+    }
+
+    /// Saves the state to a slot. Errors: a failed assertion.
+    pub fn save(&mut self, slot: u16) -> Result<(), BenchError> {
+        self.top().save(slot);
+        self.checked(())
+    }
+
+    /// What a slot has saved. Errors: a failed assertion.
+    pub fn saved(&mut self, slot: u16) -> Result<Vec<u8>, BenchError> {
+        let saved = self.top().saved(slot);
+        self.checked(saved)
+    }
+
+    #[must_use]
+    pub fn state(&self) -> Vec<u8> {
+        self.0.state()
+    }
+
+    #[must_use]
+    pub fn seen(&self) -> Seen {
+        self.0.seen()
+    }
+
+    /// Clocks since the model was made.
+    #[must_use]
+    pub fn clocks(&self) -> u64 {
+        self.0.clocks()
+    }
+
+    fn top(&mut self) -> Pin<&mut TextBench> {
+        self.0.pin_mut()
+    }
+
+    fn checked<T>(&self, value: T) -> Result<T, BenchError> {
+        let failure = self.0.failure();
+        if failure.is_empty() { Ok(value) } else { Err(BenchError::Assertion(failure)) }
+    }
+}

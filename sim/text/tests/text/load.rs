@@ -1,0 +1,122 @@
+//! What the card takes as tables, and that nothing changes them once they are locked.
+
+use crate::package::Package;
+use crate::stream::{Streams, pace};
+use crate::{is_long, made, package};
+use portcullis_lane::{Tables, TablesError};
+use portcullis_test_support::random::Random;
+use portcullis_text_bench::{Bench, ENGINES, Pace};
+
+/// Policies whose tables are small enough to be loaded many times, and a made one with both units.
+fn small_tables() -> Vec<Vec<u8>> {
+    let mut tables = vec![Tables::empty().encode()];
+    let (mut cards, mut accounts) = (false, false);
+    for seed in 0.. {
+        let (manifest, files) = made::package(&mut Random::new(seed));
+        let made = Package::new(manifest, files).compiled.tables;
+        let counts = made.counts();
+        let bytes = made.encode();
+        if bytes.len() < 60_000 && (counts.0 && !cards || counts.1 && !accounts) {
+            cards |= counts.0;
+            accounts |= counts.1;
+            tables.push(bytes);
+        }
+        if cards && accounts {
+            return tables;
+        }
+    }
+    tables
+}
+
+/// The scan reads no flags, and takes tables in more than one form. It takes nothing else that the software refuses.
+fn is_left_to_software(error: &TablesError) -> bool {
+    matches!(error, TablesError::Form | TablesError::Field { field: "flag of a next state", .. })
+}
+
+#[test]
+fn changed_tables_are_refused_as_by_software() {
+    let changes = if is_long() { 5_000 } else { 60 };
+    let mut bench = Bench::default();
+    let mut random = Random::new(21);
+    let (mut refused, mut taken, mut left) = (0, 0, 0);
+    for tables in small_tables() {
+        for _ in 0..changes {
+            let mut bytes = tables.clone();
+            // Half of the changes hit sizes and heads.
+            let reach = if random.one_in(2) { bytes.len().min(80) } else { bytes.len() };
+            let at = random.below(reach);
+            match random.below(6) {
+                0 => bytes.truncate(at),
+                1 => bytes.push(random.bits() as u8),
+                2 => bytes[at] = random.bits() as u8,
+                _ => bytes[at] ^= 1 << random.below(8),
+            }
+            bench.lock(false);
+            bench.clear().unwrap();
+            let seen = bench.load(&bytes, Pace::default()).unwrap();
+            assert!(!(seen.complete && seen.bad));
+            match Tables::decode(&bytes) {
+                Ok(_) => {
+                    assert!(seen.complete, "byte {at}: only the card refuses");
+                    taken += 1;
+                }
+                Err(error) if is_left_to_software(&error) => left += 1,
+                Err(error) => {
+                    assert!(!seen.complete, "byte {at}: the card takes what is refused: {error}");
+                    refused += 1;
+                }
+            }
+        }
+    }
+    eprintln!("{refused} refused by both, {taken} taken by both, {left} left to software");
+    assert!(refused > 20 && taken > 5);
+}
+
+#[test]
+fn more_engines_than_the_card_has_are_refused() {
+    let tables = package::source("pii");
+    let limits = portcullis_lane::Limits { engines: ENGINES + 1, states: 700, ..portcullis_lane::Limits::default() };
+    let bytes = portcullis_lane::compile(&tables, &limits).tables.encode();
+    assert_eq!(usize::from(bytes[12]), ENGINES + 1);
+    let mut bench = Bench::default();
+    let seen = bench.load(&bytes, Pace::default()).unwrap();
+    assert!(seen.bad && !seen.complete);
+}
+
+/// A load of other tables, a clear, and both at any time change nothing once the tables are locked.
+#[test]
+fn nothing_is_written_behind_the_lock() {
+    let package = Package::shipped("pii");
+    let source = package::source("pii");
+    let other = Package::shipped("privilege").compiled.tables.encode();
+    let mut streams = Streams::new(Bench::default(), &package.compiled.tables);
+    let mut random = Random::new(22);
+    for _ in 0..if is_long() { 500 } else { 12 } {
+        if random.one_in(2) {
+            streams.bench.clear().unwrap();
+        }
+        let from = random.below(other.len());
+        let seen = streams.bench.load(&other[if random.one_in(2) { 0 } else { from }..], pace(&mut random)).unwrap();
+        assert!(seen.complete && !seen.bad);
+        for _ in 0..10 {
+            let text = made::text(&mut random, &source);
+            streams.entries(&mut random, text.as_bytes());
+        }
+    }
+    assert!(streams.counts.hits > 20);
+}
+
+/// Part of a load is locked: the rest is not taken, and what was taken is not complete.
+#[test]
+fn a_load_that_is_cut_by_the_lock_stays_incomplete() {
+    let bytes = Package::shipped("pii").compiled.tables.encode();
+    let mut bench = Bench::default();
+    for at in [0, 1, 47, 48, 300, bytes.len() / 2, bytes.len() - 1] {
+        bench.lock(false);
+        bench.clear().unwrap();
+        bench.load(&bytes[..at], Pace::default()).unwrap();
+        bench.lock(true);
+        let seen = bench.load(&bytes[at..], Pace::default()).unwrap();
+        assert!(!seen.complete && !seen.bad, "locked behind {at} bytes");
+    }
+}

@@ -1,0 +1,19 @@
+//! The text scan of the card against the software walk: the same classes, the same UTF-8 and the same state behind
+//! every byte, over made packages and the shipped policies.
+//!
+//! With `PORTCULLIS_LONG` the runs are long.
+#![cfg(test)]
+
+mod load;
+#[path = "../../../../host/lane/tests/lane/made.rs"]
+#[allow(dead_code, reason = "the lane's own tests use more of it")]
+mod made;
+#[path = "../../../../host/lane/tests/lane/package.rs"]
+#[allow(dead_code, reason = "the lane's own tests use more of it")]
+mod package;
+mod scan;
+mod stream;
+
+fn is_long() -> bool {
+    std::env::var_os("PORTCULLIS_LONG").is_some()
+}

@@ -1,0 +1,120 @@
+//! Streams of the bench and of the walk, side by side.
+
+use portcullis_core::class::ClassSet;
+use portcullis_lane::{Entry, ScanState, Scanned, Tables, Walk};
+use portcullis_test_support::random::Random;
+use portcullis_text_bench::{Bench, ENGINES, Pace, SLOTS, Seen, Start};
+
+/// The bench under tables, and the walk of the same tables.
+pub(crate) struct Streams {
+    pub(crate) bench: Bench,
+    pub(crate) walk: Walk,
+    /// What the walk keeps of each slot; `None` before a slot's first entry.
+    slots: [Option<ScanState>; SLOTS as usize],
+    pub(crate) counts: Counts,
+}
+
+/// What was looked at.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) entries: usize,
+    /// Bytes behind each of which everything was compared.
+    pub(crate) bytes: usize,
+    /// Bytes of entries that were read at full rate, or at another pace, and compared at their end.
+    pub(crate) paced: usize,
+    /// Entries in which a class was found.
+    pub(crate) hits: usize,
+    /// Classes that were found in some entry.
+    pub(crate) found: ClassSet,
+    pub(crate) not_utf8: usize,
+    /// Entries that started behind an earlier one.
+    pub(crate) resumed: usize,
+}
+
+pub(crate) fn pace(random: &mut Random) -> Pace {
+    Pace { idle_of_8: *random.pick(&[0, 0, 3, 6]), seed: random.bits() }
+}
+
+impl Streams {
+    /// Loads tables into a bench, and locks them.
+    pub(crate) fn new(mut bench: Bench, tables: &Tables) -> Self {
+        bench.lock(false);
+        bench.clear().unwrap();
+        let seen = bench.load(&tables.encode(), Pace::default()).unwrap();
+        assert!(seen.complete && !seen.bad, "the tables are not taken");
+        bench.lock(true);
+        let walk = Walk::new(tables.clone()).unwrap();
+        Self { bench, walk, slots: [None; SLOTS as usize], counts: Counts::default() }
+    }
+
+    /// Reads bytes in entries of one slot, which are cut anywhere; some are empty.
+    pub(crate) fn entries(&mut self, random: &mut Random, bytes: &[u8]) {
+        let slot = random.below(usize::from(SLOTS));
+        let mut rest = bytes;
+        loop {
+            let length = if random.one_in(2) { rest.len() } else { random.within(0, rest.len()) };
+            let (entry, after) = rest.split_at(length);
+            self.entry(random, slot, entry);
+            rest = after;
+            if rest.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// Reads an entry, which is then admitted or not.
+    fn entry(&mut self, random: &mut Random, slot: usize, bytes: &[u8]) {
+        let resumed = self.slots[slot].filter(|_| !random.one_in(16));
+        let mut state = resumed.unwrap_or(ScanState::START);
+        let start = if resumed.is_some() { Start::Slot(slot as u16) } else { Start::New };
+        self.bench.start(start).unwrap();
+        self.bench.drain().unwrap();
+        assert_eq!(self.bench.state(), form(&state), "behind the start");
+
+        let mut entry = Entry::default();
+        if random.one_in(2) {
+            for (at, byte) in bytes.iter().enumerate() {
+                self.bench.read(&[*byte], Pace::default()).unwrap();
+                self.walk.read(&mut state, &mut entry, &[*byte]);
+                self.bench.drain().unwrap();
+                self.compare(&state, entry.so_far(), || format!("byte {at} of {}", bytes.escape_ascii()));
+            }
+            self.counts.bytes += bytes.len();
+        } else {
+            self.bench.read(bytes, pace(random)).unwrap();
+            self.walk.read(&mut state, &mut entry, bytes);
+            self.counts.paced += bytes.len();
+        }
+        let scanned = self.walk.end(&mut state, entry);
+        self.bench.end().unwrap();
+        self.bench.drain().unwrap();
+        self.compare(&state, scanned, || format!("the end of {}", bytes.escape_ascii()));
+
+        self.counts.entries += 1;
+        self.counts.hits += usize::from(scanned.classes != ClassSet::EMPTY);
+        self.counts.found = self.counts.found.union(scanned.classes);
+        self.counts.not_utf8 += usize::from(!scanned.utf8);
+        self.counts.resumed += usize::from(resumed.is_some());
+        if !random.one_in(4) {
+            self.bench.save(slot as u16).unwrap();
+            self.slots[slot] = Some(state);
+        }
+        // The slot of the entry, and another one.
+        for slot in [slot, random.below(usize::from(SLOTS))] {
+            if let Some(kept) = &self.slots[slot] {
+                assert_eq!(self.bench.saved(slot as u16).unwrap(), form(kept), "slot {slot}");
+            }
+        }
+    }
+
+    fn compare(&self, state: &ScanState, scanned: Scanned, place: impl Fn() -> String) {
+        let Seen { classes, utf8, .. } = self.bench.seen();
+        let seen = Scanned { classes: ClassSet(u128::from_le_bytes(classes)), utf8 };
+        assert_eq!(seen, scanned, "behind {}", place());
+        assert_eq!(self.bench.state(), form(state), "behind {}: {state:?}", place());
+    }
+}
+
+fn form(state: &ScanState) -> Vec<u8> {
+    state.card_form(ENGINES).unwrap()
+}
