@@ -1,13 +1,13 @@
 // What is proved of the scan, without bound. While locked, no word of any of its memories, no class
 // of an engine's reports and nothing that is known of the tables changes, whatever is loaded,
 // cleared or scanned. When nothing is under way and nothing starts, the state that is saved, the
-// classes that were found and the answer about UTF-8 stay as they are. A start with a stream's state
-// gives that state back, and a start of a new stream the state of its beginning.
+// classes that were found and the answer about UTF-8 stay as they are. A start with a stream's
+// state gives that state back, and a start of a new stream the state of its beginning.
 //
-// One engine of 4 states and 2 classes. A word is any one of each memory, watched for good. Assumed,
-// as the module asks: a start only while not busy, no item beside it, and items only over tables
-// that are complete and locked, until they are done. The covers leave the loader free: text_load
-// shows that tables become complete.
+// One engine of 4 states and 2 classes. A word is any one of each memory, watched for good.
+// Assumed, as the module asks: a start only while not busy, no item beside it, and items only over
+// tables that are complete and locked, until they are done. The covers leave the loader free:
+// text_load shows that tables become complete.
 module text_scan_props
   import text_pkg::*;
 #(
