@@ -2,7 +2,7 @@
 //! card's key and the authority that certifies it are the test's own.
 #![cfg(test)]
 
-use portcullis_test_support::real;
+use portcullis_test_sessions as real;
 use portcullis_test_support::world;
 
 use portcullis_core::context::Mode;

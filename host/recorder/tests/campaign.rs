@@ -10,8 +10,8 @@
 //! [`SAMPLE`] of the others, where the replay must not panic.
 #![cfg(test)]
 
+use portcullis_test_sessions as real;
 use portcullis_test_support::random::Random;
-use portcullis_test_support::real;
 use portcullis_test_support::world;
 
 use ed25519_dalek::SigningKey;

@@ -4,7 +4,7 @@
 use portcullis_core::context::ContextDocument;
 use portcullis_evidence::verify::{Options, ReplayCode, Status};
 use portcullis_recorder::check;
-use portcullis_test_support::real;
+use portcullis_test_sessions as real;
 use portcullis_test_support::world::World;
 use std::collections::BTreeMap;
 

@@ -9,13 +9,9 @@
 
 #[cfg(feature = "engine")]
 pub mod engine;
-#[cfg(feature = "parsers")]
-pub mod parsers;
 #[cfg(feature = "policies")]
 pub mod policies;
 pub mod random;
-#[cfg(feature = "real")]
-pub mod real;
 pub mod snapshot;
 #[cfg(feature = "world")]
 pub mod world;

@@ -4,6 +4,7 @@
 
 mod checking;
 mod clients;
+mod continued;
 mod disk;
 mod peers;
 mod process;

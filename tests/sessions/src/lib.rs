@@ -1,8 +1,14 @@
 //! A session whose records come of real texts under a real policy, framed as a card of the test's own authority would
 //! have written it: the bundle of it verifies and replays without a reservation. The card's key is in software, and the
 //! authority is trusted by the test alone.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "test support: a broken session must stop the test"
+)]
 
-use crate::world::{Card, Parts, World, sha};
 use portcullis_card::transport::model::ModelCard;
 use portcullis_card::{Session, SessionConfig, SessionError};
 use portcullis_core::context::{ContextDocument, Mode};
@@ -16,6 +22,7 @@ use portcullis_gate::replay::Input;
 use portcullis_gate::{Candidate, Event, EventKind, Governor, Item, SaltKey, Settings};
 use portcullis_mapping::Mapper;
 use portcullis_policy::{Composition, Package, Policies, Policy};
+use portcullis_test_support::world::{Card, Parts, World, sha};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -27,7 +34,7 @@ const STORE: &str = r#"{"entity":{"id":"ana","name":"Ana Silva","aliases":["Silv
 "#;
 
 /// A policy that is compiled in a few milliseconds and gives every determination.
-const MANIFEST: &str = crate::manifest!(
+const MANIFEST: &str = portcullis_test_support::manifest!(
     "small",
     r#"[[class]]
 name = "bad"

@@ -52,14 +52,11 @@ thread_local! {
 
 fn clinical() -> Mapper {
     let files = [
-        ("policy.toml", &include_bytes!("../../../../policies/clinical/policy.toml")[..]),
-        ("vocabulary/diagnosis.txt", include_bytes!("../../../../policies/clinical/vocabulary/diagnosis.txt")),
-        ("vocabulary/disclaimer.txt", include_bytes!("../../../../policies/clinical/vocabulary/disclaimer.txt")),
-        ("vocabulary/identifier.txt", include_bytes!("../../../../policies/clinical/vocabulary/identifier.txt")),
-        (
-            "vocabulary/stop_medication.txt",
-            include_bytes!("../../../../policies/clinical/vocabulary/stop_medication.txt"),
-        ),
+        ("policy.toml", &include_bytes!("../../../policies/clinical/policy.toml")[..]),
+        ("vocabulary/diagnosis.txt", include_bytes!("../../../policies/clinical/vocabulary/diagnosis.txt")),
+        ("vocabulary/disclaimer.txt", include_bytes!("../../../policies/clinical/vocabulary/disclaimer.txt")),
+        ("vocabulary/identifier.txt", include_bytes!("../../../policies/clinical/vocabulary/identifier.txt")),
+        ("vocabulary/stop_medication.txt", include_bytes!("../../../policies/clinical/vocabulary/stop_medication.txt")),
     ];
     let files = files.map(|(path, content)| (path.to_owned(), content.to_vec())).into();
     let package = Package::from_files(files).unwrap();

@@ -1,10 +1,10 @@
 //! A whole bundle, and its certificate chain: an honest session, changed as the fuzzer's bytes say.
 
-use crate::world::{START, World, remanifest};
 use base64ct::{Base64, Encoding};
 use portcullis_evidence::bundle::{self, MemoryFiles};
 use portcullis_evidence::certificate::{DeviceCertificate, TrustStore, verify_chain};
 use portcullis_evidence::verify::{Options, Status, Trust, verify};
+use portcullis_test_support::world::{START, World, remanifest};
 use std::cell::OnceCell;
 
 struct Honest {
