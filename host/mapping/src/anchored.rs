@@ -16,7 +16,50 @@ type Make = Box<dyn Fn() -> Cache + Send + Sync + UnwindSafe + RefUnwindSafe>;
 
 pub(crate) struct Joint {
     dfa: DFA,
+    firsts: Firsts,
     caches: Pool<Cache, Make>,
+}
+
+/// The bytes with which a match can begin, after each byte. Most places of a text are passed by this alone.
+struct Firsts {
+    /// Index into `begins` for each byte before the place; the last index stands for the start of the text.
+    group: [u8; 257],
+    /// For each group, whether a match can begin with a byte.
+    begins: Vec<[bool; 256]>,
+}
+
+impl Firsts {
+    fn new(dfa: &DFA) -> Self {
+        let mut cache = dfa.create_cache();
+        let (mut group, mut begins, mut starts) = ([0; 257], Vec::new(), Vec::new());
+        for (before, group) in (0..=u8::MAX).map(Some).chain([None]).zip(&mut group) {
+            // A start state that is not known is a group of its own, so every byte counts there.
+            let start = dfa.start_state(&mut cache, &config(before)).ok();
+            let known = starts.iter().position(|other| start.is_some() && *other == start);
+            let at = known.unwrap_or_else(|| {
+                starts.push(start);
+                begins.push(std::array::from_fn(|byte| {
+                    let byte = u8::try_from(byte).unwrap_or(0);
+                    let next = start.and_then(|start| dfa.next_state(&mut cache, start, byte).ok());
+                    next.is_none_or(|next| !next.is_dead())
+                }));
+                begins.len() - 1
+            });
+            *group = u8::try_from(at).unwrap_or(0);
+        }
+        Self { group, begins }
+    }
+
+    /// Whether a match can begin with `byte` after `before`.
+    fn has(&self, before: Option<u8>, byte: u8) -> bool {
+        let group = self.group.get(before.map_or(256, usize::from)).copied().unwrap_or(0);
+        let begins = self.begins.get(usize::from(group)).and_then(|begins| begins.get(usize::from(byte)));
+        begins.copied().unwrap_or(true)
+    }
+}
+
+fn config(before: Option<u8>) -> start::Config {
+    start::Config::new().anchored(Anchored::Yes).look_behind(before)
 }
 
 impl Joint {
@@ -25,20 +68,22 @@ impl Joint {
         let nfa = thompson::Compiler::new().build_many_from_hir(patterns).map_err(|e| e.to_string())?;
         let config = DFA::config().match_kind(MatchKind::All).skip_cache_capacity_check(true);
         let dfa = DFA::builder().configure(config).build_from_nfa(nfa).map_err(|e| e.to_string())?;
+        let firsts = Firsts::new(&dfa);
         let of = dfa.clone();
         let make: Make = Box::new(move || of.create_cache());
-        Ok(Self { dfa, caches: Pool::new(make) })
+        Ok(Self { dfa, firsts, caches: Pool::new(make) })
     }
 
     /// Walks from places of one text.
     pub(crate) fn walks<T>(&self, walks: impl FnOnce(&mut Walker<'_>) -> T) -> T {
         let mut cache = self.caches.get();
-        walks(&mut Walker { dfa: &self.dfa, cache: &mut cache })
+        walks(&mut Walker { dfa: &self.dfa, firsts: &self.firsts, cache: &mut cache })
     }
 }
 
 pub(crate) struct Walker<'j> {
     dfa: &'j DFA,
+    firsts: &'j Firsts,
     cache: &'j mut Cache,
 }
 
@@ -57,8 +102,10 @@ impl Walker<'_> {
     /// Walks from `at` on; `matched` receives each pattern that matches from there, maybe more than once.
     pub(crate) fn walk(&mut self, text: &[u8], at: usize, mut matched: impl FnMut(usize)) -> End {
         let before = at.checked_sub(1).and_then(|b| text.get(b)).copied();
-        let config = start::Config::new().anchored(Anchored::Yes).look_behind(before);
-        let Ok(mut state) = self.dfa.start_state(self.cache, &config) else { return End::Unknown };
+        if text.get(at).is_some_and(|byte| !self.firsts.has(before, *byte)) {
+            return End::Dead;
+        }
+        let Ok(mut state) = self.dfa.start_state(self.cache, &config(before)) else { return End::Unknown };
         for byte in text.iter().skip(at) {
             let Ok(next) = self.dfa.next_state(self.cache, state, *byte) else { return End::Unknown };
             state = next;
@@ -84,6 +131,39 @@ impl Walker<'_> {
             for index in 0..self.dfa.match_len(self.cache, state) {
                 matched(self.dfa.match_pattern(self.cache, state, index).as_usize());
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use regex_automata::util::syntax;
+
+    /// What is passed without a walk is what a walk finds dead.
+    #[test]
+    fn every_place_is_walked_or_dead() {
+        let syntax = syntax::Config::new().unicode(false);
+        for patterns in [
+            &[r"\b\d(?:[ -]?\d){11,18}\b", r"\b[a-z.]{1,64}@[a-z.]{3,20}\b"][..],
+            &[r"(?m:^)#x{1,3}", r"\Aab", r"\Bq"],
+            &[r"(?-u:\xff)a|"],
+        ] {
+            let hirs: Vec<Hir> = patterns.iter().map(|p| syntax::parse_with(p, &syntax).unwrap()).collect();
+            let joint = Joint::new(&hirs).unwrap();
+            let (mut passed, mut walked) = (0, 0);
+            joint.walks(|walker| {
+                for before in (0..=u8::MAX).map(Some).chain([None]) {
+                    for byte in 0..=u8::MAX {
+                        let begins = joint.firsts.has(before, byte);
+                        let start = walker.dfa.start_state(walker.cache, &config(before)).unwrap();
+                        let next = walker.dfa.next_state(walker.cache, start, byte).unwrap();
+                        assert_eq!(begins, !next.is_dead(), "{patterns:?}: {byte} after {before:?}");
+                        *(if begins { &mut walked } else { &mut passed }) += 1;
+                    }
+                }
+            });
+            assert!(passed > 0 && walked > 0, "{patterns:?}: {passed} {walked}");
         }
     }
 }

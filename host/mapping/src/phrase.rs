@@ -24,6 +24,8 @@ pub(crate) const CODE_JOINTS: [char; 8] = [' ', ':', '.', '#', '\u{2116}', '-', 
 /// Most characters between a word and a code, and most bytes of a code.
 pub(crate) const CODE_GAP: usize = 4;
 const CODE: usize = 64;
+/// How many times shorter a text is in lower case at most: the Kelvin sign has three bytes, its small letter one.
+const SHRINKS: usize = 3;
 /// Greatest number of words for `[words]`.
 pub(crate) const SLOT: usize = 3;
 
@@ -68,6 +70,8 @@ pub(crate) struct Phrases {
     inflected: Vec<Phrase>,
     /// Phrases that are found as they are written alone: of one word, or with marks of their own.
     single: Vec<String>,
+    /// Bytes of the longest of them.
+    longest: usize,
     /// The first byte of some phrase, in either case, and the first two, in lower case.
     first: [bool; 256],
     begins: Vec<bool>,
@@ -103,7 +107,8 @@ impl Phrases {
         for list in [&mut exact, &mut inflected] {
             list.sort_by(|a, b| (&a.parts, a.class).cmp(&(&b.parts, b.class)));
         }
-        Self { exact, inflected, single, first: firsts, begins, stemmer }
+        let longest = single.iter().map(String::len).max().unwrap_or(0);
+        Self { exact, inflected, single, longest, first: firsts, begins, stemmer }
     }
 
     /// Every phrase of a text.
@@ -155,8 +160,13 @@ impl Phrases {
         let grows = first.end == text.len();
         let begins = |p: &Phrase| grows && may_become(shown, p.first(), p.stems);
         let goes_on = |p: &Phrase| self.follow(text, first.end, p.parts.get(1..).unwrap_or_default(), p.stems).open;
-        let rest = crate::words::lower(text.get(first.start..).unwrap_or_default());
-        let single = || self.single.iter().any(|phrase| phrase.starts_with(&*rest));
+        let rest = text.get(first.start..).unwrap_or_default();
+        let single = || {
+            rest.len() <= SHRINKS * self.longest && {
+                let rest = crate::words::lower(rest);
+                self.single.iter().any(|phrase| phrase.starts_with(&*rest))
+            }
+        };
         let known = grows || self.begins.get(begin(shown)).copied().unwrap_or(false);
         let listed = |(list, stemmer): (&Vec<Phrase>, Option<&Stemmer>)| {
             if list.is_empty() {

@@ -74,7 +74,7 @@ fn a_bundle_is_checked_beside_the_one_that_it_continues() {
     assert!(code == Some(SIMULATED) && said.contains("1 of 1 streams replay"), "{said}");
     assert_eq!(run(&["replay"], &second, &[]).0, Some(WARNED));
     assert_eq!(run(&["replay"], &second, &[&first]).0, Some(0));
-    // Another bundle does not stand in for the earlier one, and what is no bundle is an error.
+    // Another bundle does not stand in for the earlier one, and a folder without a bundle is an error.
     let (code, said) = run(&check, &second, &[&second]);
     assert!(code == Some(WARNED) && said.contains("replay-predecessor"), "{said}");
     assert_eq!(run(&check, &second, &[&folder.path().join("trust")]).0, Some(1));
