@@ -1,9 +1,10 @@
 //! Synonyms and antonyms, from a table made of WordNet (`languages/en/lexicon.txt`), and word frequencies
 //! (`languages/en/frequencies.txt`).
 //!
-//! Both tables are sorted text, searched in place by bisection. A search reads about seventeen lines, does not allocate,
-//! and takes about half a microsecond. [`Lexicon::lemmas`] takes three times as long, so callers that compare one word
-//! with many should look it up once. `cargo xtask gen` makes the tables; its `lexicon/table.rs` describes the lines.
+//! Both tables are sorted text, searched in place by bisection. A search reads about seventeen lines, does not
+//! allocate, and takes about half a microsecond. [`Lexicon::lemmas`] takes three times as long, so callers that compare
+//! one word with many should look it up once. `cargo xtask gen` makes the tables; `lexicon/table.rs` there describes
+//! the lines.
 //!
 //! Words are passed in lower case. The tables do not contain words with non-ASCII letters or without use in WordNet.
 

@@ -1,8 +1,8 @@
 //! Polarity: whether a sentence asserts the content of a hit.
 //!
-//! The words before the hit in its sentence are read one by one, then the words after it in its clause. Words that deny,
-//! ask, suppose, report or plan open a scope; marks and clause words close it. Two denials cancel each other. A doubtful
-//! hit counts for [`Polarity::Undenied`] and not for [`Polarity::Affirmed`]; both choices release less.
+//! The words before the hit in its sentence are read one by one, then the words after it in its clause. Words that
+//! deny, ask, suppose, report or plan open a scope; marks and clause words close it. Two denials cancel each other. A
+//! doubtful hit counts for [`Polarity::Undenied`] and not for [`Polarity::Affirmed`]; both choices release less.
 
 mod cues;
 mod mark;
