@@ -12,7 +12,7 @@ pub trait Card: Send {
     /// One line that identifies the card in reports.
     fn describe(&self) -> String;
 
-    /// Reads the register at byte address `address`, a multiple of 4 below 1 MiB. Errors: those of the transport; it
+    /// Reads the register at byte address `address`, a multiple of 4 below 1 MiB. Errors: those of the transport, which
     /// never invents a value.
     fn read32(&mut self, address: u32) -> Result<u32, CardError>;
 

@@ -216,7 +216,7 @@ mod tests {
             let other = good.replace("\"version\":3", &format!("\"version\":{found}"));
             assert_eq!(ContextDocument::parse(other.as_bytes()), Err(ContextError::Version { found }));
         }
-        // Of another version, only the version is read.
+        // For a document of another version, only the version field is read.
         assert_eq!(ContextDocument::parse(b"{\"version\":9,\"x\":1}"), Err(ContextError::Version { found: 9 }));
         for (from, to) in [
             (r#""id":"a""#, r#""id":"a","x":1"#),

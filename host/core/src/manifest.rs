@@ -44,7 +44,7 @@ pub struct Manifest {
 }
 
 /// What a composition decides about one of its packages: the numbers that the package's declarations have in the
-/// common tables, and the profiles that it is used with.
+/// common tables, and the profiles that may use it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Membership {
     /// Name and version of the composition, then the member's name: `house 1.0.0/clinical`.
@@ -103,7 +103,7 @@ pub struct Identity {
     pub language: String,
 }
 
-/// Which citations a text may hold.
+/// Which citations a text may contain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Citations {

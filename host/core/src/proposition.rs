@@ -50,7 +50,7 @@ pub enum Quantity {
     #[default]
     Plain,
     All,
-    /// A number or a share of them.
+    /// The quantifier is a number or a share.
     Some,
 }
 

@@ -58,9 +58,9 @@ reasons! {
         ContradictNegation = 10, "CONTRADICT-NEGATION";
         /// A quantity outside the tolerance around its established value.
         ContradictQuantity = 11, "CONTRADICT-QUANTITY";
-        /// The verified facts of a closed world support no part of the span.
+        /// No part of the span is supported by the verified facts of a closed world.
         ClosedWorldUnsupported = 12, "CLOSED-WORLD-UNSUPPORTED";
-        /// The verified facts of a closed world do not support a part of the span.
+        /// Some part of the span is not supported by the verified facts of a closed world.
         ClosedWorldPartial = 13, "CLOSED-WORLD-PARTIAL";
         /// A tool call that is not a name with a JSON object within the size limits.
         ToolMalformed = 14, "TOOL-MALFORMED";

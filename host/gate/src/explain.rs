@@ -13,7 +13,7 @@ use std::ops::Range;
 
 #[derive(Clone, Debug)]
 pub struct Piece {
-    /// Its bytes in the text.
+    /// The piece's bytes in the text.
     pub range: Range<usize>,
     pub text: String,
     /// The decision; `None` for inert bytes, which are not judged.

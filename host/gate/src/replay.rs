@@ -71,7 +71,7 @@ pub enum ReplayError {
 pub struct StreamReplay {
     /// Number of records that equal the replay's.
     pub records: u64,
-    /// Log index of the first record with a fault of the card. The replay ends before it, because it has no faults.
+    /// Log index of the first record with a fault of the card. The replay ends before it: the model card has no faults.
     pub fault: Option<u64>,
     /// Whether all of the input was judged. The records do not show unused input.
     pub consumed: bool,

@@ -60,8 +60,8 @@ fn a_rollback_takes_back_what_was_not_released_and_takes_the_other_way() {
             _ => None,
         })
         .collect();
-    // The step before is tried again with its next alternative. If that fails in the same way, there is no further
-    // alternative, so it stays.
+    // The previous step is tried again with its next alternative. If that fails in the same way, there is no further
+    // alternative, so the step stays.
     assert_eq!(back, [(1, vec![2])]);
     let said: Vec<&str> = judged(&events).map(|j| j.text.as_str()).collect();
     assert_eq!(said, ["First.", "Left.", "bad end.", "bad too.", "Right.", "bad end.", "bad too."]);

@@ -22,7 +22,7 @@ pub struct Walk {
     engines: [Steps; ENGINES],
     /// For each byte, its class in each engine of the loop, one byte per engine.
     columns: [u32; 256],
-    /// Number of bytes before a digit that can influence the account-number unit.
+    /// How many bytes before a digit can influence the account-number unit; `None` without a limit.
     reach: Option<usize>,
 }
 

@@ -8,7 +8,7 @@
 use crate::networks;
 use std::ops::Range;
 
-/// Number of digits of a card number (ISO/IEC 7812-1).
+/// Smallest and largest number of digits of a card number (ISO/IEC 7812-1).
 const SHORTEST: usize = 12;
 const LONGEST: usize = 19;
 

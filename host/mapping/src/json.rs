@@ -94,7 +94,7 @@ impl Json {
         found
     }
 
-    /// All values inside, the value itself first.
+    /// All values inside this value, which comes first.
     pub(crate) fn values(&self) -> Vec<&Self> {
         let mut values = vec![self];
         let mut next = 0;
@@ -109,7 +109,7 @@ impl Json {
         values
     }
 
-    /// All strings inside, keys included.
+    /// All strings inside this value, keys included.
     pub(crate) fn strings(&self) -> impl Iterator<Item = &str> {
         self.values().into_iter().flat_map(|value| match value {
             Self::String(text) => vec![text.as_str()],
@@ -118,7 +118,7 @@ impl Json {
         })
     }
 
-    /// Whether an object inside contains a key twice.
+    /// Whether an object inside this value contains a key twice.
     pub(crate) fn repeats_a_key(&self) -> bool {
         let repeats = |value: &&Self| {
             let Self::Object(members) = value else { return false };

@@ -82,7 +82,7 @@ pub fn problems(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Vec<M
     problems.extend(hits::problems(manifest, files));
     problems.extend(tool::problems(manifest));
     problems.extend(quantity::problems(manifest));
-    // Compiles all classes together, for problems that occur only then.
+    // Compiles all classes together, because some problems occur only then.
     if problems.is_empty() {
         problems.extend(Mapper::new(manifest, files).err());
     }

@@ -122,7 +122,7 @@ fn is_taken_back(before: &[Word<'_>], hit: &[Word<'_>], after: &[Word<'_>], stri
     let predicate = own.get(at..own.len().min(at + 5)).unwrap_or_default();
     let denials = predicate.iter().filter(|w| w.is(cue::DENIAL)).count();
     if !strict {
-        // Applies to noun phrases only: a clause such as "You cannot lose" has its own predicate.
+        // The predicate counts only for noun phrases: a clause such as "You cannot lose" has its own predicate.
         let thing = !hit.iter().any(|w| w.is(cue::AUXILIARY));
         let possible = predicate.iter().any(|w| w.is(cue::POSSIBLE)) && denials % 2 == 1;
         let claimed = before.iter().any(|w| w.is(cue::IDEA));

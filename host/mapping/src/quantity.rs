@@ -560,7 +560,7 @@ impl Slot {
         })
     }
 
-    /// Whether a text contains one of the phrases of `near`, or there are none.
+    /// Whether a text contains one of the phrases of `near`, or `near` is empty.
     fn is_near_in(&self, text: &str) -> bool {
         let text = lower(text);
         self.near.is_empty() || self.near.iter().any(|n| holds(&text, n))

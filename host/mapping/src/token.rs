@@ -37,7 +37,7 @@ impl Token<'_> {
 /// Average length of a word with its space in bytes, to estimate the size of a list of words.
 const WORD: usize = 6;
 
-/// The words of `span`, in order, without their numbers.
+/// The words of `span`, in order; their numbers are not set yet.
 pub(crate) fn tokens<'a>(span: &'a str, language: &Language) -> Vec<Token<'a>> {
     let mut tokens = Vec::with_capacity(span.len() / WORD + 1);
     let mut end = 0;

@@ -74,7 +74,7 @@ fn a_missing_vocabulary_is_an_error_that_says_which() {
     assert!(error.to_string().contains("vocabulary/persons.txt"), "{error}");
 }
 
-/// Scaled weights of its words exceed 32 bits.
+/// The scaled weights of the sentence's words exceed 32 bits.
 #[test]
 fn a_sentence_of_many_words_has_a_topic() {
     let (manifest, files) = package();

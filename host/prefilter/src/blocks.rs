@@ -29,7 +29,7 @@ pub(crate) fn blocks(bytes: &[u8]) -> impl Iterator<Item = (usize, [u8; BLOCK])>
     })
 }
 
-/// The numbers of the bits that are set, from the lowest.
+/// The indexes of the bits that are set, from the lowest.
 pub(crate) struct Bits(pub(crate) u64);
 
 impl Iterator for Bits {

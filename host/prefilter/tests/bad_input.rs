@@ -46,7 +46,7 @@ fn sixteen_mebibytes_of_one_byte_halt_at_once() {
     assert_eq!((report.verdict(), ids(&report)), (Tier::Critical, vec!["HALT-BUDGET"]));
     assert!(report.evaluators().iter().all(|e| e.halted && e.steps == 0));
     assert!(started.elapsed() < Duration::from_secs(120));
-    // Within the budget it is judged, and found to have a form.
+    // An input within the budget is judged; its form is found.
     let report = filter().report(&vec![b'a'; 4 << 20]);
     assert!(ids(&report).contains(&"FORM-RUN"), "{:?}", ids(&report));
 }

@@ -153,7 +153,7 @@ impl Rings {
         1 ^ (self.completed >> self.ring_log2 & 1) as u8
     }
 
-    /// Reads the position of the next completion in its present state.
+    /// Reads the ring position of the next completion, and returns its state.
     pub(super) fn next_completion<C: Card>(&self, card: &C) -> Result<NextCompletion, CardError> {
         let offset = self.ring_offset(self.completed, Completion::BYTES);
         let mut completion = Completion::ZERO;

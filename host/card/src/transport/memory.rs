@@ -91,7 +91,7 @@ impl DmaMemory {
         words::write(self.words(), offset, from)
     }
 
-    /// Reads from `buffer`, whose memory this is.
+    /// Reads bytes of `buffer`; `self` is the buffer's memory.
     pub(crate) fn read_buffer(&self, buffer: &DmaBuffer, offset: usize, into: &mut [u8]) -> Result<(), CardError> {
         let bytes = into.len();
         if fits(buffer, offset, bytes) && self.read(offset, into) {
@@ -101,7 +101,7 @@ impl DmaMemory {
         }
     }
 
-    /// Writes to `buffer`, whose memory this is.
+    /// Writes bytes of `buffer`; `self` is the buffer's memory.
     pub(crate) fn write_buffer(&self, buffer: &DmaBuffer, offset: usize, from: &[u8]) -> Result<(), CardError> {
         let written = fits(buffer, offset, from.len()) && self.write(offset, from);
         if written { Ok(()) } else { Err(outside(buffer, offset, from.len())) }

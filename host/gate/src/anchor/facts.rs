@@ -96,7 +96,7 @@ impl Facts {
             .filter(|m| {
                 let before = text.get(..m.start()).and_then(|t| t.chars().next_back());
                 let after = text.get(m.end()..).and_then(|t| t.chars().next());
-                // Names are capitalised everywhere.
+                // A name begins with a capital letter wherever it occurs, and is not a part of a longer word.
                 !letter(before)
                     && !letter(after)
                     && text.get(m.range()).is_some_and(|t| t.starts_with(|c: char| !c.is_lowercase()))

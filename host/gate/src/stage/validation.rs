@@ -51,7 +51,7 @@ fn inconsistency(state: &SemanticState, mutation: &Mutation) -> Option<Failure> 
             return Some(failed(ValidationReason::Inconsistent, named(key), &claim.value, condition));
         }
     }
-    // A span or a memory in which somebody ends before they begin.
+    // An end before its beginning: both in the span, or one of them in memory.
     for (first, last) in [("born year", "died year"), ("founded year", "closed year"), ("begin year", "end year")] {
         for (key, claim) in &claims {
             let other = if key.relation == first {

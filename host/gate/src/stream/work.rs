@@ -15,7 +15,7 @@ pub(super) struct Work {
     pub(super) said: Arc<[Said]>,
     pub(super) kind: SpanKind,
     pub(super) range: Range<usize>,
-    /// Start of its text or step in `text`, and the number of bytes judged before it.
+    /// Where the work's text or step starts in `text`, and how many bytes were judged before that.
     pub(super) base: Base,
     pub(super) inert: bool,
     pub(super) depth: u8,

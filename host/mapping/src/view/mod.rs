@@ -53,8 +53,8 @@ impl View {
         }
     }
 
-    /// A text with its look-alike marks, such as braces, replaced by ASCII marks, if it may contain an object. Other
-    /// than the view of the markup, it keeps everything else.
+    /// A text with its look-alike marks, such as braces, replaced by ASCII marks, if it may contain an object. Unlike
+    /// the view, it keeps markup.
     pub(crate) fn of_marks(text: &str) -> Option<Self> {
         let opens = |c: char| c == '{' || OPENING.contains(&c);
         if text.is_ascii() || !text.contains(opens) {

@@ -48,7 +48,7 @@ impl Compiled {
         if !self.covered(cubes, &others, &mut budget) {
             return None;
         }
-        // Keeps only rules without which the warning would not hold.
+        // Removes rules that are not needed for the warning.
         let mut at = 0;
         while at < others.len() {
             let kept = others.remove(at);

@@ -94,8 +94,8 @@ struct Checks<'a> {
 }
 
 impl Checks<'_> {
-    /// Reports `message` unless `holds`. Its place is the first occurrence of `near` in the manifest, preferably in
-    /// quotes.
+    /// Reports `message` unless `holds`. The problem's place is the first occurrence of `near` in the manifest,
+    /// preferably in quotes.
     fn require(&mut self, holds: bool, near: &str, message: impl FnOnce() -> String) {
         if holds {
             return;

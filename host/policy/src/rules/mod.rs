@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 pub(crate) use annotations::{extent, first_line, place};
 
-/// A parsed rule, sorted by id.
+/// A parsed rule. Rules are sorted by id.
 #[derive(Clone, Debug)]
 pub(crate) struct Parsed {
     pub(crate) head: Head,

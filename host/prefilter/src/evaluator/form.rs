@@ -46,7 +46,7 @@ struct Token<'b> {
 }
 
 impl Token<'_> {
-    /// Whether the token's bytes are all of these classes.
+    /// Whether every byte of the token is of one of these classes.
     const fn only(&self, classes: u16) -> bool {
         self.classes & !classes == 0
     }

@@ -25,7 +25,7 @@ impl Quotations {
             let fence = is_fence(text);
             if fence || fenced || block || coded || is_blank(text) {
                 all.inline(bytes, prose.take(), start);
-                // A fence that is never closed quotes nothing; otherwise it would quote the whole rest.
+                // A fence that is never closed quotes nothing; otherwise it would quote the whole rest of the input.
                 if (fenced && !fence) || block || (coded && !is_blank(text)) {
                     all.push(start, end);
                 }

@@ -381,7 +381,7 @@ impl Run<'_> {
         if slot + 1 == steps {
             return Some(place);
         }
-        // A later end reaches further.
+        // The sequence is not complete yet. A later range is within the gap of more hits, so it is kept.
         self.put(offset + slot, place);
         None
     }

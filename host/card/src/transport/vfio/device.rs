@@ -243,7 +243,7 @@ impl Drop for PciDevice {
         self.bars.clear();
         let addresses: Vec<u64> = self.mapped.keys().copied().collect();
         for address in addresses {
-            // An IOMMU blocks access to unmapped memory. Without one, only the device itself can refrain from it.
+            // An IOMMU blocks access to unmapped memory. Without one, only a stopped device makes it safe.
             let out = (stopped || self.access() == Access::Iommu) && self.release(address).is_ok();
             if !out && let Some(memory) = self.mapped.remove(&address) {
                 // The device may use the memory until the process ends; the kernel then closes and resets the device.
