@@ -3,9 +3,9 @@
 //! In each of two running sums, every other digit is doubled. The sum over any window is the difference of a running
 //! sum at two places. The unit reports a window of 12 to 19 digits with a valid check digit if it
 //!
-//! - is a whole run, with at most one space or dash between two digits, or - begins at the start of a group, with first
-//! digits and length of a network, and its groups have one size with a last group that is not longer, or sizes 4, 6 and
-//! 4 or 5.
+//! - is a whole run, with at most one space or dash between two digits, or
+//! - begins at the start of a group, with first digits and length of a network, and its groups have one size with a
+//!   shorter or equal last group, or sizes 4, 6 and 4 or 5.
 //!
 //! The mapping reports the same windows, but has more conditions on the digits around some of them.
 

@@ -56,8 +56,8 @@ pub(crate) fn claims(
     found
 }
 
-/// The content words before the relation, counted from the last mark; if there are none, the words up to the first
-/// mark. Empty for a pronoun; `None` without content words and pronouns.
+/// The content words between the last mark and the relation; if there are none, the words up to the first mark.
+/// Empty for a pronoun; `None` without content words and pronouns.
 fn subject(before: &[Token<'_>]) -> Option<String> {
     let of = |tokens: &[Token<'_>]| -> Option<String> {
         let cues = kind::COPULA

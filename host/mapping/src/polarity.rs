@@ -59,7 +59,7 @@ impl<'t> Around<'t> {
     }
 }
 
-/// Whether a hit counts.
+/// Whether a hit counts under this polarity.
 pub(crate) fn counts(polarity: Polarity, around: &Around<'_>, cues: &Cues) -> bool {
     let strict = match polarity {
         Polarity::Any => return true,

@@ -65,8 +65,8 @@ pub enum SessionError {
     NeedsReset(Fault),
     #[error("the card refused the entry: {} ({:#06x})", .0.name(), u16::from(*.0))]
     Refused(Fault),
-    /// The card contradicted itself or the driver, or cannot be reached: its reports are no longer trusted. Also when
-    /// its evidence cannot be kept.
+    /// The card contradicted itself or the driver, or cannot be reached, so its reports are no longer trusted; or its
+    /// evidence cannot be stored.
     #[error("{}{}", .0.whose(), .0)]
     Lost(LossCause),
     #[error("{entries} entries for one lane, but its submission ring has room for {room}")]

@@ -74,7 +74,7 @@ impl LaneDriver {
         self.pending.front().map(|pending| pending.ticket)
     }
 
-    /// The session's loss because of record `index` of this lane.
+    /// The cause of the session's loss: record `index` of this lane.
     pub(super) fn lost(&self, index: u64, what: &'static str) -> LossCause {
         LossCause::Record { lane: self.number, index, what }
     }

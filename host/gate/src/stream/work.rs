@@ -49,10 +49,10 @@ impl Said {
     }
 }
 
-/// How reports count the bytes of a text.
+/// How reports number the bytes of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Base {
-    /// The byte of the text that has the number `number`.
+    /// The offset in the text of the byte with the number `number`.
     pub(super) from: usize,
     pub(super) number: usize,
 }

@@ -90,7 +90,7 @@ impl Card for VfioCard {
     fn read32(&mut self, address: u32) -> Result<u32, CardError> {
         let bar = self.bar()?;
         let value = bar.read32(address).ok_or(CardError::Address(address))?;
-        // A lost device reads as all ones everywhere. The first register never does on a working card.
+        // A lost device reads as all ones everywhere; the first register of a working card never does.
         if value == u32::MAX && bar.read32(0).is_none_or(|first| first == u32::MAX) {
             return Err(CardError::Gone(address));
         }
