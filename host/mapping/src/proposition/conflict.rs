@@ -215,7 +215,7 @@ impl<'a> Pair<'a> {
             && !b.words.iter().any(|w| self.month(w))
     }
 
-    /// Whether they give two dates, places or makers for an event that happens once.
+    /// Whether the propositions give two dates, places or makers for an event that happens once.
     fn happened_twice(&self) -> bool {
         let (Some((verb, object)), Some((other, same))) = (self.event(self.a), self.event(self.b)) else {
             return false;
@@ -240,7 +240,7 @@ impl<'a> Pair<'a> {
         matches!(p.lead.as_str(), "in" | "on") && p.words.iter().any(date)
     }
 
-    /// Whether they agree on one place; a second place may then contain it.
+    /// Whether both propositions name one place; a second place may then contain it.
     fn same_place(&self) -> bool {
         let place = |p: &&Phrase| matches!(p.lead.as_str(), "in" | "at") && p.name;
         self.a.phrases.iter().filter(place).any(|p| self.b.phrases.contains(p))
