@@ -84,9 +84,9 @@ pub enum Border {
 /// Relation between the lane's matches and the mapping's hits in the same bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Relation {
-    /// They are equal.
+    /// Both are equal.
     Equal,
-    /// They are equal in ASCII text; next to or inside other characters the lane may find more.
+    /// Both are equal in ASCII text; next to or inside other characters the lane may find more.
     EqualOnAscii,
     /// The lane finds everything that the mapping finds, and more.
     Superset,

@@ -8,13 +8,13 @@ use std::ops::Range;
 /// A word that can be compared with facts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkable {
-    /// Its bytes in the text.
+    /// The word's bytes in the text.
     pub range: Range<usize>,
     /// The form for comparison: lower case, without its ending.
     pub stem: String,
-    /// Whether it is a number or a name. A capital letter at the start of the text does not make a name.
+    /// Whether the word is a number or a name. A capital letter at the start of the text does not make a name.
     pub value: bool,
-    /// Whether it is a number, in digits or as a word.
+    /// Whether the word is a number, in digits or as a word.
     pub number: bool,
     /// Whether a denial ("not", "never") precedes it in its clause.
     pub negated: bool,

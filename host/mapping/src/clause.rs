@@ -29,11 +29,11 @@ pub struct Clause {
 /// A word of a clause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Argument {
-    /// Its bytes in the text.
+    /// The word's bytes in the text.
     pub range: Range<usize>,
     /// The word in lower case without its ending; empty for a pronoun of a single person or thing.
     pub stem: String,
-    /// Whether it is a name. A capital letter at the start of the text does not make a name.
+    /// Whether the word is a name. A capital letter at the start of the text does not make a name.
     pub name: bool,
     /// The preposition before it, in lower case.
     pub preposition: Option<String>,

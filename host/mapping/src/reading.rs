@@ -16,17 +16,17 @@ pub struct Reading {
     pub pointing: Vec<Vec<String>>,
     /// Nouns after a definite article, where the phrase does not identify its object itself.
     pub definite: Vec<Vec<String>>,
-    /// Whether it refers to earlier text ("as stated above").
+    /// Whether the span refers to earlier text ("as stated above").
     pub backward: bool,
-    /// Whether it refers to an earlier quantity ("that dose").
+    /// Whether the span refers to an earlier quantity ("that dose").
     pub quantity_reference: bool,
-    /// Whether it begins with a change of topic.
+    /// Whether the span begins with a change of topic.
     pub transition: bool,
-    /// Whether it begins with a word that continues earlier text ("therefore").
+    /// Whether the span begins with a word that continues earlier text ("therefore").
     pub continuation: bool,
-    /// Whether its subject is a pronoun.
+    /// Whether the span's subject is a pronoun.
     pub pronoun: bool,
-    /// Whether it refers to an outside source.
+    /// Whether the span refers to an outside source.
     pub cites: bool,
     /// Capitalised names.
     pub names: Vec<Range<usize>>,

@@ -16,7 +16,7 @@ pub(crate) struct Token<'a> {
     pub(crate) capital: bool,
     /// Whether a mark separates it from the previous word.
     pub(crate) breaks: bool,
-    /// Whether it consists of letters and digits only.
+    /// Whether the word consists of letters and digits only.
     pub(crate) plain: bool,
     /// Index of the number that begins here.
     pub(crate) number: Option<usize>,
@@ -27,7 +27,7 @@ impl Token<'_> {
         self.kinds & kinds != 0
     }
 
-    /// Whether it is a content word.
+    /// Whether the word is a content word.
     pub(crate) fn is_content(&self) -> bool {
         (self.word.len() > 2 || self.word.starts_with(|c: char| c.is_numeric()))
             && !self.is(kind::STOP | kind::NEGATION)

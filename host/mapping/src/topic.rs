@@ -30,12 +30,12 @@ const WHOLE: u32 = 10_000;
 struct Links {
     masculine: u32,
     feminine: u32,
-    /// Whether it contains "it", "they" or "this".
+    /// Whether the sentence contains "it", "they" or "this".
     things: bool,
-    /// Whether it contains "you" or "we".
+    /// Whether the sentence contains "you" or "we".
     reader: bool,
     named: bool,
-    /// Whether it begins with a name of two words that was not introduced before.
+    /// Whether the sentence begins with a name of two words that was not introduced before.
     stranger: bool,
 }
 

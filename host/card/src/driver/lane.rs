@@ -26,10 +26,10 @@ pub(super) struct LaneDriver {
 #[derive(Debug, Clone)]
 pub(super) struct Pending {
     pub(super) ticket: u64,
-    /// Number of entries that were submitted to its lane before it.
+    /// Number of entries that were submitted to the lane before this one.
     pub(super) index: u64,
     pub(super) entry: Descriptor,
-    /// Whether it is a GATE for which the driver blocks its stream.
+    /// Whether the entry is a GATE for which the driver blocks its stream.
     pub(super) holds_stream: bool,
 }
 

@@ -45,7 +45,7 @@ impl Check {
         }
     }
 
-    /// Whether it accepts exactly the same matches as the validator.
+    /// Whether the check accepts exactly the same matches as the validator.
     pub(crate) const fn is_exact(self) -> bool {
         matches!(self, Self::None | Self::Ssn)
     }

@@ -11,7 +11,7 @@ use portcullis_core::proposition::{Phrase, Proposition, Quantity, Subject};
 pub enum Conflict {
     /// One denies the other, or asserts the opposite.
     Negation,
-    /// They give two values for one thing.
+    /// The propositions give two values for one thing.
     Value,
 }
 
@@ -118,7 +118,7 @@ impl<'a> Pair<'a> {
         self.tables.grammar.roles(self.a.verb.rsplit(' ').next().unwrap_or_default()) & roles != 0
     }
 
-    /// Whether they have opposite verbs with equal phrases, or equal verbs with opposite predicates.
+    /// Whether the propositions have opposite verbs with equal phrases, or equal verbs with opposite predicates.
     fn opposite(&self) -> bool {
         if self.a.past != self.b.past {
             return false;
@@ -136,8 +136,8 @@ impl<'a> Pair<'a> {
         matches!(a.lead.as_str(), "" | "at") && self.tables.are_opposites(one, other)
     }
 
-    /// Whether they give two values for something that has only one: a number, a place in a row, a time, the holder of
-    /// an office, the value of a label.
+    /// Whether the propositions give two values for something that has only one: a number, a place in a row, a time,
+    /// the holder of an office, the value of a label.
     fn two_values(&self) -> bool {
         if self.a.verb != self.b.verb || self.a.subject.words == "you" {
             return false;
@@ -160,7 +160,7 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// Whether they give two values for a label.
+    /// Whether the propositions give two values for a label.
     fn labelled(&self) -> bool {
         let label = |p: &Proposition| p.shown.contains(':') && p.verb == "be" && !p.past;
         let digits = |phrases: &[&Phrase]| phrases.iter().all(|p| p.words.iter().any(|w| is_number(w)));
@@ -172,7 +172,7 @@ impl<'a> Pair<'a> {
             && digits(&self.b_only)
     }
 
-    /// Whether they give two holders for something that only one can be: "the captain", "the capital of the province".
+    /// Whether each names another holder of a role that only one can have: "the captain", "the capital of the land".
     fn one_holder(&self) -> bool {
         let shown = |p: &Proposition| p.shown.to_lowercase();
         let definite = |p: &Proposition| shown(p).contains("the ") || shown(p).contains("'s ");

@@ -34,12 +34,12 @@ impl Word {
         self.kinds & kinds != 0
     }
 
-    /// Whether it introduces a phrase. "Of" does not; it belongs to the words before it.
+    /// Whether the word introduces a phrase. "Of" does not; it belongs to the words before it.
     pub(super) fn leads(&self) -> bool {
         (self.is(kind::PREPOSITION) || self.text == "than") && self.text != "of"
     }
 
-    /// Whether it is an auxiliary or a form of "be".
+    /// Whether the word is an auxiliary or a form of "be".
     pub(super) const fn auxiliary(&self) -> bool {
         self.plays(role::BE | role::HAVE | role::DO | role::MODAL)
     }

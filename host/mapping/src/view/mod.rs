@@ -22,11 +22,11 @@ const CLOSING: &[char] = &['\u{ff5d}', '\u{fe5c}', '\u{fe38}', '\u{2775}', '\u{2
 /// A part of the view and the bytes that it shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Segment {
-    /// Its start in the view.
+    /// The part's start in the view.
     at: usize,
     /// The bytes of the text.
     origin: Range<usize>,
-    /// Whether it is a copy of these bytes.
+    /// Whether the part is a copy of these bytes.
     copied: bool,
 }
 
@@ -99,7 +99,7 @@ impl View {
         Self { text: shown, segments, borders: Vec::new(), lines, aligned: true }
     }
 
-    /// Whether it differs from the text only by spaces in place of line breaks.
+    /// Whether the view differs from the text only by spaces in place of line breaks.
     pub(crate) const fn is_aligned(&self) -> bool {
         self.aligned
     }

@@ -40,9 +40,9 @@ struct Arrangement {
     yields: Yields,
     /// Whether its parts may be in several passages.
     crosses: bool,
-    /// Whether it must begin a clause or follow a lead.
+    /// Whether the arrangement must begin a clause or follow a lead.
     opens: bool,
-    /// Whether it must end a clause or precede a tail.
+    /// Whether the arrangement must end a clause or precede a tail.
     ends: bool,
 }
 
