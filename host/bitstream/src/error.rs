@@ -1,4 +1,4 @@
-//! Why a manifest cannot be read, checked or written.
+//! Errors of reading, checking and writing manifests.
 
 use std::io;
 use std::path::PathBuf;

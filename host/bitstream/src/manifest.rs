@@ -1,4 +1,4 @@
-//! Bitstream manifests: which sources a bitstream was made from, and the check of that.
+//! Bitstream manifests: names the sources of a bitstream, and checks them.
 
 use crate::error::BitstreamError;
 use crate::sources::{LAYOUT, REGISTERS, Sources, sha256};
@@ -7,10 +7,10 @@ use portcullis_core::wire::{MAP_DIGEST, key_flags};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// Name of a manifest in its folder.
+/// Name of the manifest's file.
 pub const MANIFEST: &str = "manifest.toml";
 const SCHEMA: u32 = 1;
-/// The tables are loaded by the host; no policy is fixed in the bitstream.
+/// The host loads the tables; the bitstream does not contain a policy.
 const LOADABLE: &str = "loadable";
 
 /// The manifests of this program's own sources.
@@ -21,19 +21,19 @@ const KNOWN: [&str; 4] = [
     include_str!("../../../bitstreams/ecp5/manifest.toml"),
 ];
 
-/// Whose secret is in the bitstream.
+/// The owner of the secret in the bitstream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Key {
     /// The public test secret.
     Test,
     Device,
-    /// One key for every card with this image.
+    /// The same key for every card with this image.
     Class,
 }
 
 impl Key {
-    /// The card's key flags. The boot nonce of every shell is zero, so NO_TRNG is always set.
+    /// The card's key flags. The boot nonce is zero on every shell, so NO_TRNG is always set.
     const fn flags(self) -> u16 {
         match self {
             Self::Test => key_flags::SIM | key_flags::NO_TRNG,
@@ -92,14 +92,14 @@ struct Entry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {
     Good,
-    /// Nothing was built, or a file that the manifest names is not there.
+    /// There is no build, or a file of the manifest is missing.
     Warned,
-    /// The key is the one that everybody knows.
+    /// The key is the public test key.
     TestKey,
     Contradicted,
 }
 
-/// One thing that was looked at.
+/// One check, with its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
     pub name: String,
@@ -107,18 +107,18 @@ pub struct Check {
     pub outcome: Outcome,
 }
 
-/// A build that is to be sealed.
+/// A build for which a manifest is to be written.
 #[derive(Clone, Debug)]
 pub struct Seal<'a> {
-    /// Folder that gets the manifest; the files are in it.
+    /// Folder of the files; the manifest is written there.
     pub dir: &'a Path,
-    /// Target, as the folders of `bitstreams` are named.
+    /// Target: the name of a folder of `bitstreams`.
     pub target: &'a str,
     /// Commit, 40 hexadecimal digits.
     pub commit: &'a str,
     pub tool: &'a str,
     pub key: Key,
-    /// Digest of the policy that is fixed in it; without it the tables are loadable.
+    /// Digest of the policy in the bitstream; `None` if the host loads the tables.
     pub policy: Option<&'a str>,
     /// Regional and global id of the AFI, on F2.
     pub afi: Option<(&'a str, &'a str)>,
@@ -130,8 +130,8 @@ fn known(target: &str) -> Result<Manifest, BitstreamError> {
     manifests.find(|manifest| manifest.target == target).ok_or_else(|| BitstreamError::Target(target.to_owned()))
 }
 
-/// Compares a manifest with this program's sources, with the files beside it, and with a checkout. Gives the target as
-/// well.
+/// Compares a manifest with this program's sources, with the files beside it, and with a checkout. Also returns the
+/// target.
 pub fn verify(dir: &Path, source: Option<&Path>) -> Result<(String, Vec<Check>), BitstreamError> {
     let path = dir.join(MANIFEST);
     let text = std::fs::read_to_string(&path).map_err(|source| BitstreamError::Read { path: path.clone(), source })?;
@@ -144,7 +144,7 @@ pub fn verify(dir: &Path, source: Option<&Path>) -> Result<(String, Vec<Check>),
     }
 }
 
-/// Everything that a manifest claims, one check each.
+/// The checks of all claims of a manifest.
 fn checks(dir: &Path, source: Option<&Path>, manifest: &Manifest) -> Result<Vec<Check>, BitstreamError> {
     let mut checks = Vec::new();
     let mut add =
@@ -233,7 +233,7 @@ fn checks(dir: &Path, source: Option<&Path>, manifest: &Manifest) -> Result<Vec<
     Ok(checks)
 }
 
-/// Why the key cannot be what the manifest says.
+/// Why the manifest's statement about the key cannot be true.
 fn key_problem(target: &str, build: &Build) -> Option<String> {
     let production = build.key != Key::Test;
     if build.key == Key::Test && build.production {
@@ -275,7 +275,7 @@ fn file(dir: &Path, entry: &Entry) -> Result<(String, Outcome), BitstreamError> 
     Ok((format!("{found}, the manifest says {}", entry.sha256), Outcome::Contradicted))
 }
 
-/// Writes the manifest of a file that was built from this program's sources.
+/// Writes the manifest of files that were built from this program's sources.
 pub fn seal(seal: &Seal<'_>) -> Result<(), BitstreamError> {
     let mut manifest = known(seal.target)?;
     let ensure =
@@ -315,12 +315,12 @@ pub fn seal(seal: &Seal<'_>) -> Result<(), BitstreamError> {
     std::fs::write(&path, text).map_err(|source| BitstreamError::Write { path, source })
 }
 
-/// Whether the name is one of a file in the same folder.
+/// Whether the name is a plain file name, other than the manifest's.
 fn is_plain(name: &str) -> bool {
     !name.is_empty() && name != MANIFEST && Path::new(name).file_name().is_some_and(|n| n == name)
 }
 
-/// Whether this is an id as AWS gives them.
+/// Whether the text has the form of an AWS id.
 fn is_id(text: &str, prefix: &str) -> bool {
     text.strip_prefix(prefix).is_some_and(|digits| hex::is_hex(digits, 17))
 }

@@ -1,4 +1,4 @@
-//! The digests of a checkout's sources.
+//! Digests of the sources in a checkout.
 
 use crate::error::BitstreamError;
 use base16ct::lower::encode_string;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 pub const LAYOUT: &str = "rtl/layout/layout.toml";
 pub const REGISTERS: &str = "rtl/layout/card.rdl";
-/// The card's sources in order. The package that holds the design id is among them and not part of it.
+/// The list of the card's sources. It includes the package with the design id, which the design id does not cover.
 const CARD: &str = "rtl/portcullis.f";
 /// The package with the design id.
 pub const DESIGN_PACKAGE: &str = "rtl/pkg/gen/design_pkg.sv";
@@ -18,7 +18,7 @@ pub const DESIGN_PACKAGE: &str = "rtl/pkg/gen/design_pkg.sv";
 #[derive(Clone, Debug)]
 pub struct Sources {
     root: PathBuf,
-    /// Files that replace files of the checkout.
+    /// Folder with files that replace files of the checkout.
     overlay: Option<PathBuf>,
 }
 
@@ -29,7 +29,7 @@ impl Sources {
         Self { root: root.into(), overlay: None }
     }
 
-    /// The same, but a file below `overlay` replaces the one of the checkout.
+    /// Lets files below `overlay` replace files of the checkout.
     #[must_use]
     pub fn with_overlay(self, overlay: impl Into<PathBuf>) -> Self {
         Self { overlay: Some(overlay.into()), ..self }
@@ -40,14 +40,14 @@ impl Sources {
         made.unwrap_or_else(|| self.root.join(name))
     }
 
-    /// The files of a list; its other lines are options of the tool that reads it.
+    /// The files of a list file; its other lines are options for the tool that reads it.
     pub fn listed(&self, list: &str) -> Result<Vec<String>, BitstreamError> {
         let path = self.path(list);
         let text = fs::read_to_string(&path).map_err(|source| BitstreamError::Read { path, source })?;
         Ok(text.lines().map(str::trim).filter(|line| line.starts_with("rtl/")).map(str::to_owned).collect())
     }
 
-    /// The design id of the card's sources: the first 16 bytes of their digest, the top bit clear for real cards.
+    /// The design id of the card's sources: the first 16 bytes of their digest; the top bit is clear for real cards.
     pub fn design_id(&self) -> Result<[u8; 16], BitstreamError> {
         let mut sources = self.listed(CARD)?;
         sources.retain(|name| name != DESIGN_PACKAGE);
@@ -57,17 +57,17 @@ impl Sources {
         Ok(id)
     }
 
-    /// The digest of files, in this order, in hexadecimal digits.
+    /// The digest of files in this order, hexadecimal.
     pub fn list(&self, files: &[String]) -> Result<String, BitstreamError> {
         Ok(encode_string(&self.digest(files)?))
     }
 
-    /// The digest of one file, in hexadecimal digits.
+    /// The digest of one file, hexadecimal.
     pub fn file(&self, name: &str) -> Result<String, BitstreamError> {
         sha256(&self.path(name))
     }
 
-    /// SHA-256 over a line `SHA-256  path` for each file.
+    /// SHA-256 over a line `SHA-256  path` per file.
     fn digest(&self, files: &[String]) -> Result<[u8; 32], BitstreamError> {
         let mut all = Sha256::new();
         for name in files {
@@ -77,7 +77,7 @@ impl Sources {
     }
 }
 
-/// The SHA-256 of a file, in hexadecimal digits.
+/// The SHA-256 of a file, hexadecimal.
 pub fn sha256(path: &Path) -> Result<String, BitstreamError> {
     let failed = |source| BitstreamError::Read { path: path.to_owned(), source };
     let mut file = File::open(path).map_err(failed)?;

@@ -4,54 +4,53 @@ use auto_impl::auto_impl;
 
 use crate::error::CardError;
 
-/// A card: registers, memory that it reaches, and time.
+/// A card: registers, memory that host and card share, and bounded waits.
 ///
-/// A transport is stupid on purpose: it moves bytes and says when it cannot. What the bytes mean is the driver's
-/// business.
+/// A transport only moves bytes and reports the failures of doing so. The driver above it interprets the bytes.
 #[auto_impl(&mut, Box)]
 pub trait Card: Send {
-    /// One line that names the card for reports.
+    /// One line that identifies the card in reports.
     fn describe(&self) -> String;
 
-    /// Reads the register at byte address `address`, a multiple of 4 below 1 MiB. Errors: the transport's; a value is
-    /// never made up.
+    /// Reads the register at byte address `address`, a multiple of 4 below 1 MiB. Errors: those of the transport, which
+    /// never invents a value.
     fn read32(&mut self, address: u32) -> Result<u32, CardError>;
 
-    /// Writes the register at byte address `address`. Everything written with [`Card::dma_write`] before is visible to
-    /// the card when it sees the register change.
+    /// Writes the register at byte address `address`. Before the card sees the new value, it sees everything that
+    /// [`Card::dma_write`] wrote earlier.
     fn write32(&mut self, address: u32, value: u32) -> Result<(), CardError>;
 
-    /// Allocates `bytes` zeroed bytes that the card reaches; at least 4 KiB aligned. Errors: no memory.
+    /// Allocates `bytes` zeroed bytes that the card can access, aligned to at least 4 KiB. Errors: no memory.
     fn allocate(&mut self, bytes: usize) -> Result<DmaBuffer, CardError>;
 
-    /// Takes a buffer away from the card. The caller has quiesced the card before. Errors:
+    /// Frees a buffer; the card loses access to it. The caller must have quiesced the card. Errors:
     /// [`CardError::UnknownBuffer`].
     fn release(&mut self, buffer: DmaBuffer) -> Result<(), CardError>;
 
-    /// Copies bytes that the card may have written. Aligned words are read whole, in ascending order. Errors:
+    /// Copies bytes that the card may have written. Each aligned word is read at once, in ascending order. Errors:
     /// [`CardError::UnknownBuffer`], [`CardError::OutsideBuffer`].
     fn dma_read(&self, buffer: &DmaBuffer, offset: usize, into: &mut [u8]) -> Result<(), CardError>;
 
     /// Writes bytes that the card may read. Errors: [`CardError::UnknownBuffer`], [`CardError::OutsideBuffer`].
     fn dma_write(&mut self, buffer: &DmaBuffer, offset: usize, from: &[u8]) -> Result<(), CardError>;
 
-    /// Lets the card work for at most one quantum; returns early when the watched byte has its value. Without a watch a
-    /// short while passes. That it returns promises nothing: the caller looks again.
+    /// Lets the card work for at most one quantum. Returns early when the watched byte has the expected value; without
+    /// a watch it waits a short time. A return does not prove any progress: the caller must check again.
     fn wait(&mut self, watch: Option<&Watch<'_>>) -> Result<(), CardError>;
 
-    /// Describes one quantum of [`Card::wait`], for messages.
+    /// Describes one quantum of [`Card::wait`] for messages.
     fn quantum(&self) -> &'static str;
 
-    /// Quanta without any progress after which the card has failed, its own watchdog included.
+    /// Quanta without progress after which the card counts as failed; longer than the card's own watchdog.
     fn patience(&self) -> u32;
 
-    /// Clocks since the card exists, where the transport knows them.
+    /// Clocks since the card was created, if the transport counts them.
     fn clocks(&self) -> Option<u64> {
         None
     }
 }
 
-/// Memory that the card reaches. Only the card that made it knows its bytes.
+/// Memory that the card can access. Only the card that allocated it can read or write its bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub struct DmaBuffer {
     address: u64,
@@ -59,7 +58,7 @@ pub struct DmaBuffer {
 }
 
 impl DmaBuffer {
-    /// For transports: the handle of a buffer that the card reaches at `address`.
+    /// Makes the handle of a buffer at device address `address`; for transports.
     #[must_use]
     pub const fn new(address: u64, len: usize) -> Self {
         Self { address, len }
@@ -71,20 +70,18 @@ impl DmaBuffer {
         self.address
     }
 
-    /// Bytes.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether it holds no byte.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 }
 
-/// A byte in a buffer and the value that is waited for.
+/// A byte in a buffer and its expected value.
 #[derive(Debug, Clone, Copy)]
 pub struct Watch<'a> {
     pub buffer: &'a DmaBuffer,

@@ -11,10 +11,9 @@ use crate::transport::sim::SimCard;
 use crate::transport::vfio::{Access, VfioCard};
 use crate::transport::vfio_user::VfioUserCard;
 
-/// A transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CardKind {
-    /// The card in Rust, in this process.
+    /// The Rust model of the card, in this process.
     Model,
     Sim,
     /// A PCI device behind a UNIX socket.
@@ -34,7 +33,7 @@ impl CardKind {
         &[Self::Model, Self::VfioUser, Self::Vfio, Self::VfioNoIommu]
     };
 
-    /// The name in reports.
+    /// The transport's name in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -46,7 +45,7 @@ impl CardKind {
         }
     }
 
-    /// The form of the name on a command line.
+    /// The form of the name on the command line.
     #[must_use]
     pub const fn usage(self) -> &'static str {
         match self {
@@ -70,7 +69,7 @@ impl CardKind {
     }
 }
 
-/// A transport and, where it takes one, the address of the card.
+/// A transport and, if it needs one, the card's address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CardChoice {
     /// [`CardKind::Model`].
@@ -100,7 +99,7 @@ pub enum CardChoiceError {
 }
 
 impl CardChoice {
-    /// The card called `name`: `model`, `sim`, `vfio-user:PATH`, `vfio:BDF`, `vfio-noiommu:BDF`.
+    /// Parses a card's name: `model`, `sim`, `vfio-user:PATH`, `vfio:BDF`, `vfio-noiommu:BDF`.
     pub fn parse(name: &str) -> Result<Self, CardChoiceError> {
         let (called, address) = name.split_once(':').map_or((name, None), |(kind, at)| (kind, Some(at)));
         let unknown = || CardChoiceError::Unknown { name: name.into() };
@@ -119,7 +118,6 @@ impl CardChoice {
         }
     }
 
-    /// Which transport.
     #[must_use]
     pub const fn kind(&self) -> CardKind {
         match self {
@@ -131,7 +129,7 @@ impl CardChoice {
         }
     }
 
-    /// The card, with its default configuration. Errors: [`CardChoiceError::NotBuilt`], [`CardChoiceError::Open`].
+    /// Opens the card with its default configuration. Errors: [`CardChoiceError::NotBuilt`], [`CardChoiceError::Open`].
     pub fn open(&self) -> Result<Box<dyn Card>, CardChoiceError> {
         let vfio = |bdf: Bdf, access| {
             VfioCard::open(bdf, access).map(|card| Box::new(card) as Box<dyn Card>).map_err(CardError::from)

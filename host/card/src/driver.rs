@@ -1,16 +1,16 @@
-//! The ring driver: bring-up, rings, doorbells, the checks of every answer, the end.
+//! The ring driver: start of a session, rings, doorbells, checks of every answer, end of the session.
 //!
-//! [`Session::open`] brings the card up. Entries are submitted in batches ([`Session::submit`]) and come back as
-//! [`Completed`] ([`Session::poll`], [`Session::wait`]); [`Session::begin`], [`Session::gate`], [`Session::note`]
-//! and [`Session::end`] do one entry of one stream at a time and may be mixed with batches.
+//! [`Session::open`] starts the card. Batches of entries are submitted with [`Session::submit`]; their answers, of type
+//! [`Completed`], come from [`Session::poll`] and [`Session::wait`]. [`Session::begin`], [`Session::gate`],
+//! [`Session::note`] and [`Session::end`] submit one entry and wait for it; they may be mixed with batches.
 //!
-//! A card has 1, 2, 4 or 8 lanes, and a session is the whole card. The slot of a stream says its lane: slot modulo
-//! lanes. Each lane has rings and a log of its own; answers and records come in order in each lane; lanes have
-//! no common order.
+//! A card has 1, 2, 4 or 8 lanes; a session uses all of them. A stream's slot determines its lane: slot modulo lanes.
+//! Each lane has its own rings and its own log. Answers and records are in order within a lane; there is no order
+//! between lanes.
 //!
-//! Every wait is bounded in the card's own quanta and names what it awaited. Closing or dropping a session takes its
-//! memory back only once the card is quiet. A card that needs its hardware reset never gets quiet: it keeps the memory
-//! until it is dropped itself, which first takes its right to use the bus away.
+//! Every wait is bounded in the card's own quanta, and its error names what was awaited. Closing or dropping a session
+//! frees its memory only after the card is quiet. A card that needs its hardware reset cannot become quiet: it keeps
+//! the memory until the card itself is dropped, which first disables its access to the bus.
 
 pub(crate) mod checkpoint_ring;
 pub(crate) mod command;

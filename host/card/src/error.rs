@@ -1,8 +1,7 @@
-//! How an access to a card fails.
+//! Errors of an access to a card.
 
 use std::error::Error;
 
-/// A transport failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CardError {
     #[error("the card is gone: register {0:#x} reads all ones")]
@@ -26,7 +25,7 @@ pub enum CardError {
 }
 
 impl CardError {
-    /// The failure of a transport, as the transport reports it.
+    /// Wraps the error of a transport.
     pub(crate) fn transport(error: impl Error + Send + Sync + 'static) -> Self {
         Self::Transport(Box::new(error))
     }

@@ -1,4 +1,4 @@
-//! Forwarding for cards that wrap another one.
+//! Method forwarding for cards that wrap another card.
 
 /// Inside `impl Card for Wrapper`: forwards each named method to a field of the wrapper.
 ///

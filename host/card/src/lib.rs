@@ -1,24 +1,24 @@
-//! The card as the host sees it.
+//! Access to cards: the trait, the driver and the transports.
 //!
 //! | part | content |
 //! | --- | --- |
-//! | [`Card`], [`CardError`] | registers of 32 bits, memory that the card reaches, waiting |
+//! | [`Card`], [`CardError`] | registers of 32 bits, memory that host and card share, waiting |
 //! | [`registers`], [`limits`] | addresses, fields and values of the registers; the limits of every card |
 //! | [`machine`] | the machine's PCI functions, their drivers and register windows |
-//! | [`driver`] | [`Session`]: bring-up, rings, doorbells, the checks of every answer, the end |
+//! | [`driver`] | [`Session`]: start, rings, doorbells, checks of every answer, end |
 //! | [`transport`] | the implementations of [`Card`] |
 //! | [`diagnostics`] | self-test, benchmark, doctor |
 //! | [`CardChoice`] | opens a card by name |
 //!
-//! [`registers`] uses the generated accessors of `host/regs`. The transports are the card in Rust, the Verilated RTL,
-//! a PCI device behind a socket, and the kernel's VFIO.
+//! [`registers`] uses the generated accessors of `host/regs`. The transports are the Rust model, the Verilated RTL, a
+//! PCI device behind a socket, and the kernel's VFIO.
 //!
-//! A part uses only those above it in this table. `machine` and `driver` do not use each other, nor do `driver` and
-//! `transport`.
+//! A part uses only the parts above it in this table. `machine` and `driver` do not use each other; neither do
+//! `driver` and `transport`.
 //!
-//! Everything fails closed: an entry has an [`Outcome`] that admits only when the card's completion and its record
-//! agree with each other, with what was submitted, and with the session. After the first disagreement the card is lost,
-//! and every later call reports it.
+//! Every failure is a refusal: an [`Outcome`] admits only if the card's completion and record agree with each other,
+//! with the submitted entry, and with the session. After the first disagreement the card is lost, and every later call
+//! reports the loss.
 
 #![allow(unsafe_code, reason = "registers and memory are shared with a device")]
 

@@ -2,7 +2,7 @@
 
 /// Numbers of lanes that a card can have.
 pub const LANES: [u8; 4] = [1, 2, 4, 8];
-/// Smallest log2 of submission ring entries: rings are made of whole pages.
+/// Smallest log2 of submission ring entries; rings consist of whole pages.
 pub const RING_LOG2_MIN: u8 = 5;
 /// Smallest log2 of log ring entries.
 pub const LOG_LOG2_MIN: u8 = 4;

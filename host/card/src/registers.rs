@@ -1,4 +1,4 @@
-//! Typed access to a card's registers: the generated accessors over any [`Card`].
+//! Typed access to a card's registers: the generated accessors on top of any [`Card`].
 
 use std::cell::RefCell;
 
@@ -12,7 +12,7 @@ pub use portcullis_regs::Card as Registers;
 pub use portcullis_regs::components::card::map_version::MapVersion;
 pub use portcullis_regs::components::lane_rf::LaneRf as LaneRegisters;
 
-/// A card as the generated accessors want to see it: pointers are byte addresses, counted from null.
+/// A card in the form that the generated accessors need: a pointer is a byte address, counted from null.
 pub struct RegisterBus<'a, C: Card + ?Sized>(RefCell<&'a mut C>);
 
 fn word<T: RegInt>(pointer: *const T) -> Result<u32, CardError> {
@@ -27,7 +27,7 @@ fn word<T: RegInt>(pointer: *const T) -> Result<u32, CardError> {
 impl<C: Card + ?Sized> RawRegisterIO for RegisterBus<'_, C> {
     type Error = CardError;
 
-    // Neither method dereferences its pointer, so any pointer is sound here.
+    // Neither method dereferences its pointer, so every pointer is sound here.
     unsafe fn try_read<T: RegInt>(&self, pointer: *const T) -> Result<T, CardError> {
         let address = word(pointer)?;
         let value = self.0.borrow_mut().read32(address)?;
@@ -47,7 +47,7 @@ impl<C: Card + ?Sized> RawRegisterIO for RegisterBus<'_, C> {
 /// Calls `body` with the registers of `card`.
 pub fn with<C: Card + ?Sized, R>(card: &mut C, body: impl FnOnce(Registers<'_, RegisterBus<'_, C>>) -> R) -> R {
     let bus = RegisterBus(RefCell::new(card));
-    // SAFETY: the pointer is never dereferenced: `RegisterBus` takes it for a number and hands it to the card, which
+    // SAFETY: the pointer is never dereferenced: `RegisterBus` uses it as a number and passes it to the card, which
     // checks it.
     body(unsafe { Registers::from_ptr_with(std::ptr::null_mut(), &bus) })
 }
@@ -80,7 +80,7 @@ pub fn map_version() -> MapVersion {
     MapVersion::default()
 }
 
-/// Registers in ascending order as bytes: the first byte is the lowest of the first register.
+/// The bytes of registers in ascending order: the first byte is the lowest of the first register.
 pub(crate) fn bytes_of<const WORDS: usize, const BYTES: usize>(registers: [u32; WORDS]) -> [u8; BYTES] {
     bytemuck::must_cast(registers.map(u32::to_le))
 }
@@ -90,7 +90,7 @@ pub(crate) fn words_of<const BYTES: usize, const WORDS: usize>(bytes: [u8; BYTES
     bytemuck::must_cast::<_, [u32; WORDS]>(bytes).map(u32::from_le)
 }
 
-/// The value that reads of a lost device give.
+/// The value that every read of a lost device returns.
 pub const GONE: u32 = u32::MAX;
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use portcullis_policy::image::Image;
 use sha2::{Digest, Sha256};
 use zerocopy::IntoBytes;
 
-/// What is written into a card's tables. Sessions use an [`Image`]. Other tables are for tests: the card must check by
-/// itself what it was given.
+/// The content for a card's tables. Sessions use an [`Image`]. Other tables are for tests, because the card must check
+/// its tables itself.
 #[derive(Debug, Clone, Copy)]
 pub struct Tables<'a> {
     pub header: &'a ImageHeader,
@@ -23,8 +23,8 @@ impl<'a> From<&'a Image> for Tables<'a> {
 }
 
 impl Tables<'_> {
-    /// SHA-256 over the canonical bytes: header, policy rows, entropy rows. What the card finds when it reads its
-    /// tables back.
+    /// SHA-256 over the canonical bytes: header, policy rows, entropy rows. The card computes the same digest when it
+    /// reads its tables back.
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
         let mut hash = Sha256::new();

@@ -1,4 +1,4 @@
-//! The transports: each moves registers and memory of a card in its own way, and implements [`crate::Card`].
+//! The transports. Each implements [`crate::Card`] for one way to reach a card's registers and memory.
 
 mod memory;
 pub mod model;

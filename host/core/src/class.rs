@@ -37,7 +37,7 @@ impl ClassId {
 pub struct ClassSet(pub u128);
 
 impl ClassSet {
-    /// No class.
+    /// The empty set.
     pub const EMPTY: Self = Self(0);
 
     /// Whether the set holds `class`.
@@ -46,13 +46,13 @@ impl ClassSet {
         self.0 >> class.0 & 1 == 1
     }
 
-    /// The set with `class` in it.
+    /// The set with `class` added.
     #[must_use]
     pub const fn with(self, class: ClassId) -> Self {
         Self(self.0 | 1 << class.0)
     }
 
-    /// Classes of either set.
+    /// Classes that are in at least one of the two sets.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)

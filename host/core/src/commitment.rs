@@ -1,4 +1,4 @@
-//! The commitment to a span: what a descriptor says of bytes without showing them.
+//! The commitment to a span: the salted hash that binds a descriptor to bytes without revealing them.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -15,7 +15,7 @@ pub enum SpanKind {
 }
 
 impl SpanKind {
-    /// Whether it is text: the default for documents that do not name a kind.
+    /// Whether the kind is text, which is the default for documents that do not name a kind.
     #[must_use]
     pub const fn is_text(&self) -> bool {
         matches!(self, Self::Text)
@@ -29,8 +29,8 @@ impl SpanKind {
     }
 }
 
-/// SHA-256 over tag, salt, length (u32) and the concatenation of `parts`: held inert bytes first, then the span. A text
-/// of 4 GiB or more has none that a card could hold; its length saturates.
+/// SHA-256 over tag, salt, length (u32) and the concatenation of `parts`: held inert bytes first, then the span.
+/// The length saturates; texts of 4 GiB or more do not fit any card.
 #[must_use]
 pub fn commitment(kind: SpanKind, salt: &[u8; 16], parts: &[&[u8]]) -> [u8; 32] {
     let length: usize = parts.iter().map(|part| part.len()).sum();
@@ -46,12 +46,12 @@ mod tests {
 
     #[test]
     fn known_answers() {
-        // printf 'portcullis/span/1\0' + 16 zero bytes + 03000000 + 'abc' | sha256sum
+        // The expected digest: printf 'portcullis/span/1\0' + 16 zero bytes + 03000000 + 'abc' | sha256sum
         let text = commitment(SpanKind::Text, &[0; 16], &[b"abc"]);
         assert_eq!(hex::encode(&text), "8b5c54a92d839b9dd787dce455386534e1e794fb7326b367ab61d60faa6b86d0");
         assert_eq!(text, commitment(SpanKind::Text, &[0; 16], &[b"a", b"bc"]), "parts are concatenated");
         assert_ne!(text, commitment(SpanKind::Text, &[0; 16], &[b"abd"]));
-        // printf 'portcullis/call/1\0' + 16 zero bytes + 03000000 + 'abc' | sha256sum
+        // The expected digest: printf 'portcullis/call/1\0' + 16 zero bytes + 03000000 + 'abc' | sha256sum
         let call = commitment(SpanKind::Call, &[0; 16], &[b"abc"]);
         assert_eq!(hex::encode(&call), "84afe202de93a59b7007f83c3135c5a14e525302337ccd32c3a13e34c5d20932");
     }

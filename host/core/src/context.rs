@@ -1,7 +1,7 @@
 //! The context document of a stream: the settings under which it is judged. BEGIN carries its digest.
 //!
-//! It is JSON in one encoding: the keys in the order of the fields of [`ContextDocument`], all of them present, no
-//! white space. A reader accepts nothing else, so that equal content has equal bytes and one digest.
+//! It is JSON in one encoding: all keys are present, in the order of the fields of [`ContextDocument`], without white
+//! space. A reader refuses every other encoding, so equal content has equal bytes and one digest.
 
 use crate::hex::Hex;
 use crate::json;
@@ -13,28 +13,28 @@ use sha2::{Digest, Sha256};
 /// Version of the layout that this program reads and writes.
 pub const CONTEXT_VERSION: u32 = 3;
 
-/// How the text came to the gate, and what the gate could prevent.
+/// How the text came to the gate. The mode decides what the gate could prevent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// The loop asked an engine for each candidate and released what was admitted.
+    /// The gate's loop asked an engine for each candidate and released the admitted ones.
     Driven,
-    /// The same with an engine that knew more than the gate showed it: a client's own conversation and tools.
+    /// As `Driven`, but the engine also saw data that the gate did not choose: a client's own conversation and tools.
     DrivenConversation,
-    /// A stream of text came in as an engine wrote it: refused text was kept from readers, not from what the engine
-    /// wrote next.
+    /// The gate received a text while an engine wrote it. Readers did not get refused text, but the engine's next
+    /// words could depend on it.
     Held,
-    /// The whole text was there before: it is judged, nothing was prevented.
+    /// The whole text existed before the gate saw it: the gate judges it but prevented nothing.
     Recorded,
     /// The text is judged on its way to a reader, who gets it whatever the verdict is.
     Observed,
 }
 
 impl Mode {
-    /// All modes, in the order of the reports.
+    /// All modes, in the order in which reports list them.
     pub const ALL: [Self; 5] = [Self::Driven, Self::DrivenConversation, Self::Held, Self::Recorded, Self::Observed];
 
-    /// Its name in documents and reports.
+    /// The mode's name in documents and reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -57,21 +57,20 @@ pub enum OnRefuse {
     Stop,
 }
 
-/// When admitted bytes leave.
+/// When admitted bytes are released to the reader.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Release {
-    /// Each span as soon as its admit is recorded. Nothing can be taken back.
+    /// Each span as soon as its admit is recorded. A rollback is not possible.
     #[default]
     Span,
-    /// At every checkpoint, that is after the number of admitted candidates that the policy sets.
+    /// At every release checkpoint: each time after as many admitted candidates as the policy sets.
     Checkpoint,
-    /// When the stream ends.
+    /// All of them when the stream ends.
     End,
 }
 
-/// The document that BEGIN binds. A replay of the stream needs it together with the text, the anchor stores and the
-/// policy.
+/// The document to which BEGIN commits. A replay of the stream needs it, the text, the anchor stores and the policy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ContextDocument {
@@ -82,9 +81,9 @@ pub struct ContextDocument {
     pub granularity: Granularity,
     /// Behaviour of the stream when no alternative is left for a place.
     pub on_refuse: OnRefuse,
-    /// When admitted bytes leave; a rollback never crosses bytes that left.
+    /// When admitted bytes are released; a rollback never takes back released bytes.
     pub release: Release,
-    /// Candidates that an engine is asked for, at most.
+    /// The largest number of candidates that the loop requests from an engine.
     pub max_proposals: u32,
     /// Name and version of the policy package.
     pub policy: String,
@@ -93,14 +92,14 @@ pub struct ContextDocument {
     /// The agent's governed profile: the operator's choice, unless the ticket pins it.
     pub profile: Profile,
     pub profile_digest: Hex<32>,
-    /// What the stream is asked to do.
+    /// The purpose of this stream and the facts given for it.
     pub task: Task,
-    /// SHA-256 of each anchor store, in the order in which they were given.
+    /// SHA-256 of each anchor store, in the order in which the operator gave them.
     pub anchor_digests: Vec<Hex<32>>,
-    /// The stream that this one continues: RFC 9162 leaf hash, SHA-256(0x00 || 192 bytes), of the last record of it
-    /// that is known.
+    /// The stream that this one continues, named by the RFC 9162 leaf hash, SHA-256(0x00 || 192 bytes), of that
+    /// stream's last known record.
     pub predecessor: Option<Hex<32>>,
-    /// Identity of the stream in its input.
+    /// Name of the stream in the input.
     pub id: String,
 }
 
@@ -109,7 +108,7 @@ pub struct ContextDocument {
 pub enum ContextError {
     #[error("it is of version {found}, this program reads version {CONTEXT_VERSION}")]
     Version { found: u32 },
-    /// Not in the one encoding that a document of this version may have.
+    /// The bytes are not in the one encoding that a document of this version may have.
     #[error("{0}")]
     Malformed(String),
 }
@@ -120,10 +119,10 @@ struct Versioned {
 }
 
 impl ContextDocument {
-    /// The document's one encoding.
+    /// The document in its one encoding.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
-        // Plain strings and unit enums always serialise; an empty document would match no context on file.
+        // Plain strings and unit enums always serialise. An empty document would not match any stored context.
         serde_json::to_vec(self).unwrap_or_default()
     }
 
@@ -133,8 +132,8 @@ impl ContextDocument {
         Sha256::digest(self.bytes()).into()
     }
 
-    /// Reads a document. Errors: another version; an unknown, missing or moved key; another encoding of the same
-    /// content; a profile that does not have the digest beside it.
+    /// Reads a document. Errors: another version; an unknown, missing or moved key; another encoding of equal content;
+    /// a profile whose digest is not `profile_digest`.
     pub fn parse(bytes: &[u8]) -> Result<Self, ContextError> {
         let malformed = |error: serde_json::Error| ContextError::Malformed(error.to_string());
         let Versioned { version } = json::from_slice(bytes).map_err(malformed)?;
@@ -177,7 +176,7 @@ mod tests {
         }
     }
 
-    /// The layout as the reference document gives it.
+    /// Compares the encoding with the example of the reference document.
     #[test]
     fn the_encoding_is_the_documented_one() {
         let (ones, twos, threes) = ("01".repeat(32), "02".repeat(32), "03".repeat(32));
@@ -195,7 +194,7 @@ mod tests {
         assert_eq!(ContextDocument::parse(expected.as_bytes()), Ok(document()));
     }
 
-    /// The digest of a profile is apart from who the stream is and what it is asked to do.
+    /// The profile's digest does not depend on the stream's name or task.
     #[test]
     fn streams_of_one_profile_share_its_digest() {
         let other = ContextDocument {
@@ -217,7 +216,7 @@ mod tests {
             let other = good.replace("\"version\":3", &format!("\"version\":{found}"));
             assert_eq!(ContextDocument::parse(other.as_bytes()), Err(ContextError::Version { found }));
         }
-        // A later version may hold anything.
+        // For a document of another version, only the version field is read.
         assert_eq!(ContextDocument::parse(b"{\"version\":9,\"x\":1}"), Err(ContextError::Version { found: 9 }));
         for (from, to) in [
             (r#""id":"a""#, r#""id":"a","x":1"#),
@@ -230,7 +229,7 @@ mod tests {
             (r#""id":"a""#, r#""id":"\u0061""#),
             (&"03".repeat(32), "03"),
             (&"03".repeat(32), &"0A".repeat(32)),
-            // Another profile under the digest of this one.
+            // A changed profile with the old digest.
             (r#""audience":"public""#, r#""audience":"counsel""#),
         ] {
             let wrong = good.replacen(from, to, 1);

@@ -5,28 +5,28 @@ use crate::manifest::TrustSlope;
 use crate::mutation::Mutation;
 use serde::{Deserialize, Serialize};
 
-/// Which threshold a slope is over.
+/// The highest threshold that a slope has reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Drift {
     #[default]
     None,
-    /// Drift warning: reported, and the descriptor says so.
+    /// Drift warning: it is reported, and the descriptor carries its level.
     Warning,
-    /// Drift correction: anchored to the intent alone; rules on `correction` tighten.
+    /// Drift correction: content is compared with the intent alone; rules on `correction` become stricter.
     Correction,
-    /// Drift halt: the stream ends with what was admitted.
+    /// Drift halt: the stream ends with the text admitted so far.
     Halt,
 }
 
 impl Drift {
-    /// The correction level that travels in the descriptor: 0, 1 for a warning, 2 for a correction, 3 for a halt.
+    /// The correction level in the descriptor: 0 for none, 1 for a warning, 2 for a correction, 3 for a halt.
     #[must_use]
     pub const fn level(self) -> u8 {
         self as u8
     }
 
-    /// Its name in reports.
+    /// The name in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -49,18 +49,18 @@ impl TrustSlope {
         BasisPoints::try_from(mean).unwrap_or(BasisPoints::ONE)
     }
 
-    /// The slope over the distances of a lineage, the oldest first. It uses the last `window` of them: each step keeps
-    /// `decay` of the sum (rounded down) and adds its distance; saturating.
+    /// The slope over the distances of a lineage, the oldest first. It uses the last `window` distances. Each step
+    /// keeps the share `decay` of the sum (rounded down) and adds the next distance. The result saturates.
     #[must_use]
     pub fn slope(&self, distances: impl DoubleEndedIterator<Item = BasisPoints>) -> u16 {
         let decay = u64::from(self.decay);
-        // Taken from the end, the newest first, and folded from the oldest.
+        // The newest distances are taken from the end; the sum starts with the oldest of them.
         let recent: Vec<u64> = distances.rev().take(usize::from(self.window)).map(|d| u64::from(d.get())).collect();
         let slope = recent.into_iter().rev().fold(0u64, |s, d| s * decay / u64::from(BasisPoints::ONE.get()) + d);
         u16::try_from(slope).unwrap_or(u16::MAX)
     }
 
-    /// Which threshold a slope is over. A threshold of 65535 is never reached.
+    /// The highest threshold that a slope has reached. A threshold of 65535 is never reached.
     #[must_use]
     pub const fn drift(&self, slope: u16) -> Drift {
         const fn over(slope: u16, threshold: u16) -> bool {

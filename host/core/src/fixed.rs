@@ -1,4 +1,4 @@
-//! Fixed point: fractions are basis points, so nothing between text and verdict is a floating-point number.
+//! Fixed point: fractions are basis points, so no floating-point number influences a verdict.
 
 use crate::wire::BASIS_POINTS_MAX;
 use serde::{Deserialize, Serialize};
@@ -13,11 +13,10 @@ pub struct BasisPoints(u16);
 pub struct BasisPointsError(pub u16);
 
 impl BasisPoints {
-    /// Nothing.
     pub const ZERO: Self = Self(0);
     pub const ONE: Self = Self(BASIS_POINTS_MAX);
 
-    /// `part / whole` rounded down, 0 of 0 being 0 and anything over the whole being the whole.
+    /// `part / whole`, rounded down. 0 / 0 gives 0; a `part` above `whole` gives [`Self::ONE`].
     #[must_use]
     pub fn ratio(part: usize, whole: usize) -> Self {
         if whole == 0 {

@@ -1,4 +1,4 @@
-//! Lower-case hexadecimal, the one form in which digests are written.
+//! Lower-case hexadecimal, the only form in which digests are written.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ pub fn encode(bytes: &[u8]) -> String {
     lower::encode_string(bytes)
 }
 
-/// The `N` bytes that `text` holds; `None` for another length or anything but lower-case digits.
+/// Decodes exactly `N` bytes; `None` for another length or for any character but lower-case digits.
 #[must_use]
 pub fn decode<const N: usize>(text: &str) -> Option<[u8; N]> {
     let mut bytes = [0; N];
@@ -18,19 +18,19 @@ pub fn decode<const N: usize>(text: &str) -> Option<[u8; N]> {
     (found == N).then_some(bytes)
 }
 
-/// [`decode`] of any length.
+/// As [`decode`], for any length.
 #[must_use]
 pub fn decode_vec(text: &str) -> Option<Vec<u8>> {
     lower::decode_vec(text).ok()
 }
 
-/// Whether `text` is `digits` lower-case digits.
+/// Whether `text` consists of exactly `digits` lower-case digits.
 #[must_use]
 pub fn is_hex(text: &str, digits: usize) -> bool {
     text.len() == digits && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// Bytes that JSON holds as hexadecimal.
+/// Bytes that are written as hexadecimal in JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Hex<const N: usize>(pub [u8; N]);
 

@@ -1,7 +1,7 @@
-//! Formatting: the closed list of characters that may leave without a verdict of their own.
+//! Formatting: the closed list of characters that may be released without a verdict of their own.
 //!
-//! The mapping holds formatting back as the prefix of the next span; what is left at the end of a stream, END commits
-//! to. Nothing judges that, so the list is closed: any character that is not on it belongs to a span. It does not
+//! The mapping holds formatting back as the prefix of the next span. END commits to the formatting that is left at the
+//! end of a stream. No rule judges it, so the list is closed: any other character belongs to a span. The list does not
 //! depend on a version of Unicode.
 
 /// Whether a character is white space, an ASCII mark, or one of the marks of typography on the list.
@@ -13,7 +13,7 @@ pub const fn is_formatting_char(c: char) -> bool {
         '\t'..='\r' | ' ' | '\u{85}' | '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{2028}' | '\u{2029}' | '\u{202f}' | '\u{205f}' | '\u{3000}'
         // ASCII marks.
         | '!'..='/' | ':'..='@' | '['..='`' | '{'..='~'
-        // Typography: marks of Latin-1, dashes, quotation marks, daggers, bullets, ellipses, angle quotation marks.
+        // Typographic marks: Latin-1 marks, dashes, quotation marks, daggers, bullets, ellipses, angle quotation marks.
         | '\u{a1}' | '\u{ab}' | '\u{b7}' | '\u{bb}' | '\u{bf}' | '\u{2010}'..='\u{2015}' | '\u{2018}'..='\u{2022}' | '\u{2026}'
         | '\u{2039}' | '\u{203a}'
         // CJK marks.
@@ -21,13 +21,13 @@ pub const fn is_formatting_char(c: char) -> bool {
     )
 }
 
-/// Whether a text holds nothing but formatting.
+/// Whether a text consists of formatting only (the empty text does).
 #[must_use]
 pub fn is_formatting(text: &str) -> bool {
     text.chars().all(is_formatting_char)
 }
 
-/// The formatting that a text begins with.
+/// The longest prefix of a text that consists of formatting.
 #[must_use]
 pub fn leading_formatting(text: &str) -> &str {
     text.split_once(|c| !is_formatting_char(c)).map_or(text, |(head, _)| head)
@@ -40,7 +40,7 @@ mod tests {
     #[test]
     fn the_list_is_closed() {
         assert!(is_formatting("") && is_formatting(" \n\t---\u{2026} \u{201c}**```\u{3002}"));
-        // Letters, digits, and what words can be written with beside them.
+        // Letters, digits, and invisible or control characters that can stand inside words.
         for c in [
             'a', 'Z', '0', 'é', '字', '\u{200b}', '\u{202e}', '\u{2060}', '\u{feff}', '\u{0}', '\u{1b}', '\u{7f}',
             '\u{ad}',

@@ -1,5 +1,5 @@
-//! JSON objects as the formats have them. What serde derives takes an array of the fields' values in place of an
-//! object, too; here one content has one form.
+//! Strict JSON objects. A derived `Deserialize` also reads an array of field values as a struct; these functions accept
+//! objects only, so equal content has one form.
 
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeOwned, MapAccess, Visitor};
@@ -15,12 +15,12 @@ pub fn from_slice<T: DeserializeOwned>(text: &[u8]) -> serde_json::Result<T> {
     Ok(value)
 }
 
-/// Reads an object; for `deserialize_with`. Errors: another value.
+/// Reads an object; for `deserialize_with`. Errors: any other JSON value.
 pub fn object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
     from.deserialize_map(Object(PhantomData))
 }
 
-/// Reads an array of objects; for `deserialize_with`. Errors: another value.
+/// Reads an array of objects; for `deserialize_with`. Errors: any other JSON value.
 pub fn objects<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Vec<T>, D::Error> {
     let items = Vec::<Item<T>>::deserialize(from)?;
     Ok(items.into_iter().map(|Item(item)| item).collect())

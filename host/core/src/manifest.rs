@@ -6,8 +6,8 @@ use crate::hex::Hex;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Version of the mapping from text to descriptors. It is part of every package digest, so that a changed mapping is a
-/// changed policy. It also covers the version of Unicode's tables.
+/// Version of the mapping from text to descriptors, Unicode's tables included. Every package digest covers it, so a
+/// changed mapping counts as a changed policy.
 pub const MAPPING_VERSION: u32 = 7;
 
 /// `policy.toml`. Unknown keys are errors.
@@ -17,10 +17,10 @@ pub struct Manifest {
     pub package: Identity,
     /// Values of the four enumerations that a policy declares.
     pub enumerations: Enumerations,
-    /// Classes, at most 128; a class's number is its place in this list.
+    /// Classes, at most 128; a class's number is its index in this list.
     #[serde(default, rename = "class")]
     pub classes: Vec<Class>,
-    /// Quantity slots, at most four; a slot's number is its place in this list.
+    /// Quantity slots, at most four; a slot's number is its index in this list.
     #[serde(default, rename = "quantity")]
     pub quantities: Vec<Quantity>,
     /// Bounds of the governed loop.
@@ -34,32 +34,32 @@ pub struct Manifest {
     pub trust_slope: TrustSlope,
     #[serde(default)]
     pub prefilter: Prefilter,
-    /// Texts that readers get in place of refused text.
+    /// Texts that readers get instead of refused text.
     #[serde(default)]
     pub refusal: Refusal,
-    /// The package's part in a composition; `None` for a package alone. It is in no file: the composition
-    /// decides it.
+    /// The package's part in a composition; `None` for a package that is used alone. The composition sets it; no file
+    /// contains it.
     #[serde(skip)]
     pub membership: Option<Membership>,
 }
 
 /// What a composition decides about one of its packages: the numbers that the package's declarations have in the
-/// common tables, and the profiles that it is used with.
+/// common tables, and the profiles that may use it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Membership {
-    /// Name and version of the composition, and the member's name: `house 1.0.0/clinical`.
+    /// Name and version of the composition, then the member's name: `house 1.0.0/clinical`.
     pub reference: String,
-    /// Number of the package's first domain; the others follow it.
+    /// Number of the package's first domain; its other domains have the following numbers.
     pub first_domain: u8,
     /// Number of each class, in the order of [`Manifest::classes`].
     pub classes: Vec<ClassId>,
-    /// Digests of the profiles that the member is used with; no other profile is accepted.
+    /// Digests of the profiles that may use this member; every other profile is refused.
     pub profiles: BTreeSet<Hex<32>>,
 }
 
 impl Manifest {
-    /// Name and version of the policy, as states, context documents and reports give them: `pii 1.1.0`, or of a
-    /// member of a composition `house 1.0.0/clinical`.
+    /// Name and version of the policy in states, context documents and reports: `pii 1.1.0`, or
+    /// `house 1.0.0/clinical` for a member of a composition.
     #[must_use]
     pub fn reference(&self) -> String {
         match &self.membership {
@@ -74,7 +74,7 @@ impl Manifest {
         self.membership.as_ref().map_or(0, |membership| membership.first_domain)
     }
 
-    /// Number of the class at this place of the list, in tables and descriptors; `None` where no layout can carry it.
+    /// The class number that tables and descriptors use for a place in the list; `None` above the largest number.
     #[must_use]
     pub fn class_id(&self, index: usize) -> Option<ClassId> {
         match &self.membership {
@@ -88,12 +88,12 @@ impl Manifest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Identity {
-    /// Name, the same as its folder's.
+    /// Name; equal to the folder's name.
     pub name: String,
     /// Version, `major.minor.patch`.
     pub version: String,
     pub description: String,
-    /// Only verified facts can be asserted.
+    /// Whether a text may assert verified facts only.
     #[serde(default)]
     pub closed_world: bool,
     #[serde(default)]
@@ -103,13 +103,13 @@ pub struct Identity {
     pub language: String,
 }
 
-/// Which citations a text may hold.
+/// Which citations a text may contain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Citations {
     #[default]
     Resolved,
-    /// Any: no one looks them up.
+    /// Any citation; the anchor stores are not searched.
     Any,
 }
 
@@ -117,7 +117,7 @@ fn english() -> String {
     "en".to_owned()
 }
 
-/// Declared values, at most 32 each. The first of each list is the value of a context that says nothing.
+/// Declared values, at most 32 per list. A context that leaves a value out gets the first of the list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Enumerations {
@@ -135,18 +135,18 @@ pub struct Class {
     pub name: String,
     #[serde(default)]
     pub description: String,
-    /// Files of phrases under the package's folder: one phrase per line, `#` starts a comment, matched without case at
-    /// word boundaries.
+    /// Files of phrases, relative to the package's folder: one phrase per line, `#` starts a comment. Phrases match at
+    /// word boundaries, ignoring case.
     #[serde(default)]
     pub vocabulary: Vec<String>,
     #[serde(default, rename = "pattern")]
     pub patterns: Vec<Pattern>,
     #[serde(default, rename = "tool", skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<Tool>,
-    /// Whether vocabulary and patterns are also looked for in the matching view of a text.
+    /// Whether vocabulary and patterns are also searched for in the matching view of a text.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub view: bool,
-    /// Whether other forms of a phrase's words count: those with the same stem.
+    /// Whether other words with the same stem as a phrase's words match, too.
     #[serde(default, skip_serializing_if = "is_no")]
     pub inflect: bool,
     /// What may come right before and after a match of a pattern.
@@ -170,15 +170,15 @@ const fn is_no(value: &bool) -> bool {
     !*value
 }
 
-/// Which hits of a class count, depending on whether the sentence affirms or denies them.
+/// Which hits of a class count, depending on whether the sentence affirms or denies the content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Polarity {
     #[default]
     Any,
-    /// Matches in assertions; doubtful ones do not count. For classes that open a gate.
+    /// Hits in assertions; doubtful hits do not count. For classes that permit something.
     Affirmed,
-    /// Matches that are not in a denial, a question or a condition; doubtful ones count. For classes that forbid.
+    /// Hits outside denials, questions and conditions; doubtful hits count. For classes that forbid something.
     Undenied,
 }
 
@@ -193,10 +193,10 @@ impl Polarity {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Letters {
-    /// As the pattern itself says; `\b` is the border of a word.
+    /// Whatever the pattern accepts; `\b` is the border of a word.
     #[default]
     Border,
-    /// Letters and underscores, too: `\b` parts digits from digits alone.
+    /// Also letters and underscores; `\b` separates a digit from another digit only.
     Any,
 }
 
@@ -211,27 +211,27 @@ impl Letters {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tool {
-    /// Name of the tool; `*` is any.
+    /// Name of the tool; `*` matches every tool.
     pub name: String,
-    /// Argument that is looked at (JSON Pointer, RFC 6901); absent: all of them, as canonical JSON. A call without it
-    /// does not match.
+    /// The argument to examine (JSON Pointer, RFC 6901). Absent: all arguments, as canonical JSON. A call without the
+    /// named argument does not match.
     #[serde(default)]
     pub argument: Option<String>,
-    /// Regular expression that must occur in it; absent: anything does.
+    /// Regular expression that must match within the argument. Absent: every value matches.
     #[serde(default)]
     pub regex: Option<String>,
 }
 
-/// A bounded regular expression, with an optional check of its match.
+/// A bounded regular expression with an optional check of the matched text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pattern {
     /// Regular expression (the syntax of the `regex` crates). Repetition without an upper bound is an error.
     pub regex: String,
-    /// Check of the match; a match that fails it does not count.
+    /// Check of the matched text; a match that fails it does not count.
     #[serde(default)]
     pub validator: Option<Validator>,
-    /// Phrases, ignoring case. One of them must be within 64 bytes of the match; empty means no condition.
+    /// Phrases, ignoring case. At least one must be within 64 bytes of the match; an empty list sets no condition.
     #[serde(default)]
     pub near: Vec<String>,
 }
@@ -240,7 +240,7 @@ pub struct Pattern {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Validator {
-    /// ISO/IEC 7812-1 check digit over the digits.
+    /// Check digit of ISO/IEC 7812-1 over the digits.
     Luhn,
     /// ISO 13616 check digits (ISO 7064 mod 97-10) and the country's length.
     Iban,
@@ -260,9 +260,9 @@ pub struct Quantity {
     pub name: String,
     #[serde(default)]
     pub description: String,
-    /// Unit words, without case, and the size of each in the slot's unit: an integer or a fraction such as `"1/1000"`.
+    /// Unit words, ignoring case, and the size of each in the slot's unit: an integer or a fraction such as `"1/1000"`.
     pub units: BTreeMap<String, String>,
-    /// Phrases. One of them must be in the same span; empty means no condition.
+    /// Phrases. At least one must be in the same sentence; an empty list sets no condition.
     #[serde(default)]
     pub near: Vec<String>,
     /// Lowest value in the slot's unit.
@@ -271,7 +271,7 @@ pub struct Quantity {
     /// Highest value in the slot's unit.
     #[serde(default = "highest")]
     pub max: i32,
-    /// How much a later value may differ from the established one, in basis points of it; absent: any value is allowed.
+    /// Largest difference from the established value, in basis points of that value. Absent: any value is allowed.
     #[serde(default)]
     pub tolerance: Option<u16>,
 }
@@ -288,7 +288,7 @@ fn highest() -> i32 {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
-    /// Alternatives asked for after a refusal.
+    /// Alternatives that the loop requests after a refusal.
     pub alternatives: u8,
     /// Depth at which a decompose becomes a reject.
     pub max_depth: u8,
@@ -298,9 +298,9 @@ pub struct Limits {
     pub defer: Vec<String>,
     /// Steps after which a deferred mutation expires.
     pub defer_expiry: u16,
-    /// Rollbacks of one stream when no admissible candidate is left.
+    /// Rollbacks per stream when every candidate for a place was refused.
     pub rollbacks: u8,
-    /// Admitted candidates between two checkpoints.
+    /// Admitted candidates between two release checkpoints.
     pub checkpoint: u16,
 }
 
@@ -322,21 +322,21 @@ impl Default for Limits {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Continuity {
-    /// References back and nouns that are pointed at ("this trial") must have been introduced.
+    /// Back-references and nouns with a demonstrative ("this trial") must refer to something introduced before.
     pub presupposition: bool,
-    /// Nouns after a definite article must have been introduced, too.
+    /// Nouns with a definite article must also refer to something introduced before.
     pub definite: bool,
     /// Established claims must not be contradicted; superseded values must not come back.
     pub contradiction: bool,
-    /// A continuation must continue something, an enumeration must continue from where it is.
+    /// A continuation must follow something; an enumeration must continue from its current number.
     pub discontinuity: bool,
-    /// Mean distance of the last sentences from what was said before, in basis points, at which a sentence is refused
-    /// unless a cue of transition leads over; 0 looks at no topic. A stream with an anchor store or a closed world is
-    /// measured by its anchors instead.
+    /// A sentence is refused when the mean distance of the last sentences from the earlier text reaches this value, in
+    /// basis points, unless a transition cue introduces the sentence. 0 switches the check off. A stream with an anchor
+    /// store or a closed world is compared with its anchors instead.
     pub topic: u16,
-    /// Admitted transitions that are recent.
+    /// Number of admitted transitions that count as recent.
     pub recent: u16,
-    /// How often one statement may be among the recent ones; 0 means no limit.
+    /// How often the recent transitions may contain one statement; 0 means no limit.
     pub repetitions: u16,
 }
 
@@ -362,10 +362,10 @@ pub struct TrustSlope {
     pub correction: u16,
     pub halt: u16,
     pub window: u16,
-    /// Share of the accumulated distance kept at each step, in basis points.
+    /// Share of the accumulated distance that each step keeps, in basis points.
     pub decay: u16,
-    /// Weights of content deviation, certainty divergence and register divergence in one transition's distance; the
-    /// distance is their weighted mean.
+    /// Weights of content deviation, certainty divergence and register divergence in a transition's distance, which is
+    /// their weighted mean.
     pub weights: [u16; 3],
 }
 
@@ -375,13 +375,13 @@ impl Default for TrustSlope {
     }
 }
 
-/// Texts that readers get in place of refused text, if another program than the gate writes the answer: the gateway.
+/// Texts that readers get instead of refused text. Used where the gateway writes the answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Refusal {
     /// Whether an answer ends at its first refusal or continues after a placeholder.
     pub on_refuse: AfterRefusal,
-    /// Text at the end of an answer that the gate ended.
+    /// Text that the gate adds to an answer that it ends.
     pub text: String,
     /// Text that replaces each refusal in an answer that continues.
     pub placeholder: String,
@@ -392,7 +392,7 @@ pub struct Refusal {
 #[serde(rename_all = "snake_case")]
 pub enum AfterRefusal {
     Stop,
-    /// It continues, with a placeholder where the refused part was.
+    /// It continues; a placeholder stands for the refused part.
     Redact,
 }
 

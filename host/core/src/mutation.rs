@@ -1,4 +1,4 @@
-//! A mutation: what a candidate would change, in types, before it is packed into a wire descriptor.
+//! A mutation: the typed reading of the change that a candidate proposes, before it is packed into a descriptor.
 
 use crate::class::ClassSet;
 use crate::fixed::BasisPoints;
@@ -13,14 +13,14 @@ use zerocopy::little_endian::{I32, U16, U32, U128};
 /// One proposed change of the semantic state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mutation {
-    /// Whether held inert bytes are before the span.
+    /// Whether held inert bytes precede the span.
     pub inert_prefix: bool,
     /// The span's relation to the earlier text.
     pub category: Category,
     pub granularity: Granularity,
     /// Epistemic mode of the context.
     pub epistemic: Epistemic,
-    /// The outcome of external references.
+    /// Whether the span's external references resolve.
     pub anchor: Anchor,
     /// Index into the policy's temporal conditions.
     pub temporal: u8,
@@ -32,7 +32,7 @@ pub struct Mutation {
     pub register: u8,
     /// Bits of `wire::fields_touched`.
     pub fields_touched: u8,
-    /// Share of content words that memory does not hold.
+    /// Share of the span's content words that are not in memory.
     pub novelty: BasisPoints,
     /// Engine uncertainty; `None` when the engine gave no log-probabilities.
     pub uncertainty: Option<BasisPoints>,
@@ -48,7 +48,7 @@ pub struct Mutation {
     pub trust_slope: u16,
     pub length: u16,
     pub depth: u8,
-    /// Alternatives tried before.
+    /// Alternatives tried before this candidate.
     pub alternatives: u8,
     /// Correction level of the trust slope.
     pub correction: u8,
@@ -58,46 +58,46 @@ pub struct Mutation {
     pub quantities: [Option<i32>; wire::QUANTITY_SLOTS],
     pub validation: StageFinding<ValidationReason>,
     pub lineage: StageFinding<LineageReason>,
-    /// What memory would gain by an admit.
+    /// What an admit adds to memory.
     pub proposed: Proposed,
 }
 
-/// The new values that a mutation proposes: they are read from the span; the descriptor does not contain them.
+/// New values that the mapping reads from the span. The descriptor does not contain them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proposed {
     /// Content words, in lower case, sorted, each once.
     pub words: Vec<String>,
-    /// New referents of the span: names, and heads of indefinite noun phrases.
+    /// New referents of the span: names, and head nouns of indefinite noun phrases.
     pub referents: Vec<String>,
     /// Claims of the span: statements that a later span can contradict.
     pub claims: Vec<Claim>,
-    /// Identity of the statement without its polarity: the first 8 bytes of a SHA-256 over the content words; 0 for
-    /// none.
+    /// Identity of the statement without its polarity: the first 8 bytes of a SHA-256 over the content words; 0 if
+    /// there is no statement.
     pub fingerprint: u64,
-    /// Whether the statement denies.
+    /// Whether the statement is a denial.
     pub negated: bool,
-    /// Whether it says that it replaces something said before.
+    /// Whether the statement declares that it replaces an earlier one.
     pub revises: bool,
     /// Place in an enumeration ("First", "2."), from 1.
     pub ordinal: Option<u32>,
-    /// Entity that the stream speaks of from here on, when the span changes it.
+    /// The stream's new current entity, if the span changes it.
     pub subject: Option<String>,
-    /// Its assertions, with pronouns resolved.
+    /// The span's assertions, with pronouns resolved.
     pub propositions: Vec<Proposition>,
-    /// Places in memory of the propositions that it replaces.
+    /// Indexes in memory of the propositions that the span replaces.
     pub replaces: Vec<usize>,
-    /// Topic of the stream after it, where the policy looks at topics.
+    /// Topic of the stream after the span, if the policy checks topics.
     pub topic: Option<Topic>,
-    /// Content words as a dictionary has them, where the policy looks at topics.
+    /// Content words in dictionary form, if the policy checks topics.
     pub topic_words: Vec<String>,
 }
 
 /// One statement about one subject; a second value would contradict the first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Claim {
-    /// The subject; empty for the current subject of the stream.
+    /// The subject; empty for the stream's current subject.
     pub subject: String,
-    /// Which relation, with the kind of its value: `born year`.
+    /// The relation and the kind of its value: `born year`.
     pub relation: String,
     /// The value, in normal form.
     pub value: String,
@@ -112,7 +112,7 @@ pub enum StageFinding<R> {
     #[default]
     Pass,
     Reject(R),
-    /// The stage asks for a split, and why.
+    /// The span must be split for this reason.
     Decompose(R),
 }
 
@@ -126,7 +126,7 @@ impl<R> StageFinding<R> {
     }
 }
 
-/// Where an entry is: its stream and its place in it.
+/// The place of an entry: a stream and a sequence number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Stream slot of the card.
@@ -188,7 +188,7 @@ impl Mutation {
 }
 
 impl Descriptor {
-    /// An entry of any opcode with its place and its digest, everything else zero and no CRC yet.
+    /// An entry of any opcode with its place and commitment. All other fields are zero, the CRC included.
     #[must_use]
     pub fn entry(opcode: Opcode, place: Place, commitment: [u8; 32]) -> Self {
         Self {
@@ -201,7 +201,7 @@ impl Descriptor {
         }
     }
 
-    /// The same descriptor with the right CRC.
+    /// The same descriptor with its CRC computed.
     #[must_use]
     pub fn sealed(mut self) -> Self {
         self.crc = U32::new(self.computed_crc());
@@ -224,7 +224,7 @@ impl wire::Completion {
         crc32fast::hash(bytes.get(..Self::BYTES - 4).unwrap_or(bytes))
     }
 
-    /// The same completion with the right CRC.
+    /// The same completion with its CRC computed.
     #[must_use]
     pub fn sealed(mut self) -> Self {
         self.crc = U32::new(self.computed_crc());

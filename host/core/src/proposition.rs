@@ -1,8 +1,8 @@
-//! Propositions: what a sentence asserts of a subject, in a form that a later sentence can conflict with.
+//! Propositions: the assertions of a sentence about a subject, in a form in which two of them can be compared.
 
 use serde::{Deserialize, Serialize};
 
-/// The things that a pronoun can refer to, as bits.
+/// The genders and numbers of pronouns, as bits.
 pub mod gender {
     /// "He".
     pub const MASCULINE: u8 = 1;
@@ -12,33 +12,33 @@ pub mod gender {
     pub const PLURAL: u8 = 8;
 }
 
-/// One thing that a sentence asserts of one subject.
+/// One assertion of a sentence about one subject.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Proposition {
     pub subject: Subject,
     /// The quantifier of the subject (all, some, none).
     pub quantity: Quantity,
-    /// The verb as a dictionary has it, with a modal verb before it.
+    /// The verb in dictionary form, after its modal verb if there is one.
     pub verb: String,
     pub past: bool,
-    /// Whether it is denied.
+    /// Whether the assertion is denied.
     pub negated: bool,
-    /// Whether it holds at every time ("never", "always", "none").
+    /// Whether the assertion holds at every time ("never", "always", "none").
     pub universal: bool,
-    /// The other phrases, besides subject and verb.
+    /// The phrases besides subject and verb.
     pub phrases: Vec<Phrase>,
-    /// The sentence, for the reader.
+    /// The sentence as reports quote it.
     pub shown: String,
 }
 
 /// The subject of a proposition.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Subject {
-    /// Its words in lower case, without articles; empty for a pronoun that nothing fits.
+    /// The words in lower case, without articles; empty for a pronoun that matches no subject.
     pub words: String,
     pub name: bool,
     pub pronoun: bool,
-    /// Pronouns that can refer to it: bits of [`gender`].
+    /// Pronouns that can refer to the subject: bits of [`gender`].
     pub genders: u8,
 }
 
@@ -46,15 +46,15 @@ pub struct Subject {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantity {
-    /// Nothing is said.
+    /// The sentence does not have a quantifier.
     #[default]
     Plain,
     All,
-    /// A number of them, or a share.
+    /// The quantifier is a number or a share.
     Some,
 }
 
-/// A phrase: its words, and the preposition that leads to them.
+/// A phrase: its words and its preposition.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Phrase {
     /// The preposition or conjunction; empty for an object or a predicate.
@@ -62,13 +62,13 @@ pub struct Phrase {
     /// Content words in lower case; numbers in digits.
     pub words: Vec<String>,
     pub name: bool,
-    /// Whether a bound or an approximation is before its number.
+    /// Whether a bound ("at least") or an approximation ("about") precedes its number.
     pub bound: bool,
 }
 
 impl Subject {
-    /// Resolves a pronoun to one of the subjects so far, the last one first; other subjects are returned unchanged. The
-    /// pronoun means that subject from here on.
+    /// Resolves a pronoun to the last subject that it can refer to; the result keeps only the genders that both share.
+    /// Other subjects are returned unchanged.
     #[must_use]
     pub fn resolved(&self, subjects: &[Self]) -> Option<Self> {
         if !self.pronoun {
@@ -81,7 +81,7 @@ impl Subject {
 
 const SUBJECTS: usize = 4;
 
-/// Puts a subject after the others, as the one spoken of last, unless no pronoun can mean it.
+/// Makes a subject the most recent of the list, unless no pronoun can refer to it.
 pub fn mention(subjects: &mut Vec<Subject>, subject: &Subject) {
     if subject.genders == 0 {
         return;

@@ -1,4 +1,4 @@
-//! Reasons that the host gives for stages 2 and 3: the codes that travel in a descriptor and the ids that reports name.
+//! Reasons of the host's stages 2 and 3: their codes in descriptors and their ids in reports.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ macro_rules! reasons {
             /// Every reason, in order of its code.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// The id that reports and records name.
+            /// The id in reports and records.
             #[must_use]
             pub const fn id(self) -> &'static str {
                 match self { $(Self::$variant => $id),* }
@@ -48,9 +48,9 @@ reasons! {
         Inconsistent = 5, "CLAIMS-INCONSISTENT";
         /// A definite reference to something that was never introduced.
         PresupposeReferent = 6, "PRESUPPOSE-REFERENT";
-        /// A reference back ("as stated above") with nothing above.
+        /// A back-reference ("as stated above") without earlier text.
         PresupposeAbove = 7, "PRESUPPOSE-ABOVE";
-        /// A quantity that is referred to before it was given.
+        /// A reference to a quantity that the text has not stated before.
         PresupposeQuantity = 8, "PRESUPPOSE-QUANTITY";
         /// Another value for an established subject and relation.
         ContradictValue = 9, "CONTRADICT-VALUE";
@@ -58,13 +58,13 @@ reasons! {
         ContradictNegation = 10, "CONTRADICT-NEGATION";
         /// A quantity outside the tolerance around its established value.
         ContradictQuantity = 11, "CONTRADICT-QUANTITY";
-        /// Nothing of the span is among the verified facts of a closed world.
+        /// No part of the span is supported by the verified facts of a closed world.
         ClosedWorldUnsupported = 12, "CLOSED-WORLD-UNSUPPORTED";
-        /// A part of the span is not among the verified facts of a closed world.
+        /// Some part of the span is not supported by the verified facts of a closed world.
         ClosedWorldPartial = 13, "CLOSED-WORLD-PARTIAL";
-        /// A tool call that is not a name and a JSON object within bounds.
+        /// A tool call that is not a name with a JSON object within the size limits.
         ToolMalformed = 14, "TOOL-MALFORMED";
-        /// Log-probabilities that are none: not a number, over zero.
+        /// Invalid log-probabilities: not a number, or above zero.
         LogprobsInvalid = 15, "LOGPROBS-INVALID";
     }
 }
@@ -95,9 +95,9 @@ impl ValidationReason {
 reasons! {
     /// Why stage 3, lineage continuity, does not pass.
     LineageReason {
-        /// A continuation or an enumeration with nothing before it that it continues.
+        /// A continuation or an enumeration without a beginning before it.
         Discontinuity = 1, "LINEAGE-DISCONTINUITY";
-        /// Content that follows neither from the lineage nor from the intent, without a cue of transition.
+        /// Content that follows neither from the lineage nor from the intent, without a transition cue.
         TopicShift = 2, "LINEAGE-TOPIC-SHIFT";
         /// A value that an admitted revision superseded.
         Regression = 3, "LINEAGE-REGRESSION";
@@ -117,7 +117,7 @@ impl LineageReason {
     }
 }
 
-/// Identifiers of refusals that no rule of a policy names.
+/// Identifiers of refusals for which no rule of a policy gives a name.
 pub mod generic {
     /// No permit matched.
     pub const DEFAULT_DENY: &str = "DEFAULT-DENY";

@@ -1,7 +1,7 @@
-//! The releases whose bundles verify, from docs/reference/formats/releases.txt. `cargo xtask gen` keeps the line of
-//! this release.
+//! The releases whose bundles this release can verify, from docs/reference/formats/releases.txt. `cargo xtask gen`
+//! updates the line of this release.
 
-/// The versions that a release wrote into its bundles.
+/// The versions that a release writes into its bundles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Release {
     pub version: &'static str,
@@ -9,7 +9,7 @@ pub struct Release {
     pub mapping: u32,
     /// Version of its context documents.
     pub context: u32,
-    /// SHA-256 that names its layout and register map.
+    /// SHA-256 over its layout and register map.
     pub map_digest: [u8; 32],
 }
 
@@ -20,7 +20,7 @@ pub fn all() -> impl Iterator<Item = Release> {
     TEXT.lines().filter_map(parse)
 }
 
-/// The last release that replays what a release with this mapping and this map digest wrote, in words.
+/// The name of the last release that can replay bundles with this mapping version and map digest.
 #[must_use]
 pub fn replaying(mapping: u32, map_digest: &[u8; 32]) -> String {
     name(all(), mapping, map_digest)

@@ -1,5 +1,4 @@
-//! The semantic state object: seven typed fields that are beside the engine and that only an admitted mutation
-//! changes.
+//! The semantic state object: seven typed fields outside the engine. Only an admitted mutation changes them.
 
 mod admit;
 mod difference;
@@ -20,12 +19,12 @@ use crate::wire::{Category, Epistemic, QUANTITY_SLOTS};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The state of one governed stream. Serialises to the same bytes for the same inputs.
+/// The state of one governed stream. Equal inputs give equal serialised bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SemanticState {
     /// The purpose of the stream.
     pub intent: Intent,
-    /// The conditions under which it speaks.
+    /// The conditions under which the stream is judged.
     pub context: Context,
     /// The commitments of the text admitted so far.
     pub memory: Commitments,
@@ -38,53 +37,52 @@ pub struct SemanticState {
     pub bounds: Bounds,
 }
 
-/// The purpose of a stream, in the words of the operator, never of the engine.
+/// The purpose of a stream, in the operator's words; the engine never contributes to it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Intent {
     pub text: String,
-    /// Facts that the operator vouches for. An engine sees only these and admitted text.
+    /// Facts that the operator guarantees. An engine sees only these facts and admitted text.
     pub facts: Vec<String>,
     /// Content words of task and facts, in lower case.
     pub words: BTreeSet<String>,
 }
 
-/// Conditions of the stream, as places in the policy's lists. The domain is the number that descriptors carry.
+/// Conditions of the stream, as indexes into the policy's lists. The domain is the number that descriptors carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Context {
     pub domain: u8,
     pub audience: u8,
     pub temporal: u8,
-    /// Epistemic mode.
     pub epistemic: Epistemic,
     pub register: u8,
 }
 
-/// Commitments so far.
+/// The commitments of the text admitted so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Commitments {
     /// Classes that an admitted span established.
     pub established: ClassSet,
-    /// Content words of admitted spans, in lower case, with the sequence that said them last.
+    /// Content words of admitted spans, in lower case, each with the sequence number of its last use.
     pub words: BTreeMap<String, u32>,
     /// The last admitted value of each quantity slot.
     pub quantities: [Option<i32>; QUANTITY_SLOTS],
     /// Referents that admitted spans introduced.
     pub referents: BTreeSet<String>,
-    /// Subject and relation, and the value that holds.
+    /// The value in force for each subject and relation.
     pub claims: BTreeMap<Relation, ClaimValue>,
     /// Values that an admitted revision replaced.
     pub superseded: BTreeSet<(Relation, String)>,
-    /// Statements by fingerprint: whether they deny.
+    /// Statements by fingerprint, and whether each is a denial.
     pub statements: BTreeMap<u64, bool>,
-    /// Entity that the stream speaks of now.
+    /// The stream's current entity.
     pub subject: Option<String>,
-    /// Place in the enumeration that is open.
+    /// The current number of the open enumeration.
     pub ordinal: Option<u32>,
     /// The asserted propositions, in order.
     pub propositions: Vec<HeldProposition>,
-    /// Subjects that a pronoun can mean, the last one last.
+    /// Subjects to which a pronoun can refer, the most recent one last.
     pub subjects: Vec<Subject>,
-    /// Content words of admitted sentences as a dictionary has them, where the policy looks at topics.
+    /// Content words of admitted sentences in dictionary form, if the policy checks topics.
     pub topic_words: BTreeSet<String>,
 }
 
@@ -104,7 +102,7 @@ pub struct Relation {
     pub relation: String,
 }
 
-/// A value that holds.
+/// A value in force.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClaimValue {
     /// The value, in normal form.
@@ -121,12 +119,12 @@ pub struct PolicyReference {
     pub package_digest: [u8; 32],
     /// SHA-256 of the table image.
     pub image_digest: [u8; 32],
-    /// Only verified facts can be asserted.
+    /// Whether a text may assert verified facts only.
     pub closed_world: bool,
     pub citations: Citations,
     /// Bounds of the governed loop.
     pub limits: Limits,
-    /// The state that stages 2 and 3 read.
+    /// Settings of stages 2 and 3.
     pub continuity: Continuity,
     /// Thresholds of the trust slope.
     pub trust_slope: TrustSlope,
@@ -140,9 +138,9 @@ pub struct Transition {
     /// Sequence of the admitted entry.
     pub sequence: u32,
     pub commitment: [u8; 32],
-    /// Its relation to the earlier text.
+    /// The span's relation to the earlier text.
     pub category: Category,
-    /// Identity of its statement; 0 for none.
+    /// Fingerprint of the span's statement; 0 if there is none.
     pub fingerprint: u64,
     pub distance: BasisPoints,
 }
@@ -152,14 +150,14 @@ pub struct Transition {
 pub struct Bounds {
     /// Accumulated distance of the lineage, in basis points, saturating.
     pub trust_slope: u16,
-    /// Which threshold the slope is over.
+    /// The highest threshold that the slope has reached.
     pub drift: Drift,
-    /// The topic of the stream, and the distance of the last sentences from it.
+    /// The stream's topic, and the distance of the last sentences from the earlier text.
     pub topic: Topic,
 }
 
 impl SemanticState {
-    /// The state at the start of a stream: nothing in it comes from the engine.
+    /// The state at the start of a stream. It does not contain anything from the engine.
     #[must_use]
     pub fn new(
         manifest: &Manifest,
@@ -191,15 +189,15 @@ impl SemanticState {
         }
     }
 
-    /// Begins with the memory in which another stream ended: established classes, claims and referents. Intent,
-    /// conditions, lineage, trust slope and enumeration are this stream's own.
+    /// Takes over the final memory of another stream: established classes, claims and referents. Intent, conditions,
+    /// lineage, trust slope and enumeration stay this stream's own.
     pub fn continue_from(&mut self, memory: &Commitments) {
         let subject = self.memory.subject.take().or_else(|| memory.subject.clone());
         self.memory = Commitments { subject, ordinal: None, ..memory.clone() };
     }
 
-    /// Whether intent or memory holds a content word. Under a drift correction only the intent counts: the stream is
-    /// anchored again.
+    /// Whether intent or memory contains a content word. Under a drift correction, only the intent counts, so that the
+    /// stream returns to it.
     #[must_use]
     pub fn knows(&self, word: &str) -> bool {
         self.intent.words.contains(word)
@@ -208,7 +206,7 @@ impl SemanticState {
 }
 
 impl Relation {
-    /// Separates the parts in the serialised form; the text of a claim never contains it.
+    /// Separates the two parts in the serialised form; the text of a claim never contains it.
     const SEPARATOR: char = '\u{1f}';
 }
 

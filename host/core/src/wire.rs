@@ -1,4 +1,4 @@
-//! Wire layouts: plain integers on the wire, types after a checked conversion.
+//! Wire layouts: plain integers, and checked conversions into types.
 //!
 //! The structs, enumerations and constants are generated from `rtl/layout/layout.toml`;
 //! `docs/reference/wire-formats.md` shows them as tables. Every struct is little-endian, unaligned and without padding,
@@ -12,7 +12,7 @@ pub use fault::FaultClass;
 pub use lane::lane_of;
 pub use layout::*;
 
-/// An integer on the wire that its enumeration does not define. Such a word is a refusal, never a guess.
+/// A wire integer that its enumeration does not define. A word with such a value is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{value} is not a value of enumeration `{enumeration}`")]
 pub struct UnknownValue {

@@ -1,5 +1,5 @@
-//! The whole path of a span: map, validate, lineage, model card, commit, ledger without fsync. One element is one span,
-//! so the time shown for an element is the cost of one; the three lengths of lineage show whether it grows.
+//! The whole path of a span: map, validate, lineage, model card, commit, ledger without fsync. One criterion element is
+//! one span. The three lengths of lineage show whether the cost per span grows with the lineage.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,5 +1,5 @@
-//! Admission to engines: a task is judged by the pre-execution filter, and only the pass that its router makes can make
-//! an engine.
+//! Admission to engines: the pre-execution filter judges each task. An engine can be made only with the pass that the
+//! filter's router issues.
 
 use crate::determination::Trigger;
 use crate::engine::{Engine, EngineError};
@@ -8,42 +8,42 @@ use portcullis_core::state::Task;
 use portcullis_prefilter::{Pass, Prefilter, Route};
 use std::sync::Arc;
 
-/// Makes the engine of a stream, by the stream's number, from the pass of its task.
+/// Makes the engine of a stream, from the stream's number and the pass of its task.
 pub type Engines = Arc<dyn Fn(u64, Pass) -> Result<Box<dyn Engine>, EngineError> + Send + Sync>;
 
-/// Makes the engine that answers as one did before.
+/// Makes an engine that repeats recorded answers.
 pub(crate) type ReplayEngines = Arc<dyn Fn() -> Box<dyn Engine> + Send + Sync>;
 
 #[derive(Clone)]
 pub(crate) enum EngineAdmission {
-    /// No engine was given.
+    /// There is no engine.
     Closed,
     Filter(Arc<Prefilter>, Engines),
-    /// Tasks are judged; whoever opens the stream has the engine.
+    /// The filter judges tasks; the caller who opens the stream runs the engine.
     Caller(Arc<Prefilter>),
-    /// Nothing executes: the engine's answers and the notes of its stream come from the record.
+    /// Nothing executes: the engine's answers and the stream's notes come from the record.
     Replay(ReplayEngines, Mode),
 }
 
-/// The place where the engine of an admitted task is asked.
+/// Where the engine of an admitted task runs.
 pub(crate) enum EngineHome {
-    /// The session: it never waits for this one.
+    /// In the session loop; only for an engine that answers at once.
     Session(Box<dyn Engine>),
-    /// A thread of its own.
+    /// In its own thread.
     Thread(Box<dyn Engine>),
-    /// Whoever opens the stream.
+    /// At the caller who opens the stream.
     Caller,
 }
 
 pub(crate) struct Admission {
     /// Digest of the report, for the NOTE record that follows BEGIN.
     pub(crate) note: Option<[u8; 32]>,
-    /// Where the engine is, or why there is none.
+    /// Where the engine runs, or why there is none.
     pub(crate) engine: Result<EngineHome, (Trigger, String)>,
 }
 
 impl EngineAdmission {
-    /// How the engine of a task is driven.
+    /// The mode of streams with an engine.
     pub(crate) const fn mode(&self) -> Mode {
         match self {
             Self::Replay(_, mode) => *mode,
@@ -82,7 +82,7 @@ fn judge(
     }
 }
 
-/// The bytes of a task that the filter judges: the intent, then each fact on a line of its own.
+/// The bytes of a task that the filter judges: the intent, then each fact on its own line.
 #[must_use]
 pub fn judged_bytes(task: &Task) -> Vec<u8> {
     let mut bytes = task.intent.clone().into_bytes();

@@ -1,4 +1,4 @@
-//! The gate's answer to one mutation, as data and in words.
+//! The answer to one mutation, as data and in words.
 
 use portcullis_core::commitment::SpanKind;
 use portcullis_core::context::Mode;
@@ -6,38 +6,38 @@ use portcullis_core::wire::{Category, Determination as Answer, Fault, Stage};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::ops::Range;
 
-/// One determination, or one fault in its place. Serialises to a line of `run --json`, without the fields that decided.
+/// A determination or a fault. Serialises to a line of `run --json`, without the deciding fields.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Determination {
-    /// Identity of the text in its input.
+    /// Name of the text in the input.
     pub id: String,
-    /// Number of the stream: the place of the text in its input.
+    /// Number of the stream: the index of the text in the input.
     pub stream: u64,
     pub seq: u32,
-    /// Sequence of the mutation that this one is a part of.
+    /// Sequence of the mutation of which this one is a part.
     pub parent: Option<u32>,
-    /// Decompose depth; of a tool call, which is never split, the greatest.
+    /// Decompose depth. For a tool call it is the greatest depth, because calls are never divided.
     pub depth: u8,
     #[serde(default, skip_serializing_if = "SpanKind::is_text")]
     pub kind: SpanKind,
     /// First byte of the span in the text.
     pub start: usize,
-    /// One past its last byte.
+    /// End of the span in the text, exclusive.
     pub end: usize,
-    /// Step of a list of candidates.
+    /// Step, in a list of candidates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<usize>,
-    /// Which of the step's alternatives.
+    /// Alternative of the step, from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alternative: Option<u8>,
-    /// What the span does.
+    /// Category of the span.
     pub category: Category,
-    /// The answer; absent for a fault.
+    /// The answer; `None` for a fault.
     pub determination: Option<Answer>,
     /// The first stage that failed.
     #[serde(serialize_with = "stage", deserialize_with = "read_stage")]
     pub stage: Option<Stage>,
-    /// The rule or reason id of a refusal; never absent from one.
+    /// Id of the deciding rule or reason; always present in a refusal.
     pub rule: Option<String>,
     pub reason: Option<String>,
     #[serde(serialize_with = "fault", deserialize_with = "read_fault")]
@@ -73,29 +73,29 @@ fn read_fault<'d, D: Deserializer<'d>>(deserializer: D) -> Result<Option<Fault>,
 /// Totals of one text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
-    /// `recorded`: judged after the fact, nothing was prevented. `driven`: nothing was released before its admit.
+    /// `recorded`: judged afterwards, nothing was prevented. `driven`: nothing was released before its admit.
     pub mode: Mode,
     pub mutations: u64,
     pub admitted: u64,
     pub rejected: u64,
     pub decomposed: u64,
-    /// Rejects that wait for information, or did.
+    /// Rejects that were deferred.
     pub deferred: u64,
-    /// Admitted transitions that were taken back.
+    /// Admitted transitions that were undone.
     pub rolled_back: u64,
     pub faults: u64,
     pub bytes: usize,
-    /// Bytes admitted, held inert bytes included.
+    /// Admitted bytes, held inert bytes included.
     pub bytes_admitted: usize,
     /// Trust slope at the end, in basis points.
     pub trust_slope: u16,
-    /// Why the stream stopped before its end, if it did: safe non-execution is a result.
+    /// Why the stream stopped before its end, if it did. Safe non-execution is a result, not an error.
     pub stopped: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub termination: Option<Termination>,
 }
 
-/// Where and why a stream ended before its text did: what was admitted stays released, nothing else left.
+/// Where and why a stream ended early. The admitted part stays released; nothing else was released.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Termination {
     pub trigger: Trigger,
@@ -113,17 +113,17 @@ pub struct Termination {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trigger {
-    /// Every candidate was refused, and there is nothing to go back to.
+    /// Every candidate was refused, and no rollback is possible.
     NoAdmissibleCandidate,
-    /// The trust slope reached the policy's halt.
+    /// The trust slope reached the policy's halt threshold.
     DriftHalt,
-    /// The card refused an entry, or gave a malformed answer.
+    /// The card refused an entry, or answered in an invalid form.
     Fault,
-    /// The pre-execution filter refused the task: no engine saw it.
+    /// The pre-execution filter refused the task, so no engine received it.
     Prefilter,
-    /// The engine failed, died, or gave no answer in time.
+    /// The engine failed, died, or did not answer in time.
     Engine,
-    /// An anchor store is no longer what BEGIN bound.
+    /// An anchor store does not have the digest in BEGIN's context any more.
     AnchorsChanged,
     /// A bound of the loop was reached.
     Limit,
@@ -131,10 +131,10 @@ pub enum Trigger {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DecidingField {
-    /// Its name, as in policies.
+    /// The field's name, as in policies.
     pub field: String,
     pub value: String,
-    /// The rule's condition on it.
+    /// The rule's condition on the field.
     pub condition: String,
 }
 
@@ -154,7 +154,7 @@ impl Trigger {
 }
 
 impl Summary {
-    /// Nothing yet.
+    /// Empty totals.
     #[must_use]
     pub fn new(mode: Mode) -> Self {
         Self {

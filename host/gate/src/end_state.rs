@@ -1,4 +1,4 @@
-//! The state at the end of a stream, for a stream that continues it.
+//! The final state of a stream, for a stream that continues it.
 
 use portcullis_core::hex::Hex;
 use portcullis_core::state::{Commitments, PolicyReference, SemanticState};
@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use std::io;
 use zerocopy::IntoBytes;
 
-/// The commitments of a stream whose END the card accepted. A successor refers to them by a name.
+/// The commitments of a stream whose END the card accepted. A successor names the stream by a leaf hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndState {
     leaf: Hex<32>,
@@ -17,32 +17,32 @@ pub struct EndState {
 }
 
 impl EndState {
-    /// The end of a stream under this profile; `record` is its END.
+    /// The final state of a stream with this profile; `record` is its END.
     pub(crate) fn new(record: &Record, policy: PolicyReference, profile: Hex<32>, memory: Commitments) -> Self {
         Self { leaf: leaf(record), policy, profile, memory }
     }
 
-    /// RFC 9162 leaf hash of END's record: what the context document of a successor names.
+    /// RFC 9162 leaf hash of END's record, as in the successor's context document.
     #[must_use]
     pub const fn leaf(&self) -> Hex<32> {
         self.leaf
     }
 
-    /// The same end under the name that the record on file has, which a replay made again.
+    /// The same state under the leaf hash of the original record; a replay's own record has another hash.
     #[must_use]
     pub(crate) fn named(&self, leaf: Hex<32>) -> Self {
         Self { leaf, ..self.clone() }
     }
 
-    /// Bytes of the commitments as JSON.
+    /// Size of the commitments as JSON, in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let mut counted = Counter(0);
-        // A state that cannot be counted is not kept.
+        // If the size cannot be computed, it counts as too large to keep.
         serde_json::to_writer(&mut counted, &self.memory).map_or(usize::MAX, |()| counted.0)
     }
 
-    /// Whether a stream that begins in this state, under this profile, may continue the one that ended.
+    /// Whether a stream with this initial state and profile may continue the ended stream.
     pub(crate) fn fits(&self, state: &SemanticState, profile: Hex<32>) -> bool {
         self.policy == state.policy && self.profile == profile
     }

@@ -1,4 +1,4 @@
-//! The events of a governed stream, in the order in which they happen: the one source of ledger, output and report.
+//! The events of a governed stream, in order. Ledger, output and report are all made from them.
 
 use crate::determination::{DecidingField, Determination, Summary};
 use crate::end_state::EndState;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// An event of one stream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
-    /// Number of the stream: the place of its item in the input, from 0.
+    /// Number of the stream: the index of its item in the input, from 0.
     pub stream: u64,
     #[serde(flatten)]
     pub what: EventKind,
@@ -22,30 +22,30 @@ pub struct Event {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum EventKind {
-    /// BEGIN was accepted: the stream is governed from here on.
+    /// BEGIN was accepted; the stream is governed from here on.
     Begun {
-        /// Identity of the text in its input.
+        /// Name of the text in the input.
         id: String,
-        /// What BEGIN bound.
+        /// The context document, whose digest BEGIN contains.
         context: Box<ContextDocument>,
-        /// The whole text of a `recorded` stream; absent when it is `driven`.
+        /// The whole text of a `recorded` stream; `None` if the stream is `driven`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<String>,
-        /// The anchor store that the stream brought with it, in canonical JSON Lines; absent when it has only the
-        /// session's. The context has its digest.
+        /// The anchor store that came with the stream, in canonical JSON Lines; `None` if the stream uses the session's
+        /// stores. The context contains its digest.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         supplied: Option<String>,
-        /// Lane of the card, to which the stream is pinned: every log index of the stream refers to this lane's log.
+        /// Lane of the card that has the stream's slot. All log indexes of the stream refer to this lane's log.
         #[serde(default)]
         lane: u8,
         /// Index of BEGIN's record in that log.
         log_index: Option<u64>,
     },
-    /// The engine answered: a candidate, or why there is none.
+    /// The engine answered with a candidate, or with the reason why there is none.
     Proposed(Box<Result<Proposal, EngineError>>),
     /// A mutation was judged, or the card refused its entry.
     Determined(Box<Judgement>),
-    /// A rejected mutation waits for information.
+    /// A rejected mutation was deferred; it waits for information.
     Deferred {
         seq: u32,
         rule: String,
@@ -55,45 +55,45 @@ pub enum EventKind {
     Expired {
         seq: u32,
     },
-    /// Admitted transitions that were not released were taken back.
+    /// Admitted transitions that were not released were undone.
     RolledBack {
-        /// Sequence of the last transition that is kept; 0 is the start.
+        /// Sequence of the last remaining transition; 0 for the start.
         to: u32,
-        /// Sequences of the transitions that were taken back.
+        /// Sequences of the undone transitions.
         transitions: Vec<u32>,
     },
     Drift {
-        /// Sequence of the admitted transition at which it did.
+        /// Sequence of the admitted transition that changed the level.
         seq: u32,
         level: Drift,
         /// The slope, in basis points.
         slope: u16,
     },
-    /// Bytes may leave: everything that this event holds was admitted. Whoever keeps a ledger keeps it before they do.
+    /// Admitted bytes may leave the gate. A ledger must store this event before they do.
     Released {
-        /// Sequences of the admitted transitions that these bytes come from, in order; END's for trailing inert bytes.
+        /// Sequences of the admitted transitions of these bytes, in order; END's sequence for trailing inert bytes.
         seqs: Vec<u32>,
         text: String,
-        /// The ranges that are tool calls, in order. Text that only looks like a call is not among them.
+        /// The ranges of tool calls, in order. Text that only looks like a call is not included.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         calls: Vec<Range<usize>>,
     },
-    /// The stream is over; nothing of it follows.
+    /// The stream is over; this is its last event.
     Ended {
-        /// Identity of the text in its input.
+        /// Name of the text in the input.
         id: String,
         /// Totals, and why it stopped early, if it did.
         summary: Summary,
-        /// The content of END; absent when the card did not accept it.
+        /// The content of END; `None` if the card did not accept END.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         closing: Option<EndCommitment>,
-        /// The state with which a stream that continues this one begins; absent after a fault. Ledgers do not hold it.
+        /// The initial state for a stream that continues this one; `None` after a fault. Ledgers do not contain it.
         #[serde(skip)]
         state: Option<Arc<EndState>>,
     },
 }
 
-/// What END bound.
+/// The content to which END commits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndCommitment {
     pub seq: u32,
@@ -105,33 +105,32 @@ pub struct EndCommitment {
     pub log_index: Option<u64>,
 }
 
-/// One determination with everything that is needed to look into it without the model.
+/// A determination with all data that an inspection without the model needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Judgement {
-    /// The determination, as `run --json` prints it together with `fields`.
+    /// The determination; `run --json` prints it together with `fields`.
     pub determination: Determination,
     /// Held inert bytes before the span.
     pub inert: String,
     pub text: String,
-    /// Salt of the commitment to both, hexadecimal. Whoever has it can tell whether a guess at a withheld span is
-    /// right.
+    /// Salt of the commitment to both, hexadecimal. With the salt, a guess at a withheld span can be verified.
     pub salt: String,
     /// The entry's 128 bytes, hexadecimal.
     pub descriptor: String,
-    /// Values of the fields that the deciding rule or reason looked at.
+    /// Values of the fields that the deciding rule or reason examined.
     pub fields: Vec<DecidingField>,
-    /// Semantic distance that an admit added, in basis points.
+    /// Semantic distance that the admit added, in basis points.
     pub distance: Option<u16>,
-    /// Trust slope after it, in basis points.
+    /// Trust slope afterwards, in basis points.
     pub slope: u16,
-    /// Tick of the card, from its record.
+    /// Tick of the card in the record.
     pub tick: Option<u64>,
     /// Index of the record in the card's log.
     pub log_index: Option<u64>,
 }
 
 impl EventKind {
-    /// How the text came to the gate, from [`EventKind::Begun`].
+    /// How the text came to the gate; `None` except for [`EventKind::Begun`].
     #[must_use]
     pub fn mode(&self) -> Option<Mode> {
         match self {

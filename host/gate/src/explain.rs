@@ -1,4 +1,4 @@
-//! How one text is mapped, and which rows decide: by the software evaluator. Nothing is released and no card is asked.
+//! Explains the mapping of a text and the deciding rows with the software evaluator, without a card or a release.
 
 use portcullis_core::mutation::Place;
 use portcullis_core::state::SemanticState;
@@ -13,29 +13,29 @@ use std::ops::Range;
 
 #[derive(Clone, Debug)]
 pub struct Piece {
-    /// Its bytes in the text.
+    /// The piece's bytes in the text.
     pub range: Range<usize>,
     pub text: String,
-    /// The decision; `None` for inert bytes, which are not judged by themselves.
+    /// The decision; `None` for inert bytes, which are not judged.
     pub span: Option<SpanExplanation>,
 }
 
 /// The decision about a span.
 #[derive(Clone, Debug)]
 pub struct SpanExplanation {
-    /// Category, by its Cedar name.
+    /// Category, under its Cedar name.
     pub category: String,
-    /// Every field of the descriptor by its Cedar name.
+    /// Every field of the descriptor, under its Cedar name.
     pub context: serde_json::Value,
     pub determination: Determination,
-    /// The stage that gave it.
+    /// The deciding stage.
     pub stage: Stage,
-    /// Rules with a matching row, each once, those of the policy bank first.
+    /// Ids of rules with a matching row, without duplicates, those of the policy bank first.
     pub rules: Vec<String>,
 }
 
 /// Explains a text piece by piece. `state` is the state before the text; admitted pieces change it. Errors:
-/// [`ContextError`]: a descriptor that the vocabulary cannot show.
+/// [`ContextError`]: a descriptor with a value outside the vocabulary.
 pub fn explain(
     (package, compiled, mapper): (&Package, &Compiled, &Mapper),
     state: &mut SemanticState,

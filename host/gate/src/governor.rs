@@ -1,4 +1,4 @@
-//! The governor: a policy with everything that judging a stream under it needs.
+//! The governor: a policy with everything that is needed to judge streams under it.
 
 use crate::admission::{Admission, EngineAdmission, Engines, ReplayEngines};
 use crate::anchor::{Anchors, Store};
@@ -15,7 +15,7 @@ use portcullis_prefilter::Prefilter;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A policy with the settings under which streams are judged. Copies share the policy.
+/// A policy and the settings for judging streams. Copies share the policy.
 #[derive(Clone)]
 pub struct Governor {
     pub(crate) policy: Arc<Policy>,
@@ -26,7 +26,7 @@ pub struct Governor {
     pub(crate) settings: Settings,
     admission: EngineAdmission,
     anchors: Anchors,
-    /// A store that the session does not know, in canonical JSON Lines.
+    /// A store that came with the stream, in canonical JSON Lines.
     supplied: Option<Arc<str>>,
     notes: BTreeMap<u32, [u8; 32]>,
     predecessor: Option<Arc<EndState>>,
@@ -50,14 +50,14 @@ impl Governor {
         })
     }
 
-    /// The same governor with engines for [`Item::Prompt`], behind the filter that judges each task first.
+    /// Adds engines for [`Item::Prompt`], behind a filter that judges each task first.
     #[must_use]
     pub fn with_engines(mut self, filter: Arc<Prefilter>, engines: Engines) -> Self {
         self.admission = EngineAdmission::Filter(filter, engines);
         self
     }
 
-    /// The same governor for [`Item::Prompt`] whose engine the caller has; the filter judges each task first.
+    /// Adds a filter that judges each task of [`Item::Prompt`]; the caller runs the engine.
     ///
     /// [`Item::Prompt`]: crate::Item::Prompt
     #[must_use]
@@ -66,22 +66,22 @@ impl Governor {
         self
     }
 
-    /// The same governor for streams with recorded answers, in this mode.
+    /// Uses recorded answers, in this mode.
     #[must_use]
     pub(crate) fn with_replay(mut self, engines: ReplayEngines, mode: Mode) -> Self {
         self.admission = EngineAdmission::Replay(engines, mode);
         self
     }
 
-    /// The same governor with anchor stores.
+    /// Sets the anchor stores.
     #[must_use]
     pub fn with_anchors(mut self, anchors: Anchors) -> Self {
         self.anchors = anchors;
         self
     }
 
-    /// The same governor with this store in place of any other, for a stream that brings it with it. BEGIN's event
-    /// holds it. Reading takes time in proportion to the store's length.
+    /// Uses this store instead of any other, for a stream that comes with its own store. BEGIN's event contains the
+    /// store. Its indexing takes time in proportion to its length.
     #[must_use]
     pub fn with_supplied(mut self, store: Store) -> Self {
         self.supplied = Some(String::from_utf8_lossy(&store.contents().json_lines()).into());
@@ -89,33 +89,31 @@ impl Governor {
         self
     }
 
-    /// The digest of the store that its stream brings with it.
+    /// The digest of the store that came with the stream.
     #[must_use]
     pub fn supplied_digest(&self) -> Option<[u8; 32]> {
         self.supplied.as_ref().and_then(|_| self.anchors.digests().first().copied())
     }
 
-    /// The store that its stream brings with it, in canonical JSON Lines.
+    /// The store that came with the stream, in canonical JSON Lines.
     pub(crate) fn supplied(&self) -> Option<String> {
         self.supplied.as_deref().map(str::to_owned)
     }
 
-    /// Whether there is an anchor store.
+    /// Whether there are anchor stores.
     #[must_use]
     pub fn has_anchors(&self) -> bool {
         !self.anchors.is_empty()
     }
 
-    /// The same governor that has these digests noted in each stream, by the sequence that their NOTE is at. A NOTE
-    /// changes nothing but the sequences after it.
+    /// Adds NOTE entries to each stream: digests by the sequence of their NOTE. A NOTE only shifts later sequences.
     #[must_use]
     pub(crate) fn with_notes(mut self, notes: BTreeMap<u32, [u8; 32]>) -> Self {
         self.notes = notes;
         self
     }
 
-    /// The same governor for a stream that continues the one which ended so; `None` where that one had another policy
-    /// or profile.
+    /// Makes the stream continue an ended stream; `None` if that stream had another policy or profile.
     #[must_use]
     pub fn continuing(mut self, end: &Arc<EndState>) -> Option<Self> {
         let is_fit = end.fits(&self.initial_state(&Task::default()), self.settings.profile.digest());
@@ -123,12 +121,12 @@ impl Governor {
         is_fit.then_some(self)
     }
 
-    /// The end of the stream that its stream continues.
+    /// The final state of the stream that this one continues.
     pub(crate) const fn predecessor(&self) -> Option<&Arc<EndState>> {
         self.predecessor.as_ref()
     }
 
-    /// The state at the start of a stream that continues none.
+    /// The initial state of a stream that does not continue another one.
     pub(crate) fn initial_state(&self, task: &Task) -> SemanticState {
         let intent = self.settings.profile.intent(task, |text| self.mapper().content_words(text));
         let subject = self.anchors.subject_of(&intent.text);
@@ -142,12 +140,12 @@ impl Governor {
         &self.anchors
     }
 
-    /// How the engine of a task is driven.
+    /// The mode of streams with an engine.
     pub(crate) const fn driven_mode(&self) -> Mode {
         self.admission.mode()
     }
 
-    /// The mode of a text that was judged while it was written; in a replay it is the recorded one.
+    /// The mode of a text that is judged while it is written; in a replay, the recorded mode.
     pub(crate) const fn given_mode(&self) -> Mode {
         match self.admission.mode() {
             Mode::Observed => Mode::Observed,
@@ -167,7 +165,7 @@ impl Governor {
         self.mapper().read(text, self.granularity(false))
     }
 
-    /// Reads candidates that follow each other, after admitted text and after what was proposed.
+    /// Reads candidates that follow each other, after admitted text and after all proposed text.
     pub(crate) fn read_parts(&self, admitted: &str, proposed: &str, parts: &[&str]) -> Text {
         self.mapper().read_parts(admitted, proposed, parts, self.granularity(true))
     }
@@ -197,7 +195,7 @@ impl Governor {
         &self.policy
     }
 
-    /// The same governor that does this after a refusal.
+    /// Sets the behaviour after a refusal.
     #[must_use]
     pub const fn with_on_refuse(mut self, on_refuse: OnRefuse) -> Self {
         self.settings.on_refuse = Some(on_refuse);

@@ -1,4 +1,4 @@
-//! Input of `run`: JSON Lines of whole texts or of candidates, or one plain text.
+//! The input of `run`: JSON Lines of whole texts or of candidates, or one plain text.
 
 use crate::candidate::Candidate;
 use crate::source::Item;
@@ -14,13 +14,13 @@ use std::io::{BufRead, Read};
 #[error("{name}:{line}: {problem}")]
 pub struct InputError {
     pub name: String,
-    /// Line, from 1; 0 when the input as a whole is at fault.
+    /// Line, from 1; 0 for an error of the input as a whole.
     pub line: usize,
-    /// The fault, and what was expected.
+    /// The error, and the expected form.
     pub problem: String,
 }
 
-/// Longest line that is read, in bytes: a bound on memory for hostile input.
+/// Longest accepted line, in bytes; it limits the memory for hostile input.
 const LINE_MAX: u64 = 64 << 20;
 
 #[derive(Deserialize)]
@@ -37,7 +37,7 @@ struct Line {
 /// One candidate, or a list of alternatives.
 struct Step(Vec<Candidate>);
 
-/// A candidate that is more than its text. The text of its numbers is kept: of a call, every digit counts.
+/// A candidate with more than a text. Numbers keep their text, because every digit of a call's arguments counts.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FullCandidate<'a> {
@@ -48,7 +48,7 @@ struct FullCandidate<'a> {
     call: Option<CallLine<'a>>,
 }
 
-/// A tool call: arguments as an object, or as the text that an engine gave.
+/// A tool call; its arguments are an object, or a string with the engine's text.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CallLine<'a> {
@@ -95,7 +95,7 @@ fn candidate(raw: &RawValue) -> Result<Candidate, String> {
     }
 }
 
-/// Items of a JSON Lines input, an error for each line that is not one. Blank lines are passed over.
+/// Items of a JSON Lines input, with an error for each invalid line. Blank lines are skipped.
 pub fn json_lines<R: BufRead>(name: &str, reader: R) -> impl Iterator<Item = Result<Item, InputError>> + use<R> {
     let mut lines = Lines { name: name.to_owned(), reader, number: 0, items: 0, done: false };
     std::iter::from_fn(move || lines.next_item())
@@ -175,8 +175,8 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// The whole of a plain text input as one item. Errors: [`InputError`]: input that cannot be read, is empty, too long,
-/// or not UTF-8.
+/// A complete plain text as one item. Errors: [`InputError`]: the input cannot be read, is empty, too long, or not
+/// UTF-8.
 pub fn plain_text<R: BufRead>(name: &str, reader: R) -> Result<Item, InputError> {
     let error = |problem: String| InputError { name: name.to_owned(), line: 0, problem };
     let mut bytes = Vec::new();

@@ -1,7 +1,7 @@
 //! The governed loop: streams over a card session, the release of text, and the reasons for each refusal.
 //!
-//! A [`Governor`] drives any number of streams over one [`portcullis_card::Session`]. Text leaves a stream only after
-//! the card has answered admit for it. Every other result, including faults and lost cards, releases nothing.
+//! A [`Governor`] drives any number of streams over one [`portcullis_card::Session`]. A stream releases text only after
+//! the card has answered admit for it. Every other result, faults and lost cards included, releases nothing.
 
 mod admission;
 pub mod anchor;

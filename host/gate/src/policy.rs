@@ -1,4 +1,4 @@
-//! A policy that is ready to govern.
+//! A policy, prepared for judging.
 
 use crate::ledger::Header;
 use portcullis_core::hex;
@@ -14,14 +14,13 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// A package and its compiled form. Errors: [`MappingError`]: a declaration of the package cannot be searched for
-    /// in texts.
+    /// Prepares a compiled package. Errors: [`MappingError`]: the mapping cannot use a declaration of the package.
     pub fn new(package: Package, compiled: Compiled) -> Result<Self, MappingError> {
         let mapper = Mapper::new(package.manifest(), package.files())?;
         Ok(Self { package, compiled, mapper })
     }
 
-    /// The header of a ledger under this policy, on a card of this kind.
+    /// The ledger header for this policy and a card of this kind.
     #[must_use]
     pub fn header(&self, card: &str) -> Header {
         let manifest = self.package.manifest();

@@ -1,4 +1,4 @@
-//! A card in the place of the software evaluator: whole texts and single descriptors.
+//! Uses a card instead of the software evaluator, for whole texts and single descriptors.
 
 use crate::event::EventKind;
 use crate::governor::Governor;
@@ -13,7 +13,7 @@ use portcullis_policy::evaluate::Banks;
 use portcullis_policy::image::Bank;
 use std::sync::Arc;
 
-/// Why a card's answer cannot stand for the evaluator's.
+/// Why the card's answer cannot replace the evaluator's.
 #[derive(Debug, thiserror::Error)]
 pub enum PolicyCardError {
     #[error(transparent)]
@@ -28,7 +28,7 @@ pub enum PolicyCardError {
     Contradiction,
 }
 
-/// Judges a whole text: the first refusal, or an admit if nothing in it was refused.
+/// Judges a whole text: returns the first refusal, or an admit if nothing was refused.
 pub fn judge_text<C: Card>(
     governor: &Arc<Governor>,
     session: &mut Session<C>,
@@ -59,14 +59,14 @@ pub fn judge_text<C: Card>(
     }))
 }
 
-/// The banks' answers to a descriptor, as the card's completion tells them. Errors: of the session; inside, what is
-/// wrong with the answer.
+/// The banks' answers to a descriptor, from the card's completion. Errors: the outer ones are those of the session; the
+/// inner ones concern the answer.
 pub fn banks_on_card<C: Card>(
     session: &mut Session<C>,
     compiled: &Compiled,
     descriptor: &Descriptor,
 ) -> Result<Result<Banks, PolicyCardError>, SessionError> {
-    // A stream keeps the context of its first GATE, and each descriptor may have another.
+    // Each descriptor needs its own stream, because a stream keeps the context of its first GATE.
     let (stream, _) = session.begin([0; 32])?;
     let completed = session.gate_descriptor(&stream, *descriptor)?;
     session.end(stream, [0; 32])?;

@@ -1,4 +1,4 @@
-//! The rationale of a verdict: which rule or reason decided, on which fields, as data and in words.
+//! The rationale of a verdict: the deciding rule or reason, and the fields it examined, as data and in words.
 
 use crate::determination::DecidingField;
 use crate::governor::Governor;
@@ -27,7 +27,7 @@ impl Rationale {
     }
 }
 
-/// Why a verdict is not an admit; `None` for an admit. A refusal never lacks an id.
+/// Why a verdict is not an admit; `None` for an admit. A refusal always has an id.
 pub(crate) fn explain(
     governor: &Governor,
     mutation: &Mutation,
@@ -62,7 +62,7 @@ fn unfounded(stage: &str) -> (Rationale, bool) {
     (Rationale::new(generic::FAULT, &words, Vec::new()), false)
 }
 
-/// The rule that a bank's row belongs to, and whether the row asks for a split.
+/// The rule of a bank's row, and whether the row decides for decompose.
 fn bank(governor: &Governor, descriptor: &Descriptor, bank: Bank, row: Option<u16>) -> (Rationale, bool) {
     let compiled = &governor.policy.compiled;
     let Some(number) = row else {

@@ -1,9 +1,8 @@
-//! Replay: the same policy, context, input and salts give the same descriptors and the same determinations, byte by
-//! byte; otherwise the record belongs to something else.
+//! Replay: equal policy, context, input and salts give equal descriptors and determinations, byte by byte. A difference
+//! means that the record does not belong to these inputs.
 //!
-//! A stream is governed again over the model card, whose banks are the software evaluator, and every record that comes
-//! of it is compared with the one on file. Epoch, log index, tick, lane and key flags are the card's own and are not
-//! compared.
+//! A stream is governed again on the model card, whose banks are the software evaluator. Each resulting record is
+//! compared with the original record, except for values of the card: epoch, log index, tick, lane and key flags.
 
 use crate::anchor::{Anchors, Store};
 use crate::determination::Summary;
@@ -30,13 +29,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use zerocopy::IntoBytes;
 
-/// The inputs of a stream.
+/// The input of a stream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Input {
     /// A whole text; mode `recorded`.
     Text(String),
-    /// The answers of the engine in order (mode `driven`), or the chunks as they came (mode `held`).
+    /// The engine's answers in order (mode `driven`), or the chunks as they arrived (mode `held`).
     Proposals(Vec<Result<Proposal, EngineError>>),
 }
 
@@ -44,41 +43,41 @@ pub enum Input {
 pub enum ReplayError {
     #[error("record {index}: {what} is not what the replay gives")]
     Differs { index: u64, what: &'static str },
-    /// The context document is not the one that BEGIN bound, or not as this version writes it.
+    /// The context document does not have the digest in BEGIN, or is not in this version's encoding.
     #[error("the context document: {0}")]
     Context(String),
-    /// The stream was governed by a program of another version, so this program cannot judge it.
+    /// A program of another version governed the stream, so this program cannot replay it.
     #[error(
         "the context document is of version {found}, this program replays version {CONTEXT_VERSION}: use the release that wrote it"
     )]
     Version { found: u32 },
     #[error("the anchor store with digest {0} is missing")]
     Anchors(String),
-    /// A stream continues one that was not replayed, so the state at its begin is not known.
+    /// The stream continues a stream that was not replayed, so its initial state is not known.
     #[error("it continues the stream whose last record has the leaf hash {0}, which was not replayed")]
     Predecessor(Hex<32>),
-    /// None of the policies of a trial has the name of the stream's policy.
+    /// No policy of a trial has the name of the stream's policy.
     #[error("none of the policies has the name of `{0}`")]
     Policy(String),
     #[error(transparent)]
     Profile(#[from] ProfileError),
-    /// The model card failed: a defect of this program.
+    /// The model card failed, which is a defect of this program.
     #[error(transparent)]
     Card(#[from] SessionError),
 }
 
-/// What was compared.
+/// The result of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamReplay {
-    /// Number of records that equal those of the replay.
+    /// Number of records that equal the replay's.
     pub records: u64,
-    /// Log index of the first record that a fault of the card made: the replay knows no faults and ends before it.
+    /// Log index of the first record with a fault of the card. The replay ends before it: the model card has no faults.
     pub fault: Option<u64>,
-    /// Whether the stream used and judged all of its input. Unused input is in no record.
+    /// Whether all of the input was judged. The records do not show unused input.
     pub consumed: bool,
 }
 
-/// How a stream went.
+/// The course of a stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Course {
     /// The judgements, in order.
@@ -87,7 +86,7 @@ pub struct Course {
     pub summary: Option<Summary>,
 }
 
-/// How streams ended that others continue, by the leaf hash of END's record.
+/// Final states of streams that others continue, by the leaf hash of END's record.
 #[derive(Clone, Debug, Default)]
 pub struct Ends {
     wanted: BTreeSet<Hex<32>>,
@@ -95,18 +94,18 @@ pub struct Ends {
 }
 
 impl Ends {
-    /// Streams with these hashes are kept after their replay; a context names its stream's predecessor by such a hash.
+    /// Names streams whose final states must be kept. A context names its predecessor by such a hash.
     pub fn want(&mut self, leaves: impl IntoIterator<Item = Hex<32>>) {
         self.wanted.extend(leaves);
     }
 
-    /// Whether a stream of this name is continued by another one.
+    /// Whether another stream continues the stream with this hash.
     #[must_use]
     pub fn is_wanted(&self, leaf: &Hex<32>) -> bool {
         self.wanted.contains(leaf)
     }
 
-    /// Whether some stream continues another one.
+    /// Whether no stream continues another one.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.wanted.is_empty()
@@ -123,14 +122,14 @@ struct Again {
     records: Vec<Record>,
     course: Course,
     end: Option<Arc<EndState>>,
-    /// Whether every answer of the engine was asked for.
+    /// Whether all answers of the engine were requested.
     asked: bool,
 }
 
-/// An engine that answers as one did before.
+/// An engine that repeats recorded answers.
 struct ReplayEngine {
     answers: std::vec::IntoIter<Result<Proposal, EngineError>>,
-    /// How many answers no one asked for yet.
+    /// Number of answers that were not requested yet.
     left: Arc<AtomicUsize>,
 }
 
@@ -153,10 +152,10 @@ impl Engine for ReplayEngine {
 /// Replays streams under the policies of one image.
 pub struct Replayer {
     package_digest: [u8; 32],
-    /// Policies by the name that context documents give them.
+    /// Policies, by their names in context documents.
     policies: BTreeMap<String, Arc<Policy>>,
     stores: BTreeMap<Hex<32>, Store>,
-    /// Stores as the streams before looked them up, by policy and digests.
+    /// Indexed stores of earlier streams, by policy and digests.
     anchors: BTreeMap<(String, Vec<Hex<32>>), Anchors>,
     session: Session<ModelCard>,
     records: Arc<Mutex<Vec<Record>>>,
@@ -164,8 +163,8 @@ pub struct Replayer {
 }
 
 impl Replayer {
-    /// Replays under these policies of `image`, with these anchor stores. A stream's context document names its policy.
-    /// Errors: the model card's.
+    /// A replayer for these policies of `image`, with these anchor stores. A stream's context document names its
+    /// policy. Errors: those of the model card.
     pub fn new(
         image: &Image,
         policies: impl IntoIterator<Item = Arc<Policy>>,
@@ -185,27 +184,27 @@ impl Replayer {
         Ok(Self { package_digest, policies, stores, anchors: BTreeMap::new(), session, records, ends: Ends::default() })
     }
 
-    /// The same, which knows these ends and keeps those that are wanted.
+    /// Sets the known final states, and the hashes of those to keep.
     #[must_use]
     pub fn with_ends(mut self, ends: Ends) -> Self {
         self.ends = ends;
         self
     }
 
-    /// The ends that it knows.
+    /// The final states.
     #[must_use]
     pub fn into_ends(self) -> Ends {
         self.ends
     }
 
-    /// Whether the stream of this name was replayed to its end.
+    /// Whether the final state of the stream with this hash is known.
     #[must_use]
     pub fn has_end(&self, leaf: &Hex<32>) -> bool {
         self.ends.made.contains_key(leaf)
     }
 
-    /// Replays a stream: `recorded` are its records in order, BEGIN first; `salts` are those of its entries, by
-    /// sequence. Errors: [`ReplayError`]; the first record that differs.
+    /// Replays a stream. `recorded` are its records in order, BEGIN first; `salts` are the salts of its entries, by
+    /// sequence. Errors: [`ReplayError`], with the first record that differs.
     pub fn stream(
         &mut self,
         context: &[u8],
@@ -217,7 +216,7 @@ impl Replayer {
             return Ok((StreamReplay { records: 0, fault: None, consumed: true }, Course::default()));
         };
         let (document, policy) = self.document(context, begin, &input)?;
-        // The digest of a NOTE is of something beside the text: nothing here could make it again.
+        // A NOTE contains the digest of other data, so the replay copies it.
         let is_note = |record: &&Record| record.answer.record_type == u8::from(RecordType::Note);
         let notes = recorded.iter().filter(is_note).map(|r| (r.descriptor.sequence.get(), r.descriptor.commitment));
         let seat = Seat { number: 0, salted: 0, slot: begin.descriptor.slot.get() };
@@ -230,11 +229,10 @@ impl Replayer {
         Ok((StreamReplay { consumed: compared.consumed && again.asked, ..compared }, again.course))
     }
 
-    /// Governs a stream of another package as if these policies had been in force: with the settings, profile, task
-    /// and anchors that it had, and what it was given. A policy alone judges every stream; of several, that of the
-    /// name that the stream's own has. An engine gives the answers that it gave, whatever it is asked: after the
-    /// first determination that is another one, they say nothing. `name` is the stream's own for its successors: they
-    /// begin with what it ends with under these policies.
+    /// Judges a stream of another package under these policies, with the stream's own settings, profile, task, anchors
+    /// and input. A single policy judges every stream; among several policies, the stream's policy is found by name.
+    /// The engine repeats its recorded answers, so after the first different determination they are not meaningful.
+    /// `name` is the stream's hash; its successors start from the final state of this trial.
     pub fn trial(&mut self, context: &[u8], input: Input, name: Option<Hex<32>>) -> Result<Course, ReplayError> {
         let document = parse(context)?;
         fits(document.mode, &input)?;
@@ -351,7 +349,7 @@ impl Replayer {
     }
 }
 
-/// The name in a policy's reference: `name version`, or `composition version/name`.
+/// The last part of a policy's reference: `name version`, or the name in `composition version/name`.
 fn member(reference: &str) -> &str {
     match reference.rsplit_once('/') {
         Some((_, member)) => member,
@@ -366,7 +364,7 @@ fn parse(context: &[u8]) -> Result<ContextDocument, ReplayError> {
     })
 }
 
-/// Whether streams of this mode are given this.
+/// Checks that the input is of the kind that streams of this mode have.
 fn fits(mode: Mode, input: &Input) -> Result<(), ReplayError> {
     let is_text = matches!(input, Input::Text(_));
     if is_text == (mode == Mode::Recorded) {
@@ -376,8 +374,8 @@ fn fits(mode: Mode, input: &Input) -> Result<(), ReplayError> {
     }
 }
 
-/// Compares every record on file with the replay's at its place. A session that broke off may end before its streams
-/// do. After an entry that the card refused the loop ends its stream, so only END may follow it.
+/// Compares every original record with the replay's record at the same place. If the session was interrupted, a stream
+/// may lack its end. A refused entry ends its stream, so only END may follow it.
 fn compare(recorded: &[Record], replayed: &[Record]) -> Result<StreamReplay, ReplayError> {
     let mut records = 0;
     let is_refused = |record: &Record| record.answer.fault.get() != u16::from(Fault::None);
@@ -411,6 +409,6 @@ fn compare(recorded: &[Record], replayed: &[Record]) -> Result<StreamReplay, Rep
         let index = recorded.last().map_or(0, |r| r.answer.log_index.get());
         return Err(ReplayError::Differs { index, what: "the end of the stream" });
     }
-    // A stream that did not end may lack its END, and nothing else.
+    // An interrupted stream may lack its END, but nothing else.
     Ok(StreamReplay { records, fault: None, consumed: ended || replayed.len() <= recorded.len() + 1 })
 }

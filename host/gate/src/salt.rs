@@ -1,4 +1,4 @@
-//! Salts of commitments, and the key that they are made from.
+//! Salts of commitments, and their key.
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
@@ -6,16 +6,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
-/// The session's salt key. Salts make the commitment of a short span unguessable to those who have not been shown the
-/// salt. Copies share one place in memory, which is wiped when the last of them is dropped.
+/// The session's salt key. Without the salt, the content of a short span cannot be guessed from its commitment. Copies
+/// share one place in memory, which is wiped when the last copy is dropped.
 #[derive(Clone)]
 pub struct SaltKey(Arc<Zeroizing<[u8; 32]>>);
 
-/// Where a stream's salts come from.
+/// The source of a stream's salts.
 #[derive(Clone)]
 pub enum Salts {
     Key(SaltKey),
-    /// The disclosed salts by sequence, for a replay. A salt that was not disclosed is all zero.
+    /// Disclosed salts by sequence, for a replay. A salt that was not disclosed counts as zero.
     Disclosed(BTreeMap<u32, [u8; 16]>),
 }
 
@@ -39,15 +39,15 @@ impl From<SaltKey> for Salts {
 pub struct SaltKeyError(String);
 
 impl SaltKey {
-    /// A key from the operating system.
+    /// Draws a key from the operating system.
     pub fn random() -> Result<Self, SaltKeyError> {
         let mut key = Arc::new(Zeroizing::new([0; 32]));
-        // The key is drawn in its final place, so that no copy remains elsewhere.
+        // The key is drawn in its final place, so that there are no other copies.
         getrandom::fill(Arc::make_mut(&mut key).as_mut_slice()).map_err(|e| SaltKeyError(e.to_string()))?;
         Ok(Self(key))
     }
 
-    /// A given key, for tests that compare whole runs.
+    /// Uses a given key; for tests that compare whole runs.
     #[must_use]
     pub fn from_bytes(key: [u8; 32]) -> Self {
         Self(Arc::new(Zeroizing::new(key)))

@@ -1,4 +1,4 @@
-//! Settings of governed texts: the operator's choices apart from the policy.
+//! Settings of governed texts that are not part of the policy.
 
 use crate::salt::Salts;
 use portcullis_core::context::{OnRefuse, Release};
@@ -8,22 +8,21 @@ use portcullis_core::wire::Granularity;
 /// How texts are governed.
 #[derive(Clone)]
 pub struct Settings {
-    /// Size of the candidates that a text is cut into; `None` cuts whole texts into spans and leaves an engine's
-    /// candidates whole.
+    /// Granularity; `None` cuts whole texts into spans, and leaves an engine's candidates whole.
     pub granularity: Option<Granularity>,
-    /// Action after a refusal; `None` skips in recorded texts and stops in driven ones.
+    /// Behaviour after a refusal; `None` skips in recorded texts and stops in driven ones.
     pub on_refuse: Option<OnRefuse>,
     pub release: Release,
     pub salts: Salts,
-    /// Streams that are open at the same time, at least 1.
+    /// Number of streams that are open at the same time, at least 1.
     pub streams: u16,
-    /// Candidates that an engine is asked for in one stream, at most.
+    /// The largest number of candidates requested from an engine per stream.
     pub max_proposals: u32,
     pub profile: Profile,
 }
 
 impl Settings {
-    /// Usual settings with these salts.
+    /// Default settings with these salts.
     #[must_use]
     pub fn new(salts: impl Into<Salts>) -> Self {
         Self {

@@ -1,33 +1,33 @@
-//! The sources of a stream.
+//! The inputs of streams.
 
 use crate::candidate::Candidate;
 use crate::engine::{EngineError, Proposal};
 use portcullis_core::state::Task;
 use serde::{Deserialize, Serialize};
 
-/// One text, or one list of steps with their alternatives.
+/// The input of one stream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Item {
-    /// A whole text, generated before: it is judged, mode `recorded`.
+    /// A text that was generated before; it is judged in mode `recorded`.
     Text { id: String, text: String, task: Task },
-    /// Steps, each with its alternatives in the engine's order: mode `driven`.
+    /// Steps, each with its alternatives in the engine's order; mode `driven`.
     Candidates {
         id: String,
-        /// Alternatives of each step; none is empty.
+        /// Alternatives of each step; each step has at least one.
         steps: Vec<Vec<Candidate>>,
         task: Task,
     },
-    /// A text that was judged while it was written, in chunks, and kept from readers until then: mode `held`.
+    /// A text that was judged in chunks while it was written, and kept from readers until then; mode `held`.
     Given {
         id: String,
-        /// Chunks and tool calls in the order in which they came, and how they ended.
+        /// Chunks and tool calls in order of arrival, and the end.
         given: Vec<Result<Proposal, EngineError>>,
         task: Task,
     },
-    /// A task for an engine: mode `driven`.
+    /// A task for an engine; mode `driven`.
     Prompt {
         id: String,
-        /// The task of the engine.
+        /// The task that the filter judges first.
         task: Task,
     },
 }

@@ -1,5 +1,5 @@
-//! Anchors on the model card: references resolve or do not, in every category, and in a closed world nothing
-//! unsupported is asserted.
+//! Anchors on the model card: references are resolved or not, in every category, and a closed world refuses unsupported
+//! assertions.
 
 use crate::support;
 
@@ -75,7 +75,7 @@ fn citations_resolve_by_the_allow_list_whatever_the_category() {
     }
 }
 
-/// The rows that the issue promises; what looks like a citation and is none stays untouched.
+/// All citation cases are refused; text that only looks like a citation is not changed.
 #[test]
 fn without_a_store_every_citation_is_refused_and_what_looks_like_one_is_not() {
     let policy = package("");
@@ -126,13 +126,13 @@ fn a_closed_world_admits_what_facts_support_and_sets_the_rest_apart() {
     assert_eq!((field.field.as_str(), field.value.as_str()), ("word", "1961"));
     let events = with_store(&policy, intent, "Ana Silva painted ships and sang operas.");
     assert_eq!(released(&events).trim_end(), "Ana Silva painted ships");
-    // Without the words about the singer only the name is left, which says nothing.
+    // Without the words about the singer only the name is left, and a name asserts nothing.
     assert_eq!(released(&with_store(&policy, intent, "Ana Silva, a singer.")).trim(), "");
     let events = with_store(&policy, intent, "She was born in 1990.");
     assert!(!released(&events).contains("1990"), "the year of death is no year of birth");
 }
 
-/// A missing word, a verb that a fact says of somebody else, and what says nothing that a fact could support.
+/// Covers a missing word, a verb with another subject in its fact, and words that no fact could support.
 #[test]
 fn a_closed_world_names_what_it_misses() {
     let policy = closed();
@@ -149,7 +149,7 @@ fn a_closed_world_names_what_it_misses() {
     }
 }
 
-/// Every word counts, denial and owner included; a word that means the same will do.
+/// Every word counts, and so do denials and the subject; a synonym is accepted.
 #[test]
 fn a_closed_world_asks_for_every_word_and_for_who_is_spoken_of() {
     let policy = closed();
@@ -189,13 +189,13 @@ fn a_closed_world_asks_for_every_word_and_for_who_is_spoken_of() {
     ] {
         assert!(!whole(said), "{said}");
     }
-    // A part has a verb and needs no continuation; a clause without a verb belongs to the text before it.
+    // A part needs a verb and must not need a continuation; a clause without a verb belongs to the text before it.
     let left = |said: &str| released(&judge(&policy, anchors.clone(), "Tell of Ana Silva", said)).trim().to_owned();
     assert_eq!(left("She bought a lighthouse in Hamburg."), "She bought a lighthouse");
     assert_eq!(left("She was born in Hamburg, and Porto."), "She was born");
 }
 
-/// A call is judged as a whole, not as a part of a sentence that was split, and is never set apart.
+/// A call is judged as a whole and never divided, although its depth is the greatest.
 #[test]
 fn a_call_is_a_whole_in_a_closed_world() {
     let policy = closed();

@@ -1,5 +1,5 @@
-//! A text that is judged while it comes, in chunks, has the descriptors, determinations and released bytes of the whole
-//! text, and replays.
+//! A text that is judged in chunks has the same descriptors, determinations and released bytes as the whole text, and
+//! its replay succeeds.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -40,7 +40,7 @@ fn settings(release: Release, on_refuse: OnRefuse) -> Settings {
     Settings { on_refuse: Some(on_refuse), release, ..Settings::new(key) }
 }
 
-/// The outcome of an item, and its records without OPEN.
+/// The events of an item, and its records without OPEN.
 fn govern(policy: &Arc<Policy>, settings: Settings, item: Item) -> (Vec<Event>, Vec<Record>) {
     recorded(governor(policy, settings), policy, item)
 }
@@ -54,7 +54,7 @@ fn given(id: &str, chunks: Vec<Candidate>) -> Item {
     Item::Given { id: id.to_owned(), given, task: Task::default() }
 }
 
-/// A text in chunks of about these sizes, at the borders of characters.
+/// A text in chunks of about these sizes, cut at character boundaries.
 fn cut(text: &str, sizes: &[usize]) -> Vec<Candidate> {
     let mut rest = text;
     let mut chunks = Vec::new();
@@ -81,7 +81,7 @@ fn decided(events: &[Event]) -> Vec<String> {
         EventKind::Ended { summary, .. } => {
             let mut summary = summary.clone();
             summary.mode = Mode::Recorded;
-            // Bytes after a stream's end are not read.
+            // Bytes after the end of a stream are not read.
             summary.bytes = if summary.stopped.is_some() { 0 } else { summary.bytes };
             Some(format!("{summary:?}"))
         }
@@ -109,7 +109,7 @@ fn assert_replays(policy: &Arc<Policy>, events: &[Event], records: &[Record]) {
     assert_eq!((replayed.records, replayed.consumed), (records.len() as u64, true));
 }
 
-/// Texts of the cases, each with a policy.
+/// The texts of the case files, each with a policy.
 fn cases() -> Vec<(usize, String)> {
     let mut texts = Vec::new();
     for file in
@@ -157,7 +157,7 @@ fn every_chunking_has_the_determinations_of_the_whole_text() {
     }
 }
 
-/// Text that waits when the source fails is not judged; what was judged replays.
+/// Text that waits when the source fails is not judged; the replay of the judged text succeeds.
 #[test]
 fn a_text_that_breaks_off_replays() {
     let policy = shipped("pii");
@@ -192,7 +192,7 @@ fn a_call_between_texts_is_one_step() {
     assert_replays(&policy, &came, &records);
 }
 
-/// The tokens of a span say how uncertain it is, however they came.
+/// A span's tokens determine its uncertainty, whatever the chunks are.
 #[test]
 fn log_probabilities_follow_their_bytes() {
     let policy = shipped("pii");
@@ -221,7 +221,7 @@ fn log_probabilities_follow_their_bytes() {
     let plain = descriptors(cut(&text, &[3]));
     assert_eq!(descriptors(vec![one.clone()]), descriptors(each.to_vec()));
     assert_ne!(descriptors(vec![one]), plain, "the descriptors hold an uncertainty");
-    // Only as many bytes wait as can still change.
+    // Only bytes that later text can change are waiting.
     let mut reader = PartReader::new(Arc::new(governor));
     assert!(reader.text("Birds sing. Ships", None).unwrap().is_some());
     assert_eq!(reader.pending(), " Ships".len());

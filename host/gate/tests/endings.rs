@@ -1,4 +1,4 @@
-//! The bytes that leave at the end of a stream. No one judges END, so it may commit to formatting only.
+//! The bytes released at the end of a stream. Nothing judges END, so it may commit to formatting only.
 
 use crate::support;
 
@@ -23,9 +23,9 @@ fn words_at_the_end_of_a_text_are_judged() {
         ("Ships float. And\n\n", "Ships float. And\n\n", "\n\n"),
         ("However,", "However,", ""),
         ("Ships float.\n\n---\n", "Ships float.\n\n---\n", "\n\n---\n"),
-        // A connective whose span is refused is not released with it, and is judged by itself.
+        // A connective is not released with a refused span; it is judged by itself.
         ("Ships float. And mixed", "Ships float. And ", ""),
-        // A character that can be read as a letter is not formatting.
+        // A character that looks like a letter is not formatting.
         ("Ships float. \u{1f642}", "Ships float. \u{1f642}", ""),
         ("Ships float. \u{1f1e7}\u{1f1fa}\u{1f1fe}\n", "Ships float. \u{1f1e7}\u{1f1fa}\u{1f1fe}\n", "\n"),
         ("Ships float. \u{e0062}\u{e0075}", "Ships float. \u{e0062}\u{e0075}", ""),
@@ -43,7 +43,7 @@ fn words_at_the_end_of_a_text_are_judged() {
     }
 }
 
-/// The last proposal of an engine can still be taken back, so connectives that no admitted span took do not leave.
+/// The last proposal of an engine can still be undone, so connectives after it are not released.
 #[test]
 fn words_that_no_span_of_an_engine_took_do_not_leave() {
     let policy = package("[limits]\nmax_depth = 2\n");

@@ -1,5 +1,4 @@
-//! Stages 2 and 3 on the model card: each rule refuses its own case, passes the case next to it, and is named in the
-//! refusal.
+//! Stages 2 and 3 on the model card: each rule refuses its case, passes a similar one, and is named in the refusal.
 
 use crate::support;
 
@@ -7,8 +6,8 @@ use portcullis_core::wire::Determination as Answer;
 use portcullis_gate::Item;
 use support::*;
 
-/// The rule that refuses the last span of a text under these sections of the manifest, with its stage; `None` when it
-/// is admitted.
+/// The rule and stage that refuse the last span of a text under these sections of the manifest; `None` if the span is
+/// admitted.
 fn last(sections: &str, intent: &str, said: &str) -> Option<(String, String)> {
     let mut item = text("a", said);
     if let Item::Text { task, .. } = &mut item {
@@ -20,7 +19,7 @@ fn last(sections: &str, intent: &str, said: &str) -> Option<(String, String)> {
     judged.rule.map(|rule| (judged.stage.unwrap().name().to_owned(), rule))
 }
 
-/// Texts whose last span the rule refuses, and similar ones that it does not refuse.
+/// Checks texts whose last span the rule refuses, and similar texts that it does not refuse.
 fn rule(stage: &str, id: &str, sections: &str, refused: &[&str], admitted: &[&str]) {
     for said in refused {
         assert_eq!(last(sections, "", said), Some((stage.to_owned(), id.to_owned())), "{said}");
@@ -129,7 +128,7 @@ fn a_change_of_topic_needs_a_cue_or_the_intent() {
     assert_eq!(last("", "", rivers), None, "a policy that sets no share looks at no topic");
 }
 
-/// Each reason names what decided: the earlier statement, the value, the missing word.
+/// Each reason names its deciding facts: the earlier statement, the value, the missing word.
 #[test]
 fn a_refusal_says_what_it_rests_on() {
     let slot = "[[quantity]]\nname = \"dose\"\nunits = { mg = \"1\" }\nmin = 0\nmax = 4000\ntolerance = 1000\n";

@@ -1,5 +1,4 @@
-//! Malicious engines: whatever they propose, every byte that leaves was admitted before, and runs are the same
-//! everywhere.
+//! Malicious engines: whatever they propose, every released byte was admitted, and equal runs give equal results.
 
 use crate::support;
 
@@ -13,7 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use support::*;
 
-/// Proposes bad, mixed, empty, huge, odd and good text in an order that a seed gives; remembers what it was shown.
+/// Proposes bad, mixed, empty, huge, odd and good text in an order from a seed; stores what it receives.
 struct Hostile {
     random: Random,
     shown: Arc<std::sync::Mutex<Vec<String>>>,
@@ -107,7 +106,7 @@ fn no_byte_leaves_before_its_admit_and_no_rejected_byte_ever() {
                         for seq in seqs {
                             match allowed.remove(seq) {
                                 Some(bytes) => expected.push_str(&bytes),
-                                // END's own sequence: formatting alone.
+                                // END's own sequence releases formatting only.
                                 None => assert!(text.ends_with(|c: char| !c.is_alphanumeric())),
                             }
                         }

@@ -1,4 +1,4 @@
-//! The ledger: what was written is read back, a torn tail is cut off and nothing else, a failed write ends the run.
+//! The ledger: written entries are read back, only a torn tail is removed, a failed write ends the run.
 
 use crate::support;
 
@@ -81,14 +81,14 @@ proptest! {
         bytes[at] ^= 1 << bit;
         std::fs::write(&path, &bytes).unwrap();
         if let Ok((kept, tail)) = read(&path) {
-            // Only what a torn write can look like passes as one, and nothing is read that was not written.
+            // The result may only look like a torn write, and contains nothing that was not written.
             prop_assert!(matches!(tail, Tail::Torn(_)));
             prop_assert_eq!(&kept[..], &events[..kept.len()]);
         }
     }
 }
 
-/// A disk that is full after this many bytes.
+/// A disk that becomes full after this number of bytes.
 struct Full(usize);
 
 impl io::Write for Full {

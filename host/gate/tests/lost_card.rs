@@ -1,5 +1,5 @@
-//! A card that dies or faults in the middle of work: what waited is refused, the streams end with a report, and nothing
-//! more leaves.
+//! A card that dies or faults during work: entries in flight are refused, the streams end with a report, and nothing
+//! more is released.
 
 use crate::support;
 
@@ -10,7 +10,7 @@ use portcullis_gate::{Event, EventKind, Trigger};
 use std::sync::Arc;
 use support::*;
 
-/// A card that is lost after this many submissions to an open session.
+/// A card that is lost after this number of submissions to an open session.
 struct Mortal {
     card: ModelCard,
     left: Option<u32>,
@@ -49,7 +49,7 @@ impl Card for Mortal {
     }
 }
 
-/// The events of four streams if the card is lost after this number of submissions.
+/// The events of four streams when the card is lost after this number of submissions.
 fn governed(submissions: u32) -> (Vec<Event>, SessionError) {
     let policy = package("");
     let governor = Arc::new(governor(&policy, settings()));
@@ -76,7 +76,7 @@ fn assert_ended(events: &[Event], fault: Fault, said: &str) {
         let termination = summary.termination.as_ref().unwrap();
         assert_eq!(termination.trigger, Trigger::Fault);
         assert!(termination.detail.contains(said), "{termination:?}");
-        // The span that waited for its answer has one: a fault.
+        // The span that waited for its answer got a fault as its answer.
         let last = own.iter().rev().find_map(|event| match &event.what {
             EventKind::Determined(judged) => Some(judged),
             _ => None,

@@ -1,4 +1,4 @@
-//! Quantities and numbers of lists, by the cases that were written before the code.
+//! Quantities and numbers of lists, with cases that were written before the code.
 
 use crate::support;
 
@@ -35,8 +35,8 @@ fn leaves(rows: &[Value]) -> Vec<String> {
     left
 }
 
-/// Compares rows, and gives those that fail with the released text. The rows of `known` are named in
-/// `docs/explanation/mapping.md`, and must still fail.
+/// Compares rows, and returns the failing rows with the released text. `docs/explanation/mapping.md` names the rows of
+/// `known`, which must still fail.
 fn compare(file: &str, known: &[&str], holds: impl Fn(&Value, &str) -> bool) {
     let rows = rows(file);
     let failing: Vec<(&Value, String)> =
@@ -45,7 +45,7 @@ fn compare(file: &str, known: &[&str], holds: impl Fn(&Value, &str) -> bool) {
     assert_eq!(ids, known, "{failing:#?}");
 }
 
-/// Whether a row's dose is refused, or its text released whole.
+/// Whether a row's dose is refused, or its text released completely, as expected.
 fn decided(row: &Value, left: &str) -> bool {
     let whole = left == row["text"].as_str().unwrap();
     match row["expect"].as_str().unwrap() {

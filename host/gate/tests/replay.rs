@@ -16,14 +16,14 @@ const RULES: &str = "@id(\"ALLOW\") permit (principal, action, resource);\n\
     @id(\"NO-BAD\") forbid (principal, action, resource) when { context.classes.contains(\"bad\") };\n";
 const TEXT: &str = "The first sentence stands. A bad one does not. The third stands again.  ";
 
-/// A stream on record: its context document, its records, its salts.
+/// A recorded stream: its context document, its records, its salts.
 struct Trail {
     context: Vec<u8>,
     records: Vec<Record>,
     salts: BTreeMap<u32, [u8; 16]>,
 }
 
-/// Governs [`TEXT`], and has `check` replay the outcome.
+/// Governs [`TEXT`], and calls `check` to replay the outcome.
 fn with_trail(check: impl FnOnce(&mut Replayer, Trail)) {
     let policy = support::policy(MANIFEST, RULES);
     let key = SaltKey::from_bytes([3; 32]);
@@ -40,8 +40,7 @@ fn with_trail(check: impl FnOnce(&mut Replayer, Trail)) {
 }
 
 impl Trail {
-    /// Changes the records as if a NOTE had been recorded at this sequence: all later records and their salts move by
-    /// one.
+    /// Changes the records as if a NOTE had been recorded at this sequence: later records and their salts move by one.
     fn noted(&self, at: usize) -> (Vec<Record>, BTreeMap<u32, [u8; 16]>) {
         let mut records = self.records.clone();
         let begin = records[0];
@@ -70,12 +69,12 @@ fn notes_move_what_follows_and_change_nothing() {
             replay(&trail.records, &trail.salts).unwrap(),
             StreamReplay { records: all as u64, fault: None, consumed: true }
         );
-        // After BEGIN, between spans, before END.
+        // The NOTE is after BEGIN, between spans, or before END.
         for at in 1..all {
             let (records, salts) = trail.noted(at);
             let replayed = replay(&records, &salts).unwrap();
             assert_eq!(replayed, StreamReplay { records: all as u64 + 1, fault: None, consumed: true }, "NOTE at {at}");
-            // A NOTE hides nothing: a lie after it is found.
+            // A false record after a NOTE is still found.
             let mut lie = records.clone();
             lie[all].descriptor.commitment[0] ^= 1;
             lie[all].descriptor = lie[all].descriptor.sealed();
@@ -84,7 +83,7 @@ fn notes_move_what_follows_and_change_nothing() {
     });
 }
 
-/// The records of a stream that broke off: if its text was judged completely, only END may be missing.
+/// In an interrupted stream whose text was judged completely, only END may be missing.
 #[test]
 fn a_stream_that_broke_off_has_not_consumed_its_text() {
     with_trail(|replayer, trail| {

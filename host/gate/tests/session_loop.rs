@@ -1,5 +1,5 @@
-//! The session loop: what happens to a stream depends on its own input only, and whoever is slow, dies or does not read
-//! is alone with it.
+//! The session loop: the result of a stream depends on its own input only, and a caller that is slow, dies or does not
+//! read affects only its own stream.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -52,7 +52,7 @@ enum Kind {
     Held(Vec<usize>),
 }
 
-/// Proposes parts in order, an attempt further each time; takes this long for each.
+/// Proposes parts in order, adds the attempt to the index, and takes this long for each.
 struct Slow {
     parts: Vec<usize>,
     at: usize,
@@ -89,7 +89,7 @@ fn kinds() -> impl Strategy<Value = Kind> {
     ]
 }
 
-/// Runs a loop over a session of the model card; what `callers` gives, and every event that was kept.
+/// Runs a loop over a session of the model card. Returns the result of `callers` and all stored events.
 fn with_loop<T>(policy: &Policy, bounds: Bounds, callers: impl FnOnce(SessionHandle) -> T) -> (T, Vec<Event>) {
     let config = SessionConfig { ring_log2: 5, ..SessionConfig::default() };
     let mut session = Session::open(CardChoice::Model.open().unwrap(), &policy.compiled.image, config).unwrap();
@@ -126,7 +126,7 @@ fn open(handle: &SessionHandle, governor: &Arc<Governor>, kind: &Kind) -> Stream
     handle.open(request).unwrap()
 }
 
-/// The parts of a text that comes in these chunks.
+/// The parts of a text that arrives in these chunks.
 fn parts(governor: &Arc<Governor>, chunks: &[&str]) -> VecDeque<Part> {
     let mut reader = PartReader::new(Arc::clone(governor));
     let mut parts: VecDeque<Part> = chunks.iter().filter_map(|chunk| reader.text(chunk, None).unwrap()).collect();
@@ -134,7 +134,7 @@ fn parts(governor: &Arc<Governor>, chunks: &[&str]) -> VecDeque<Part> {
     parts
 }
 
-/// Plays the caller of a stream to its end; its events.
+/// Acts as the caller of a stream to its end; returns the stream's events.
 fn play(stream: &StreamHandle, governor: &Arc<Governor>, kind: &Kind, wait: Duration) -> Vec<Event> {
     let mut engine = Slow { parts: Vec::new(), at: 0, wait };
     let mut waiting = VecDeque::new();
@@ -147,8 +147,8 @@ fn play(stream: &StreamHandle, governor: &Arc<Governor>, kind: &Kind, wait: Dura
     }
     let mut events = Vec::new();
     loop {
-        // Hands in only as many parts as there is room for: a caller that waits for room without reading would wait for
-        // ever.
+        // Submits only as many parts as there is room for: a caller that waits for room without reading messages would
+        // wait forever.
         while let Some(part) = waiting.pop_front() {
             std::thread::sleep(wait);
             match stream.try_submit(part) {
@@ -180,7 +180,7 @@ fn play(stream: &StreamHandle, governor: &Arc<Governor>, kind: &Kind, wait: Dura
     events
 }
 
-/// The records of a stream, without its number and without the card's own fields: slot, log index, tick.
+/// The events of a stream, without its number and the fields that depend on the card: slot, log index, tick.
 fn said(events: &[Event]) -> Vec<String> {
     let plain = |event: &Event| {
         let mut event = event.clone();
@@ -191,7 +191,7 @@ fn said(events: &[Event]) -> Vec<String> {
                 judged.determination.stream = 0;
                 (judged.tick, judged.log_index) = (None, None);
                 judged.salt.clear();
-                // The commitment is salted with the stream's number.
+                // The salt of the commitment depends on the stream's number.
                 let bytes = (0..judged.descriptor.len()).step_by(2);
                 let bytes: Vec<u8> =
                     bytes.map(|at| u8::from_str_radix(&judged.descriptor[at..at + 2], 16).unwrap()).collect();
@@ -241,7 +241,7 @@ proptest! {
             assert_eq!(shown, kept, "what is kept is what the caller sees");
             said(&shown)
         };
-        // Small limits, so that callers wait for the loop and the loop for callers.
+        // Small limits, so that the callers wait for the loop and the loop waits for the callers.
         let bounds = Bounds { waiting: 2, parts: 2, messages: 2, ..Bounds::default() };
         let (shown, kept) = with_loop(&policy, bounds, |handle| {
             let (handle, governor) = (&handle, &governor);
@@ -272,7 +272,7 @@ fn a_shut_down_takes_the_further_streams_of_open_ones() {
     let request = || governor.held_request("a".into(), Task::default());
     let ((), kept) = with_loop(&policy, Bounds::default(), |handle| {
         let open = handle.open(request()).unwrap();
-        // Its BEGIN is recorded.
+        // The receipt of BEGIN's event shows that the stream is open.
         assert!(matches!(open.receive(), Some(StreamMessage::Event(_))));
         handle.shut_down(Duration::from_secs(20));
         assert!(handle.try_open(request()).is_err());
@@ -287,7 +287,7 @@ fn a_shut_down_takes_the_further_streams_of_open_ones() {
     assert_eq!(kept.iter().filter(|event| matches!(event.what, EventKind::Released { .. })).count(), 2);
 }
 
-/// The iterator of `run` and the inbox of `gated` judge alike, and `run` leaves the same log each time.
+/// The list of items of `run` and the inbox of `gated` give equal results, and `run` always leaves the same log.
 #[test]
 fn a_list_of_items_and_the_inbox_judge_alike() {
     let policy = package(SECTIONS);
@@ -354,7 +354,7 @@ fn an_engine_that_panics_ends_its_stream_and_no_other() {
     }
 }
 
-/// Engines that take their time do so side by side, and a text beside them does not wait for any.
+/// Slow engines run in parallel, and a text beside them waits for none of them.
 #[test]
 fn slow_engines_cost_nobody_else() {
     let policy = package(SECTIONS);
@@ -377,7 +377,7 @@ fn slow_engines_cost_nobody_else() {
         .unwrap();
     assert_eq!(ended.len(), 17);
     assert!(ended[&16] < wait, "{ended:?}");
-    // Sixteen engines, four waits each: one after the other they would take 9.6 s.
+    // Sixteen engines with four waits each would take 9.6 s one after the other.
     assert!(start.elapsed() < wait * 4 * 8, "{:?}", start.elapsed());
 }
 
@@ -394,14 +394,14 @@ fn bounds_hold_and_who_reaches_one_waits_alone() {
     )
     .unwrap();
     with_loop(&policy, bounds, |handle| {
-        // Every slot is taken by a stream that has nothing to judge.
+        // Each slot has a stream that has nothing to judge.
         let held = || governor.held_request("a".into(), Task::default());
         let open: Vec<_> = (0..slots).map(|_| handle.open(held()).unwrap()).collect();
         open.iter().for_each(|stream| assert!(matches!(stream.receive(), Some(StreamMessage::Event(_)))));
         let mut waiting: Vec<_> = (0..3).map(|_| handle.try_open(held()).unwrap().unwrap()).collect();
         assert!(handle.try_open(held()).unwrap().is_err(), "a fourth would have to wait for its place in line");
         assert_eq!(handle.credit().slots, 0);
-        // A stream without a slot takes its parts up to the bound.
+        // A stream without a slot accepts parts up to the bound.
         let first = waiting.remove(0);
         let part = |text: &str| parts(&governor, &[text]).remove(0).unwrap();
         for _ in 0..4 {
@@ -410,7 +410,7 @@ fn bounds_hold_and_who_reaches_one_waits_alone() {
         assert!(matches!(first.try_submit(part("Birds sing. B")), Err(SubmitError::Full(_))));
         let long = open[0].try_submit(part(&"x".repeat(101)));
         assert!(matches!(long, Err(SubmitError::TooLong { bytes: 101, most: 100 })));
-        // A slot that becomes free is the first one's.
+        // The first waiting stream gets the slot that becomes free.
         open[0].submit(part("")).unwrap();
         while open[0].receive().is_some() {}
         let mut events = Vec::new();
@@ -426,12 +426,12 @@ fn bounds_hold_and_who_reaches_one_waits_alone() {
             events.push(event);
         }
         assert_eq!(released(&events), "Birds sing.Birds sing.Birds sing.Birds sing.");
-        // Whoever is dropped ends with a reason; the session ends with its last handle.
+        // A dropped stream ends with a reason; the session ends with its last handle.
         drop((handle, open, waiting));
     });
 }
 
-/// If a caller does not read, its own stream stops, and the messages kept for it are bounded.
+/// If a caller does not read, only its own stream stops, and the messages stored for it are bounded.
 #[test]
 fn a_caller_that_does_not_read_stands_still_alone() {
     let policy = package(SECTIONS);
@@ -443,7 +443,7 @@ fn a_caller_that_does_not_read_stands_still_alone() {
         let heard = handle.open(governor.request(item())).unwrap();
         let other = play(&heard, &governor, &Kind::Text(Vec::new()), Duration::ZERO);
         assert_eq!(released(&other).len(), 200 * 12);
-        // It continues once it is read.
+        // It continues when it is read.
         assert_eq!(deaf.end(), None);
         assert_eq!(said(&play(&deaf, &governor, &Kind::Text(Vec::new()), Duration::ZERO)), said(&other));
     });
@@ -459,13 +459,13 @@ fn a_shut_down_ends_every_stream_with_a_reason() {
         let held = handle.open(governor.held_request("held".into(), Task::default())).unwrap();
         held.submit(parts(&governor, &["Birds sing. B"]).remove(0).unwrap()).unwrap();
         let deaf = handle.open(governor.request(text("deaf", &"Birds sing. ".repeat(100)))).unwrap();
-        // A stream that is still in line would end without a word.
+        // A stream that is still queued would end without an event.
         for stream in [&asked, &held, &deaf] {
             assert!(matches!(stream.receive(), Some(StreamMessage::Event(_))));
         }
         handle.shut_down(Duration::from_millis(100));
         assert!(handle.open(governor.request(text("late", "Birds sing."))).is_err());
-        // Neither this one nor the unread text blocks the session.
+        // Neither this stream nor the unread one blocks the session.
         while asked.receive().is_some() {}
         assert_eq!(asked.end(), Some(Ok(())));
         while held.receive().is_some() {}
@@ -479,7 +479,7 @@ fn a_shut_down_ends_every_stream_with_a_reason() {
     assert_eq!(released(&of_stream(&kept, 2)).len(), 1200, "a whole text is judged to its end");
 }
 
-/// When the journal fails, every stream ends with that reason, and nothing more leaves.
+/// When the journal fails, every stream ends with that reason, and nothing more is released.
 #[test]
 fn a_journal_that_fails_ends_every_stream() {
     #[derive(Debug, thiserror::Error)]
@@ -497,7 +497,7 @@ fn a_journal_that_fails_ends_every_stream() {
     let handle = session_loop.handle();
     let kept = Arc::new(Mutex::new(Vec::new()));
     let keeper = Arc::clone(&kept);
-    // The journal is not full before all streams are open.
+    // The journal fails only after all streams are open.
     let (opened, all_open) = std::sync::mpsc::channel();
     std::thread::scope(|scope| {
         let (governor, session) = (&governor, &mut session);
@@ -532,7 +532,7 @@ fn a_journal_that_fails_ends_every_stream() {
     });
 }
 
-/// More streams than the card's ring has room for: none gets ahead of the others.
+/// More streams than the card's ring has room for: they advance at the same pace.
 #[test]
 fn streams_take_turns_when_the_ring_is_short() {
     let policy = package(SECTIONS);

@@ -1,4 +1,4 @@
-//! Tool calls are steps with descriptors of their own.
+//! Tool calls are steps with their own descriptors.
 
 use crate::support;
 
@@ -78,7 +78,7 @@ fn what_is_no_call_is_refused_and_never_guessed() {
     assert_eq!(call("", "{}").unwrap().1, "TOOL-MALFORMED");
 }
 
-/// Steps, each with its alternatives; what leaves, and which bytes of it are calls.
+/// Governs steps with alternatives; returns the released text, and the calls in it.
 fn leaves(steps: Vec<Vec<Candidate>>, release: Release) -> (String, Vec<String>) {
     let item = Item::Candidates { id: "a".into(), steps, task: Task::default() };
     let events = govern(&tools(), Settings { release, ..settings() }, vec![item]);
@@ -167,7 +167,7 @@ fn text_that_holds_a_call_is_judged_as_the_call() {
     ] {
         let (text, calls) = leaves(vec![vec![of_text(call), of_text(fine)]], Release::Span);
         assert_eq!((text.as_str(), calls.len()), (fine, 0), "{call}");
-        // In a whole text the words around the call stay, and no part of the call does.
+        // In a whole text, the words around the call are released and the call is not.
         let whole = Item::Text {
             id: "a".into(),
             text: format!("Here it is.\n\n{call}\n\nThat was it."),
@@ -177,7 +177,7 @@ fn text_that_holds_a_call_is_judged_as_the_call() {
         assert!(left.starts_with("Here it is.") && left.ends_with("That was it."), "{left}");
         assert!(!left.contains("name") && !left.contains("noop"), "{call}: {left}");
     }
-    // Data that is not a call, and a call that no rule forbids, are text as any other.
+    // Data that is not a call, and a call that no rule forbids, are treated as ordinary text.
     for text in [r#"{"name":"Ana","age":7}"#, r#"{"name":"noop","arguments":{}}"#, "A { set } of things."] {
         assert_eq!(leaves(vec![vec![of_text(text)]], Release::Span), (text.to_owned(), Vec::new()));
     }

@@ -1,8 +1,8 @@
-//! From the forms of classes to the tables of a lane.
+//! Compiles the forms of classes into the tables of a lane.
 //!
-//! Each form becomes a part: an automaton of its own, as it is written or, where that is too large, widened step by
-//! step. Parts are joined into engines, the smallest part first, each into the engine that grows least by it. What
-//! every part owes its form is proved.
+//! Each form becomes a part: an automaton of its own, exact or, if that is too large, widened step by step. Parts are
+//! joined into engines, the smallest part first, each into the engine that it enlarges least. Each part is proved to
+//! find all matches of its form.
 
 use crate::check::Check;
 use crate::dfa::Dfa;
@@ -17,16 +17,16 @@ use portcullis_core::class::{ClassId, ClassSet};
 use portcullis_core::manifest::Validator;
 use regex_syntax::hir::{HirKind, Look};
 
-/// What a card has room for.
+/// Sizes of a card's text lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Engines of a lane.
+    /// Number of engines of a lane.
     pub engines: usize,
-    /// States of an engine, at most 4,096.
+    /// Number of states of an engine, at most 4,096.
     pub states: usize,
-    /// Classes of bytes of an engine, at most 64.
+    /// Number of byte classes of an engine, at most 64.
     pub byte_classes: usize,
-    /// States of the automaton of one form.
+    /// Largest number of states of one form's automaton.
     pub part_states: usize,
 }
 
@@ -36,74 +36,71 @@ impl Default for Limits {
     }
 }
 
-/// States of an automaton before it is made least, for each state that it may have afterwards.
+/// Factor by which an automaton may exceed its limit of states before it is minimised.
 const GROWTH: usize = 4;
-/// Places of an expression whose automaton is not tried, for each state that it may have.
+/// Largest number of places of an expression, per allowed state; above it, the automaton is not built.
 const PLACES: usize = 2;
-/// States of an automaton of gaps.
+/// Largest number of states of a gap automaton.
 const GAP_STATES: usize = 256;
 
-/// Tables, and what they see of each class.
+/// Tables, and the coverage of each class.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compiled {
-    /// What is walked.
     pub tables: Tables,
-    /// Every class of the source, in its order.
+    /// Every class of the source, in the same order.
     pub classes: Vec<ClassSight>,
 }
 
-/// What a lane sees of a class.
+/// A lane's coverage of a class.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClassSight {
-    /// The class.
     pub id: ClassId,
-    /// Its name.
     pub name: String,
-    /// What is looked for.
+    /// The covered forms.
     pub forms: Vec<FormSight>,
-    /// What stays the host's.
+    /// What only the host finds.
     pub left_out: Vec<LeftOut>,
 }
 
-/// What a lane sees of a form.
+/// A lane's coverage of a form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FormSight {
-    /// The pattern, or what stands for the vocabulary.
+    /// The pattern, or a name for the vocabulary.
     pub name: String,
-    /// Where it is looked for.
+    /// The unit that finds it.
     pub place: Place,
-    /// States of its automaton by itself; 0 for a unit.
+    /// Number of states of its own automaton; 0 for a counting unit.
     pub states: usize,
-    /// How what is found relates to the mapping's hits in the same bytes.
+    /// Relation between the lane's matches and the mapping's hits in the same bytes.
     pub relation: Relation,
-    /// How it was made smaller, if it was.
+    /// How it was widened, if it was.
     pub widened: Option<String>,
 }
 
-/// The part of a lane that looks for a form.
+/// The part of a lane that finds a form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// The engine with this number.
     Engine(usize),
-    /// The unit that counts card numbers.
+    /// The unit for card numbers.
     Cards,
-    /// The unit that counts account numbers.
+    /// The unit for account numbers.
     Accounts,
 }
 
-/// How much of a class a lane sees.
+/// How completely a lane covers a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sight {
-    /// All that the mapping finds in the bytes as they are, in this relation.
+    /// Everything that the mapping finds in the bytes, in this relation.
     Whole(Relation),
-    /// A part of it; the rest stays the host's.
+    /// Some of the forms; the host finds the others.
     Part,
-    /// Nothing.
+    /// The lane does not cover any form.
     Nothing,
 }
 
 impl ClassSight {
-    /// How much of the class the lane sees.
+    /// How completely the lane covers the class.
     #[must_use]
     pub fn sight(&self) -> Sight {
         match (self.forms.iter().map(|form| form.relation).max(), self.left_out.is_empty()) {
@@ -114,7 +111,7 @@ impl ClassSight {
     }
 }
 
-/// A form on the way into an engine.
+/// A form on its way into an engine.
 struct Part {
     class: usize,
     name: String,
@@ -164,7 +161,7 @@ impl ClassSight {
     }
 }
 
-/// The automaton of a form, as narrow as fits.
+/// The automaton of a form, widened as little as the limits allow.
 fn part(form: &Form, class: usize, limits: &Limits) -> Result<Part, String> {
     let check = Check::of(form.check).ok_or("its check is not one of an automaton")?;
     let written = Machine::new(&form.hir, form.border, check)?;
@@ -200,13 +197,13 @@ fn part(form: &Form, class: usize, limits: &Limits) -> Result<Part, String> {
     ))
 }
 
-/// How what the automaton finds relates to what the mapping finds.
+/// The relation between the automaton's matches and the mapping's hits.
 fn relation(form: &Form, check: Check, written: &Machine, dfa: &Dfa, width: Width) -> Relation {
-    // The mapping prefers one end of a match and asks the check and the border of that one.
+    // The mapping chooses one end of a match, and applies the check and the border only there.
     let one_end = || (check == Check::None && form.border != Border::Digits) || proof::is_prefix_free(written);
     let equal = width == Width::WRITTEN
         && check.is_exact()
-        // A match of nothing may be preferred to one that counts.
+        // The mapping may prefer an empty match to a match that counts.
         && form.hir.properties().minimum_len() != Some(0)
         && !written.takes_looks()
         && one_end()
@@ -219,21 +216,21 @@ fn of_width(width: Width) -> String {
     format!("what repeats more than {} times repeats without a bound{wide}", width.most)
 }
 
-/// Parts that go into one engine together, and their automaton.
+/// Parts that go into one engine together, and their joint automaton.
 struct Group {
     class: usize,
     parts: Vec<usize>,
     dfa: Dfa,
 }
 
-/// An engine that is being filled, and the groups in it.
+/// An engine under construction, and its groups.
 struct Filling {
     dfa: Dfa,
     classes: Vec<usize>,
     groups: Vec<usize>,
 }
 
-/// Joins parts into engines. What fits none stays the host's.
+/// Joins parts into engines. Parts that do not fit are left to the host.
 fn pack(parts: &mut [Part], sources: &[ClassSource], limits: &Limits, classes: &mut [ClassSight]) -> Vec<Engine> {
     let mut groups = grouped(parts, limits);
     let order = |groups: &[Group], from: usize| {
@@ -243,7 +240,7 @@ fn pack(parts: &mut [Part], sources: &[ClassSource], limits: &Limits, classes: &
     };
     let mut filling = Vec::new();
     fill(&mut filling, &groups, &order(&groups, 0), limits);
-    // Of a group that fits none, a part may.
+    // If a group does not fit, some of its parts may.
     let whole = groups.len();
     for at in 0..whole {
         let placed = filling.iter().any(|engine: &Filling| engine.groups.contains(&at));
@@ -283,7 +280,7 @@ fn pack(parts: &mut [Part], sources: &[ClassSource], limits: &Limits, classes: &
     packed.unwrap_or_default()
 }
 
-/// The parts of each class in as few groups as stay small: automata of one class have much in common.
+/// Combines the parts of each class into few small groups: automata of one class have much in common.
 fn grouped(parts: &[Part], limits: &Limits) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     let mut order: Vec<(usize, &Part)> = parts.iter().enumerate().collect();
@@ -306,7 +303,7 @@ fn grouped(parts: &[Part], limits: &Limits) -> Vec<Group> {
     groups
 }
 
-/// Puts groups into engines in this order, each into the one that grows least; what fits none is left out.
+/// Puts groups into engines in this order, each into the engine that grows least. Groups that do not fit are skipped.
 fn fill(filling: &mut Vec<Filling>, groups: &[Group], order: &[usize], limits: &Limits) {
     for at in order {
         let Some(group) = groups.get(*at) else { continue };
@@ -346,7 +343,7 @@ fn fill(filling: &mut Vec<Filling>, groups: &[Group], order: &[usize], limits: &
 
 type Counted<'s> = (usize, &'s Form, Machine);
 
-/// The automaton of gaps of the forms that a unit counts, and their classes.
+/// The gap automaton of the forms of a counting unit, and their classes.
 fn unit(
     counted: Vec<Counted<'_>>,
     is_numeral: fn(u8) -> bool,
@@ -378,7 +375,7 @@ fn unit(
     Some((gap?, ids.collect()))
 }
 
-/// The machine of a form whose card numbers are counted: no match may begin inside a group of digits.
+/// The machine of a form for the card-number unit. A match must not be able to begin inside a group of digits.
 fn card_machine(form: &Form) -> Result<Machine, String> {
     let machine = Machine::new(&form.hir, form.border, Check::None)?;
     let bordered = match form.hir.kind() {
@@ -392,7 +389,7 @@ fn card_machine(form: &Form) -> Result<Machine, String> {
     }
 }
 
-/// The machine of a form whose account numbers are counted: the third and fourth numeral are digits.
+/// The machine of a form for the account-number unit. The third and fourth numeral must be digits.
 fn account_machine(form: &Form) -> Result<Machine, String> {
     let machine = Machine::new(&form.hir, form.border, Check::None)?;
     let mut known = Vec::new();

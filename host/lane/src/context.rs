@@ -1,24 +1,24 @@
-//! What an automaton must know of the bytes before a place: as few bits as its looks, borders and checks ask for.
+//! The facts about earlier bytes that an automaton needs for look-arounds (such as `\b`), borders and checks.
 
 use regex_automata::util::look::{Look, LookSet};
 
-/// Facts about the bytes before a place.
+/// Facts about the bytes before a place, as bits.
 pub(crate) type Context = u8;
 
-/// Nothing stands before.
+/// The place is the start of the text.
 pub(crate) const START: Context = 1;
-/// A digit.
+/// The byte before is a digit.
 pub(crate) const DIGIT: Context = 2;
-/// A letter or digit of ASCII.
+/// The byte before is an ASCII letter or digit.
 pub(crate) const ALNUM: Context = 4;
-/// One of them, or an underscore.
+/// The byte before is an ASCII letter or digit, or an underscore.
 pub(crate) const WORD: Context = 8;
-/// A line feed.
+/// The byte before is a line feed.
 pub(crate) const LINE: Context = 16;
-/// A digit, or a space, dash, full stop or slash behind one.
+/// The byte before is a digit, or a space, dash, full stop or slash after a digit.
 pub(crate) const JOINT: Context = 32;
 
-/// The facts after one more byte, of those in `needs`.
+/// The facts after one more byte, limited to `needs`.
 pub(crate) const fn after(before: Context, byte: u8, needs: Context) -> Context {
     let digit = byte.is_ascii_digit();
     let joint = digit || (before & DIGIT != 0 && matches!(byte, b' ' | b'-' | b'.' | b'/'));
@@ -41,20 +41,20 @@ pub(crate) const fn after(before: Context, byte: u8, needs: Context) -> Context 
     facts & needs
 }
 
-/// Bytes of one kind give the same facts.
+/// The kind of a byte; bytes of one kind give the same facts.
 pub(crate) const fn kind(byte: u8, needs: Context) -> u8 {
     let mark = needs & JOINT != 0 && matches!(byte, b' ' | b'-' | b'.' | b'/');
     after(0, byte, needs) | if mark { 128 } else { 0 }
 }
 
-/// The facts that these looks ask for.
+/// The facts that these look-arounds need.
 pub(crate) fn of_looks(looks: LookSet) -> Context {
     let mut needs = 0;
     for look in looks.iter() {
         needs |= match look {
             Look::Start => START,
             Look::StartLF | Look::StartCRLF => START | LINE,
-            // What comes next is distinguished as what came before is.
+            // A look-around at the next byte needs the same distinctions as a look-around at the previous one.
             Look::EndLF | Look::EndCRLF => LINE,
             Look::End => 0,
             _ => WORD,
@@ -63,13 +63,13 @@ pub(crate) fn of_looks(looks: LookSet) -> Context {
     needs
 }
 
-/// The facts closed under what decides them later.
+/// Adds the facts that are needed to compute these facts later.
 pub(crate) const fn closed(needs: Context) -> Context {
     if needs & JOINT != 0 { needs | DIGIT } else { needs }
 }
 
-/// Whether a look holds between what stands before and the byte `next`, or the end of the text. One that asks for
-/// Unicode is taken to hold: then more is found.
+/// Whether a look-around holds between `before` and the byte `next`, or the end of the text. A look-around that depends
+/// on Unicode counts as holding, so that more is found.
 pub(crate) fn holds(look: Look, before: Context, next: Option<u8>) -> bool {
     let word = before & WORD != 0;
     let then = next.is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
@@ -88,7 +88,7 @@ pub(crate) fn holds(look: Look, before: Context, next: Option<u8>) -> bool {
     }
 }
 
-/// Whether a look is one of those that [`holds`] takes to hold.
+/// Whether [`holds`] counts a look-around as holding without evaluating it.
 pub(crate) fn is_taken(look: Look) -> bool {
     let known = [
         Look::Start,

@@ -1,18 +1,18 @@
-//! Automata with one state at a time: made of machines, made least, and joined.
+//! Deterministic automata: built from machines, minimised, and joined.
 
 use crate::context::{self, Context};
 use crate::hash::{Map, Mix};
 use crate::machine::{Machine, Thread};
 use std::hash::Hasher as _;
 
-/// Which classes a state reports, one bit for each class of its engine.
+/// The classes that a state reports, one bit per class of its engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Report {
-    /// A match ended with the last byte.
+    /// A match ends with the last byte.
     pub(crate) now: u16,
-    /// The last byte showed that a match ended before it.
+    /// A match ended before the last byte, which was needed to decide that.
     pub(crate) before: u16,
-    /// A match ends here if the text does.
+    /// A match ends here if the text ends here.
     pub(crate) at_end: u16,
 }
 
@@ -21,27 +21,27 @@ impl Report {
         Self { now: self.now | other.now, before: self.before | other.before, at_end: self.at_end | other.at_end }
     }
 
-    /// The same with its only class at another bit.
+    /// The report with its only class at another bit.
     fn at_bit(self, bit: u32) -> Self {
         let of = |set: u16| if set == 0 { 0 } else { 1 << bit };
         Self { now: of(self.now), before: of(self.before), at_end: of(self.at_end) }
     }
 }
 
-/// An automaton over classes of bytes. State 0 is the first.
+/// An automaton over byte classes. State 0 is the initial state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Dfa {
     /// The class of each byte.
     pub(crate) map: [u8; 256],
-    /// How many classes.
+    /// Number of byte classes.
     pub(crate) classes: usize,
-    /// Next state by state and class.
+    /// Next state by state and byte class.
     pub(crate) next: Vec<u32>,
-    /// What each state reports.
+    /// The report of each state.
     pub(crate) reports: Vec<Report>,
 }
 
-/// A state on the way: what stands before, the threads, and what the byte that led to it decided.
+/// The identity of a state: the facts before it, the threads, and the decisions of the byte that led to it.
 #[derive(PartialEq, Eq, Hash)]
 struct Key {
     before: Context,
@@ -51,8 +51,8 @@ struct Key {
 }
 
 impl Dfa {
-    /// The automaton that says of each place of a text whether a match ends there; `None` with more than `most` states
-    /// before it is made least.
+    /// An automaton that reports for each place of a text whether a match ends there; `None` if it has more than `most`
+    /// states before it is minimised.
     pub(crate) fn of(machine: &Machine, most: usize) -> Option<Self> {
         let (map, bytes) = classes_of(machine);
         let mut known: Map<Key, u32> = Map::default();
@@ -88,12 +88,12 @@ impl Dfa {
         Some(Self { map, classes: bytes.len(), next, reports }.least())
     }
 
-    /// How many states.
+    /// Number of states.
     pub(crate) fn len(&self) -> usize {
         self.reports.len()
     }
 
-    /// The state behind a byte.
+    /// The state after a byte.
     pub(crate) fn after(&self, state: u32, byte: u8) -> u32 {
         let class = self.map.get(usize::from(byte)).copied().unwrap_or(0);
         self.next.get(state as usize * self.classes + usize::from(class)).copied().unwrap_or(0)
@@ -107,13 +107,13 @@ impl Dfa {
         self.next.get(state * self.classes..(state + 1) * self.classes).unwrap_or_default()
     }
 
-    /// The same with its class at bit `bit`.
+    /// The automaton with its class at bit `bit`.
     pub(crate) fn at_bit(mut self, bit: u32) -> Self {
         self.reports.iter_mut().for_each(|report| *report = report.at_bit(bit));
         self
     }
 
-    /// The least automaton that reports the same, its states numbered in the order of a walk from the first (Moore).
+    /// The minimal automaton with the same reports (Moore), with its states numbered in the order of a walk.
     pub(crate) fn least(self) -> Self {
         let mut group: Vec<u32> = Vec::new();
         let mut kinds: Map<Report, u32> = Map::default();
@@ -124,7 +124,7 @@ impl Dfa {
         let mut count = kinds.len();
         loop {
             let of = |state: u32| group.get(state as usize).copied().unwrap_or(0);
-            // The first state of each group so far, by a hash of what it leads to; then by itself.
+            // The first state of each group so far, indexed by a hash of its successors; candidates are then compared.
             let mut firsts: Map<u64, Vec<(u32, u32)>> = Map::default();
             let mut finer: Vec<u32> = Vec::with_capacity(group.len());
             let mut finer_count = 0;
@@ -154,7 +154,7 @@ impl Dfa {
         self.quotient(&group, count).narrowed()
     }
 
-    /// One state for each group, numbered as a walk comes to them.
+    /// Merges each group into one state, numbered in the order of a walk.
     fn quotient(&self, group: &[u32], count: usize) -> Self {
         let of = |state: u32| group.get(state as usize).copied().unwrap_or(0);
         let mut number = vec![u32::MAX; count];
@@ -180,12 +180,12 @@ impl Dfa {
         Self { map: self.map, classes: self.classes, next, reports }
     }
 
-    /// The same with classes of bytes joined that lead alike.
+    /// Joins byte classes that lead to the same states.
     fn narrowed(self) -> Self {
         let mut known: Map<Vec<u32>, u8> = Map::default();
         let mut kept = Vec::new();
         let mut map = [0; 256];
-        // The numbers follow the order of the bytes, whatever the classes were.
+        // New classes are numbered in the order of the bytes, whatever the old classes were.
         let mut new_of = vec![None; self.classes];
         for (byte, slot) in (0..=u8::MAX).zip(&mut map) {
             let class = self.map.get(usize::from(byte)).copied().map_or(0, usize::from);
@@ -209,7 +209,7 @@ impl Dfa {
         Self { map, classes: kept.len(), next, reports: self.reports }
     }
 
-    /// Both at once; `None` with more than `most` states or `most_classes` classes of bytes.
+    /// Both automata as one; `None` with more than `most` states or `most_classes` byte classes.
     pub(crate) fn joined(&self, other: &Self, most: usize, most_classes: usize) -> Option<Self> {
         let (map, bytes) = classes_by(|byte| {
             let class = |of: &Self| of.map.get(usize::from(byte)).copied().unwrap_or(0);
@@ -247,7 +247,7 @@ impl Dfa {
     }
 }
 
-/// The classes of bytes that a machine tells apart, with one byte of each.
+/// The byte classes that a machine distinguishes, with one byte of each.
 fn classes_of(machine: &Machine) -> ([u8; 256], Vec<u8>) {
     let mut edges = [false; 257];
     machine.edges(&mut edges);
@@ -264,7 +264,7 @@ fn classes_of(machine: &Machine) -> ([u8; 256], Vec<u8>) {
     classes_by(|byte| of.get(usize::from(byte)).copied().unwrap_or(0))
 }
 
-/// Numbers the bytes by what `key` says of them, in the order of the bytes.
+/// Groups the bytes by `key`, and numbers the groups in the order of the bytes.
 fn classes_by(key: impl Fn(u8) -> u16) -> ([u8; 256], Vec<u8>) {
     let mut known: Vec<u16> = Vec::new();
     let mut map = [0; 256];

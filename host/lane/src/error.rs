@@ -1,36 +1,35 @@
-//! Errors of the lane's tables.
+//! Errors of reading a lane's tables.
 
-/// Bytes that are not tables.
+/// Why bytes are not valid tables.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TablesError {
-    /// They begin otherwise.
+    /// The bytes begin with another magic.
     #[error("not tables of a text lane: they begin with `PCTLANE1`")]
     Magic,
-    /// Their length is another.
+    /// The length differs from the length field.
     #[error("tables of {said} bytes in {given} bytes: they are cut short, or something follows them")]
     Length {
-        /// What they say.
+        /// The length field.
         said: u32,
-        /// What there is.
+        /// The actual length.
         given: usize,
     },
-    /// They end within a part.
+    /// The bytes end inside a part.
     #[error("the tables end at byte {at}, where {wants} more bytes are needed")]
     Short {
-        /// Where they are read.
+        /// Offset at which the bytes are missing.
         at: usize,
-        /// How many bytes are wanted.
+        /// Number of bytes needed.
         wants: usize,
     },
-    /// A field has a value that no card can walk.
+    /// A field has a value that a card cannot use.
     #[error("in the part at byte {at}: `{field}` is out of range")]
     Field {
-        /// The part.
+        /// Offset of the part.
         at: usize,
-        /// The field.
         field: &'static str,
     },
-    /// They are not in their one form.
+    /// The bytes are not in canonical form.
     #[error("the tables are not in their one form: padding, unused entries or rows differ")]
     Form,
 }

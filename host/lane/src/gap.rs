@@ -1,17 +1,17 @@
-//! What may stand between two numerals of a number: an automaton over the bytes behind a numeral.
+//! The gap automaton: decides over the bytes after a numeral whether a number can still continue.
 //!
-//! It is derived from the forms whose numbers are counted. It allows every separator that a form allows somewhere, so
-//! no match is torn apart.
+//! It is derived from the forms whose numbers are counted. It allows every separator that one of the forms allows
+//! anywhere, so it never divides a match.
 
 use crate::dfa::{Dfa, Report};
 use crate::machine::Machine;
 use std::collections::BTreeMap;
 
-/// The state of an automaton of gaps in which no number goes on.
+/// The state from which no number can continue.
 pub(crate) const DEAD: u16 = 0;
 
-/// The automaton: state 0 is dead, a numeral leads to one and the same state from everywhere. `None` with more than
-/// `most` states.
+/// The automaton. State 0 is dead; a numeral leads to the same state from everywhere. `None` with more than `most`
+/// states.
 pub(crate) fn automaton(machines: &[Machine], is_numeral: fn(u8) -> bool, most: usize) -> Option<Dfa> {
     type Places = Vec<Vec<u32>>;
     let all: Places = machines.iter().map(reachable).collect();
@@ -63,13 +63,13 @@ pub(crate) fn automaton(machines: &[Machine], is_numeral: fn(u8) -> bool, most: 
     }
     let mut map = [0; 256];
     (0..=u8::MAX).zip(&mut map).for_each(|(byte, slot)| *slot = byte);
-    // The dead state is the one that says so.
+    // Only the dead state reports something.
     let report = |state| Report { now: u16::from(state == 0), ..Report::default() };
     let reports = (0..open.len()).map(report).collect();
     Some(Dfa { map, classes: 256, next, reports }.least())
 }
 
-/// Every place that a match comes to.
+/// Every place that a match can reach.
 fn reachable(machine: &Machine) -> Vec<u32> {
     let mut all = machine.beginnings();
     loop {
@@ -84,7 +84,7 @@ fn reachable(machine: &Machine) -> Vec<u32> {
     }
 }
 
-/// The places from which a numeral can still be read.
+/// The places from which another numeral can be read.
 fn useful(machine: &Machine, all: &[u32], numerals: &[u8]) -> Vec<u32> {
     let read = |place: &u32, bytes: &[u8]| -> Vec<u32> {
         bytes.iter().flat_map(|byte| machine.beyond(&[*place], *byte)).collect()

@@ -1,9 +1,9 @@
-//! Maps with numbers as keys, for the compiler.
+//! Maps with numeric keys for the compiler.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// A hash that is fast on numbers. Nothing depends on its order: maps are only looked up.
+/// A hash that is fast for numbers. Maps are only used for look-ups, so their order has no effect.
 #[derive(Default)]
 pub(crate) struct Mix(u64);
 

@@ -1,30 +1,31 @@
-//! Account numbers (ISO 13616): remainders by 97 (ISO 7064) of up to eight numbers at once.
+//! Account numbers (ISO 13616): remainders modulo 97 (ISO 7064) of up to eight numbers at once.
 //!
-//! A number begins with two letters of a country and two digits. The country says how many characters follow and, with
-//! the two digits, which remainder they must leave: the four are moved to the end, so that the rest `r` must give
-//! `r * 10^6 + k = 1 (mod 97)`. Its groups are of one size, the last no longer. A ninth number at once is reported.
+//! A number begins with two letters for the country and two check digits. The country determines the number of
+//! characters that follow; country and check digits determine their remainder `r`. For the check, the first four
+//! characters move to the end, which gives `r * 10^6 + k = 1 (mod 97)`. Groups have one size, and the last is not
+//! longer. If a ninth number begins before one of the eight has ended, it is reported without a check.
 
 use crate::form::{Fields, GAP_BITS};
 use crate::gap;
 use crate::tables::Gap;
 
-/// Numbers that are counted at once.
+/// Largest number of numbers that are counted at once.
 const CANDIDATES: usize = 8;
 
 /// A number that is being read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Candidate {
-    /// Characters that are still to come; 0 is none.
+    /// Characters still to come; 0 marks an unused candidate.
     left: u8,
     remainder: u8,
     target: u8,
     groups: Groups,
 }
 
-/// Sizes of the groups of a number.
+/// Group sizes of a number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Groups {
-    /// Size of the first group; 0 while it is read.
+    /// Size of the first group; 0 until that group is complete.
     first: u8,
     size: u8,
 }
@@ -34,7 +35,7 @@ impl Groups {
         [self.first, self.size].iter().for_each(|size| fields.put(*size, 6));
     }
 
-    /// With one more character; `None` when the groups are not regular.
+    /// Adds a character; `None` if the groups become irregular.
     const fn with(self, adjacent: bool) -> Option<Self> {
         let first = if adjacent || self.first != 0 { self.first } else { self.size };
         let size = if adjacent { self.size + 1 } else { 1 };
@@ -43,27 +44,27 @@ impl Groups {
     }
 }
 
-/// The characters that a number begins with.
+/// The first characters of a possible number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Head {
-    /// Characters of it: up to two letters and one digit.
+    /// Number of characters so far: up to two letters and one digit.
     length: u8,
-    /// Their values, 0 to 35.
+    /// Values of the characters, 0 to 35.
     values: [u8; 3],
     groups: Groups,
 }
 
-/// Where account numbers stand.
+/// The state of the account-number unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Iban {
-    /// What stands behind the last letter or digit.
+    /// State of the gap automaton.
     pub(crate) gap: u16,
-    /// What begins with the letter before the last character, and what begins with the last.
+    /// The possible numbers that begin with the letter before the last character, and with the last character.
     heads: [Head; 2],
     candidates: [Candidate; CANDIDATES],
-    /// Which of them are being read, one bit for each.
+    /// Candidates in use, one bit each.
     live: u8,
-    /// The last byte was a letter or digit.
+    /// Whether the last byte was a letter or digit.
     adjacent: bool,
 }
 
@@ -76,12 +77,12 @@ impl Iban {
         adjacent: false,
     };
 
-    /// Whether no number is being read beyond its first digit.
+    /// Whether no number has been read beyond its first check digit.
     pub(crate) fn is_idle(&self) -> bool {
         self.live == 0 && self.heads.iter().all(|head| head.length < 3)
     }
 
-    /// The fields of `accounts_t`; `None` when a state does not fit.
+    /// The fields of `accounts_t`; `None` if a state does not fit.
     pub(crate) fn form(&self, fields: &mut Fields) -> Option<()> {
         fields.put_state(self.gap, GAP_BITS)?;
         let [head, letter] = self.heads;
@@ -99,7 +100,7 @@ impl Iban {
         Some(())
     }
 
-    /// Whether a number ends with the byte. `lengths` are those of the countries, 26 times 26.
+    /// Reads a byte; returns whether a number ends with it. `lengths` are the lengths by country, 26 times 26.
     pub(crate) fn step(&mut self, byte: u8, gaps: &Gap, lengths: &[u8]) -> bool {
         let live = self.gap != gap::DEAD;
         self.gap = gaps.after(self.gap, byte);
@@ -125,7 +126,7 @@ impl Iban {
         found
     }
 
-    /// The next character of the numbers that are being read.
+    /// Gives the next character to the candidates; returns whether a number ends.
     fn count(&mut self, value: u8) -> bool {
         let mut found = false;
         if self.live == 0 {
@@ -152,7 +153,7 @@ impl Iban {
         found
     }
 
-    /// The next character of what may begin a number. Whether a ninth begins.
+    /// Gives the next character to the possible beginnings; returns whether a ninth number begins.
     fn begin(&mut self, value: u8, lengths: &[u8]) -> bool {
         let mut ninth = false;
         let mut heads = [Head::default(); 2];
@@ -193,9 +194,9 @@ fn length(lengths: &[u8], a: u8, b: u8) -> u8 {
     lengths.get(at(a) * 26 + at(b)).copied().unwrap_or(0)
 }
 
-/// The remainder that the characters behind country and check digits must leave: `(1 - k) / 10^6 (mod 97)`.
+/// The remainder that the characters after country and check digits must have: `(1 - k) / 10^6 (mod 97)`.
 fn target(a: u8, b: u8, check: u8) -> u8 {
-    // 10^4 is 9, 10^2 is 3, and the inverse of 10^6 is 18.
+    // Modulo 97, 10^4 is 9, 10^2 is 3, and the inverse of 10^6 is 18.
     let k = (u16::from(a) * 9 + u16::from(b) * 3 + u16::from(check)) % 97;
     u8::try_from((98 - k) % 97 * 18 % 97).unwrap_or(0)
 }

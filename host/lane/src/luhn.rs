@@ -1,61 +1,62 @@
 //! Card numbers: sums for the check digit (ISO/IEC 7812-1, annex B) over the digits of a run.
 //!
-//! Two running sums, in which every other digit is doubled, give the sum of any window as the difference of two
-//! places. Reported is a window of 12 to 19 digits with a right check digit that is
+//! In each of two running sums, every other digit is doubled. The sum over any window is the difference of a running
+//! sum at two places. The unit reports a window of 12 to 19 digits with a valid check digit if it
 //!
-//! - a whole run, in which at most one space or dash stands between two digits, or
-//! - begins where a group begins, has a network's first digits and length, and its groups are of one size, the last no
-//!   longer, or four, six and the rest.
+//! - is a whole run, with at most one space or dash between two digits, or
+//! - begins at the start of a group, with first digits and length of a network, and its groups have one size with a
+//!   shorter or equal last group, or sizes 4, 6 and 4 or 5.
 //!
-//! The mapping reports the same windows, but asks more of the digits around some of them.
+//! The mapping reports the same windows, but has more conditions on the digits around some of them.
 
 use crate::form::{Fields, GAP_BITS, PREFIX_BITS};
 use crate::gap;
 use crate::prefixes::{LONGEST, Prefixes, SHORTEST};
 use crate::tables::Gap;
 
-/// Places of a run that are kept: those of the last 19 digits.
+/// Mask of the kept places of a run: those of the last 19 digits.
 const KEPT: u32 = (1 << LONGEST) - 1;
-/// More digits than a number has.
+/// Saturation value: more digits than a number has.
 const MANY: u8 = 20;
 
-/// Where a run of digits stands.
+/// The state of the card-number unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Luhn {
-    /// What stands behind the last digit.
+    /// State of the gap automaton.
     pub(crate) gap: u16,
-    /// What the first digits of networks have come to.
+    /// State of the automaton of networks' first digits.
     prefix: u16,
-    /// The sums after each of the last 20 digits, the newest lowest, 4 bits each: odd digits doubled, even digits
-    /// doubled.
+    /// For each sum, its values after the last 20 digits, the newest in the lowest 4 bits. One sum doubles the digits
+    /// at odd places, the other those at even places.
     sums: [u128; 2],
-    /// Which sum leaves the last digit as it is.
+    /// The sum in which the last digit is not doubled.
     plain: u8,
-    /// Where numbers of each length from 12 on may begin, by first digits; bit 0 is the last digit.
+    /// For each length from 12 on, the places where first digits of a network with that length begin; bit 0 is the last
+    /// digit.
     begins: [u32; 8],
-    /// Where groups begin behind which all groups are regular.
+    /// Starts of groups from which on all groups are regular.
     groups: u32,
-    /// Digits of the group that is read, of the groups of one size before it, and of the two groups before it.
+    /// Sizes: of the current group, of the equal groups before it, and of the last two complete groups.
     size: u8,
     regular: u8,
     before: [u8; 2],
-    /// Last digit, and how many of the last digits are the same.
+    /// The last digit, and how often it is repeated at the end.
     last: u8,
     same: u8,
-    /// Digits with at most one space or dash between two of them.
+    /// Number of digits with at most one space or dash between two of them.
     run: u8,
-    /// Bytes since the last digit that join a next one to it, or 2.
+    /// Number of joining bytes since the last digit; 2 if the run is interrupted.
     since: u8,
     /// Whether the run is a number if it ends here.
     whole: bool,
 }
 
-/// What a byte decides about card numbers.
+/// The result of a byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Found {
-    /// One ends with the byte.
+    /// A number ends with the byte.
     pub(crate) now: bool,
-    /// The byte shows that one ended before it.
+    /// A number ended before the byte, which was needed to decide that.
     pub(crate) before: bool,
 }
 
@@ -77,22 +78,22 @@ impl Luhn {
         whole: false,
     };
 
-    /// Whether the next byte can only matter if it is a digit.
+    /// Whether only a digit as the next byte can have an effect.
     pub(crate) const fn is_idle(&self) -> bool {
         self.gap == gap::DEAD
     }
 
-    /// Whether a number ends here if the text does.
+    /// Whether a number ends here if the text ends here.
     pub(crate) const fn at_end(&self) -> bool {
         self.whole
     }
 
-    /// The end of an entry: what ended here was reported.
+    /// Ends an entry: a number that ended here has been reported.
     pub(crate) const fn end(&mut self) {
         self.whole = false;
     }
 
-    /// The fields of `cards_t`; `None` when a state does not fit.
+    /// The fields of `cards_t`; `None` if a state does not fit.
     pub(crate) fn form(&self, fields: &mut Fields) -> Option<()> {
         fields.put_state(self.gap, GAP_BITS)?;
         fields.put_state(self.prefix, PREFIX_BITS)?;
@@ -120,7 +121,7 @@ impl Luhn {
         let dead = self.gap == gap::DEAD;
         let before = self.whole && (!joins || dead);
         if dead {
-            // Nothing of a run that is over is kept.
+            // The state of an ended run is not needed any more.
             *self = Self::NEW;
         } else {
             self.since = if joins { 1 } else { 2 };
@@ -136,7 +137,7 @@ impl Luhn {
         let adjacent = self.since == 0;
         let joined = self.since < 2;
         if !adjacent && self.size > 0 {
-            // A group is complete. Where its size is another, only what begins with it stays regular.
+            // A group is complete. If its size is new, only windows that begin with it are regular.
             if self.regular != 0 && self.size != self.regular {
                 self.groups &= 1 << (self.size - 1).min(31);
             }
@@ -175,7 +176,7 @@ impl Luhn {
         lengths.into_iter().any(|(length, begins)| groups & begins & 1 << (length - 1) != 0 && self.is_checked(length))
     }
 
-    /// Whether the last `length` digits have a right check digit; one repeated digit does not count.
+    /// Whether the last `length` digits have a valid check digit. One repeated digit does not count.
     fn is_checked(&self, length: usize) -> bool {
         let [even, odd] = self.sums;
         let sum = if self.plain == 0 { odd } else { even };
@@ -188,7 +189,7 @@ mod tests {
     use super::*;
     use crate::source::Network;
 
-    /// Where numbers end in a text in which any three marks may stand between digits.
+    /// The ends of numbers in a text, with up to three of any mark between digits.
     fn ends(text: &str) -> Vec<usize> {
         let networks = [Network { first: 4..=4, lengths: 16..=16 }, Network { first: 37..=37, lengths: 15..=15 }];
         let (gaps, prefixes) = (Gap::of_marks(3), Prefixes::new(&networks).unwrap());

@@ -1,7 +1,7 @@
-//! A form as a machine that reads bytes: the threads of its expression with the state of its check, and what its ends
-//! ask of the bytes beside them.
+//! A form as a machine that reads bytes. Its state is a set of threads: places in the expression, each with the state
+//! of the check.
 //!
-//! Both the compiler and the proof step machines; [`crate::dfa`] joins their threads to states.
+//! Both the compiler and the proof step machines; [`crate::dfa`] turns sets of threads into states.
 
 use crate::check::{Check, CheckState, End};
 use crate::context::{self, Context};
@@ -13,44 +13,44 @@ use regex_automata::util::primitives::StateID;
 use regex_syntax::hir::Hir;
 use std::hash::Hasher;
 
-/// A place in the expression, and where the check stands there.
+/// A place in the expression, and the state of the check there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Thread {
     pub(crate) place: u32,
     pub(crate) check: CheckState,
 }
 
-/// What a place does with the next byte.
+/// What happens at a place of the expression.
 enum Place {
-    /// Goes on by ranges of bytes, in order.
+    /// Reads a byte: ranges of bytes in order, each with its next place.
     Bytes(Box<[(u8, u8, u32)]>),
-    /// Goes on at once where a look holds.
+    /// Continues without a byte if the look-around holds.
     Look(Look, u32),
     Match,
     Fail,
 }
 
-/// A form, compiled.
+/// A compiled form.
 pub(crate) struct Machine {
     places: Vec<Place>,
-    /// Places that are reached from each without a byte and without a look.
+    /// For each place, the places that it reaches without a byte and without a look-around.
     closures: Vec<Box<[u32]>>,
     start: u32,
     pub(crate) border: Border,
     pub(crate) check: Check,
-    /// Facts about the bytes before that decide something.
+    /// The facts about earlier bytes that the machine needs.
     pub(crate) needs: Context,
     has_looks: bool,
 }
 
-/// What one byte, or the end of the text, makes of a set of threads.
+/// The result of one byte for a set of threads.
 #[derive(Default)]
 pub(crate) struct Step {
     /// A match ended before the byte.
     pub(crate) before: bool,
     /// A match ends with the byte.
     pub(crate) now: bool,
-    /// The threads after it, sorted.
+    /// The threads after the byte, sorted.
     pub(crate) threads: Vec<Thread>,
 }
 
@@ -79,22 +79,22 @@ impl Machine {
         Ok(machine)
     }
 
-    /// How many places its expression has.
+    /// Number of places of the expression.
     pub(crate) fn len(&self) -> usize {
         self.places.len()
     }
 
-    /// Whether a match is known with its last byte.
+    /// Whether the last byte of a match suffices to decide it.
     pub(crate) const fn is_immediate(&self) -> bool {
         matches!(self.border, Border::Free) && !self.check.looks_ahead()
     }
 
-    /// Whether some look is taken to hold.
+    /// Whether a look-around counts as holding without being evaluated.
     pub(crate) fn takes_looks(&self) -> bool {
         self.places.iter().any(|place| matches!(place, Place::Look(look, _) if context::is_taken(*look)))
     }
 
-    /// Where the byte ranges begin and end that lead apart.
+    /// Marks the bytes that the machine treats differently from the previous byte.
     pub(crate) fn edges(&self, edges: &mut [bool; 257]) {
         for place in &self.places {
             let Place::Bytes(ranges) = place else { continue };
@@ -116,8 +116,8 @@ impl Machine {
         }
     }
 
-    /// A number that two bytes share only when every thread goes on alike with both, up to a collision of hashes: then
-    /// the proof fails.
+    /// A hash of the behaviour of all threads on a byte. Bytes with equal hashes have equal behaviour; if hashes
+    /// collide, the proof fails.
     pub(crate) fn signature(&self, byte: u8) -> u64 {
         let mut hash = Mix::default();
         hash.write_u8(self.check.kind(byte));
@@ -130,7 +130,7 @@ impl Machine {
         hash.finish()
     }
 
-    /// Adds the threads that a match begins with between these bytes.
+    /// Adds the threads of a match that begins between these bytes.
     fn seed(&self, before: Context, next: u8, threads: &mut Vec<Thread>) {
         if divides(self.border, before, Some(next)) {
             return;
@@ -139,7 +139,7 @@ impl Machine {
         self.close(self.start, check, threads, false);
     }
 
-    /// Adds what is reached from a place; a match of nothing is not one.
+    /// Adds the places reached from a place. Without `ends`, matches are left out: an empty match does not count.
     fn close(&self, place: u32, check: CheckState, threads: &mut Vec<Thread>, ends: bool) {
         for place in self.closures.get(place as usize).into_iter().flatten() {
             if ends || !matches!(self.places.get(*place as usize), Some(Place::Match)) {
@@ -148,7 +148,7 @@ impl Machine {
         }
     }
 
-    /// Adds what the looks of threads lead to, from the thread at `from` on.
+    /// Adds the threads that follow the look-arounds of threads, from index `from` on.
     fn look(&self, threads: &mut Vec<Thread>, from: usize, before: Context, next: Option<u8>, ends: bool) {
         if !self.has_looks {
             return;
@@ -161,7 +161,7 @@ impl Machine {
             {
                 let length = threads.len();
                 self.close(*then, thread.check, threads, ends);
-                // Each place is followed once.
+                // A thread is added only once.
                 let mut kept = length;
                 for i in length..threads.len() {
                     let Some(new) = threads.get(i).copied() else { break };
@@ -177,7 +177,7 @@ impl Machine {
         }
     }
 
-    /// Whether one of the threads from `from` on is a match that ends between these bytes.
+    /// Whether one of the threads is a match that may end between these bytes.
     fn ends(&self, threads: &[Thread], before: Context, next: Option<u8>) -> bool {
         !divides(self.border, before, next)
             && threads.iter().any(|thread| {
@@ -186,12 +186,12 @@ impl Machine {
             })
     }
 
-    /// Reads a byte: the threads behind it, and the matches that it decides. `anew` begins matches, too.
+    /// Reads a byte: computes the next threads and the decided matches. With `anew`, matches begin here, too.
     pub(crate) fn step(&self, threads: &[Thread], before: Context, byte: u8, anew: bool) -> Step {
         let mut step = Step::default();
         let mut all = threads.to_vec();
         self.look(&mut all, 0, before, Some(byte), true);
-        // What ends without a look was known with its last byte, unless its end asks for the next one.
+        // Without a look-around, a match was reported with its last byte, unless its end depends on the next.
         let pending = if self.is_immediate() { all.get(threads.len()..) } else { all.get(..) };
         step.before = self.ends(pending.unwrap_or_default(), before, Some(byte));
         if anew {
@@ -201,7 +201,7 @@ impl Machine {
         }
         for thread in &all {
             self.advance(*thread, byte, &mut step.threads);
-            // An end that is open waits for the byte behind this one.
+            // An undecided end waits for the byte after this one.
             if matches!(self.places.get(thread.place as usize), Some(Place::Match))
                 && let End::Open(check) = self.check.ends(thread.check, Some(byte))
             {
@@ -219,7 +219,7 @@ impl Machine {
         step
     }
 
-    /// Drops what another thread at the same place finds as well.
+    /// Drops threads whose matches another thread at the same place finds, too.
     fn drop_outlived(&self, threads: &mut Vec<Thread>) {
         let all = threads.clone();
         let outlived = |thread: &Thread| {
@@ -232,7 +232,7 @@ impl Machine {
         threads.retain(|thread| !outlived(thread));
     }
 
-    /// Adds the threads behind a byte of a thread that reads bytes.
+    /// Adds the threads that follow a thread after a byte.
     pub(crate) fn advance(&self, thread: Thread, byte: u8, next: &mut Vec<Thread>) {
         let Some(Place::Bytes(ranges)) = self.places.get(thread.place as usize) else { return };
         for (from, to, then) in ranges {
@@ -244,19 +244,19 @@ impl Machine {
         }
     }
 
-    /// Whether a thread is one that only reads bytes, and a match is known with its last one.
+    /// Whether a thread only reads bytes, in a machine that decides a match with its last byte.
     pub(crate) fn is_plain(&self, thread: Thread) -> bool {
         self.is_immediate() && matches!(self.places.get(thread.place as usize), Some(Place::Bytes(_)))
     }
 
-    /// Whether the threads hold the end of a match, where that is known with its last byte.
+    /// Removes the matches from the threads, and returns whether there was one. For immediate machines.
     pub(crate) fn take_ends(&self, threads: &mut Vec<Thread>) -> bool {
         let ends = self.ends(threads, 0, None);
         threads.retain(|thread| !matches!(self.places.get(thread.place as usize), Some(Place::Match)));
         ends
     }
 
-    /// Whether a thread has something to do with a byte: by itself or behind a look.
+    /// Whether a byte can have an effect on a thread, directly or after a look-around.
     pub(crate) fn reads(&self, thread: Thread, byte: u8) -> bool {
         match self.places.get(thread.place as usize) {
             Some(Place::Bytes(ranges)) => ranges.iter().any(|(from, to, _)| (*from..=*to).contains(&byte)),
@@ -265,19 +265,19 @@ impl Machine {
         }
     }
 
-    /// Whether a match ends where the text ends.
+    /// Whether a match ends at the end of the text.
     pub(crate) fn at_end(&self, threads: &[Thread], before: Context) -> bool {
         let mut all = threads.to_vec();
         self.look(&mut all, 0, before, None, true);
         self.ends(&all, before, None)
     }
 
-    /// The threads that a match begins with, whatever stands beside it.
+    /// The places where a match begins, if all look-arounds hold.
     pub(crate) fn beginnings(&self) -> Vec<u32> {
         self.reach(vec![self.start])
     }
 
-    /// The places reached without a byte, every look taken to hold.
+    /// The places reached without a byte, if all look-arounds hold.
     fn reach(&self, from: Vec<u32>) -> Vec<u32> {
         let mut seen: Vec<u32> = Vec::new();
         let mut open = from;
@@ -295,7 +295,7 @@ impl Machine {
         seen
     }
 
-    /// The places behind a byte, without check and with every look taken to hold.
+    /// The places after a byte, without the check, if all look-arounds hold.
     pub(crate) fn beyond(&self, places: &[u32], byte: u8) -> Vec<u32> {
         let mut next = Vec::new();
         for place in places {
@@ -307,13 +307,13 @@ impl Machine {
         self.reach(next)
     }
 
-    /// Whether one of the places is the end of a match.
+    /// Whether one of the places is a match.
     pub(crate) fn is_end(&self, places: &[u32]) -> bool {
         places.iter().any(|place| matches!(self.places.get(*place as usize), Some(Place::Match)))
     }
 }
 
-/// Whether a place between these bytes divides what the border keeps together.
+/// Whether the border forbids a match to begin or end between these bytes.
 fn divides(border: Border, before: Context, next: Option<u8>) -> bool {
     match border {
         Border::Free => false,
@@ -338,7 +338,7 @@ fn place(state: &State) -> Place {
     }
 }
 
-/// The places that do something, reached from one without a byte and without a look.
+/// The places reached from a place without a byte or look-around, of those that read a byte, look around or match.
 fn closure(nfa: &NFA, from: usize) -> Box<[u32]> {
     let mut seen: Vec<StateID> = Vec::new();
     let mut open: Vec<StateID> = StateID::new(from).into_iter().collect();

@@ -1,5 +1,5 @@
-//! First digits of card networks: an automaton over the digits of a run that says, for each of the last six digits,
-//! which lengths a number has that begins there.
+//! First digits of card networks: an automaton over the digits of a run. For each of the last six digits, it gives the
+//! lengths of the numbers that begin there.
 
 use crate::source::Network;
 use std::collections::BTreeMap;
@@ -7,22 +7,22 @@ use std::collections::BTreeMap;
 /// Shortest and longest number (ISO/IEC 7812-1).
 pub(crate) const SHORTEST: usize = 12;
 pub(crate) const LONGEST: usize = 19;
-/// Most first digits that a network is known by.
+/// Largest number of first digits that identify a network.
 pub(crate) const FIRST_DIGITS: usize = 6;
 
-/// Next state by state and digit, 16 entries for each state; and what each state says.
+/// Next states by state and digit, 16 entries per state, and the result of each state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Prefixes {
     pub(crate) next: Vec<u16>,
-    /// Lengths of numbers that began 1 to 6 digits ago, one bit for each length from 12 on.
+    /// For 1 to 6 digits ago, the lengths of numbers that began there; one bit per length from 12 on.
     pub(crate) lengths: Vec<[u8; FIRST_DIGITS]>,
 }
 
-/// A network that may begin some digits ago, and whether those are its lowest or highest first digits.
+/// A network's number that may have begun some digits ago, and whether its digits are the lowest or highest allowed.
 type Begun = (usize, usize, bool, bool);
 
 impl Prefixes {
-    /// `None` when six digits do not tell a network from others, or the networks make too many states.
+    /// `None` if six digits do not distinguish the networks, or the automaton has too many states.
     pub(crate) fn new(networks: &[Network]) -> Option<Self> {
         let digits_of = |number: u32| -> Vec<u8> { number.to_string().bytes().map(|byte| byte - b'0').collect() };
         let known: Vec<(Vec<u8>, Vec<u8>, u8)> =
@@ -74,7 +74,7 @@ impl Prefixes {
         Some(of)
     }
 
-    /// The state behind a digit, and what it says.
+    /// The state after a digit, and its result.
     pub(crate) fn after(&self, state: u16, digit: u8) -> (u16, [u8; FIRST_DIGITS]) {
         let next = self.next.get(usize::from(state) << 4 | usize::from(digit & 15)).copied().unwrap_or(0);
         (next, self.lengths.get(usize::from(next)).copied().unwrap_or_default())

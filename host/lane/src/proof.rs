@@ -1,24 +1,24 @@
-//! What an automaton owes the form that it stands for, shown by walking both at once over every text.
+//! Proves relations between an automaton and its form by walking both at once over all texts.
 //!
-//! [`missed`] looks for a match of the form during which the automaton reports nothing: there is none when it is a
-//! superset. [`invents`] looks for a report that no match of the form explains. Both walk reachable pairs of states, so
-//! an answer holds for texts of any length.
+//! [`missed`] searches for a match of the form during which the automaton reports nothing; if there is none, the
+//! automaton is a superset. [`invents`] searches for a report without a match of the form. Both walk the reachable
+//! pairs of states, so the result holds for texts of any length.
 
 use crate::context::{self, Context};
 use crate::dfa::Dfa;
 use crate::hash::Map;
 use crate::machine::{Machine, Step, Thread};
 
-/// Pairs that [`invents`] looks at before it gives up.
+/// Largest number of pairs that [`invents`] examines.
 const MOST_PAIRS: usize = 1 << 15;
 
-/// How a pair was reached: from which, by which byte.
+/// For each pair, the previous pair and the byte between them.
 type Trail = Vec<(usize, u8)>;
 
-/// A text that holds a match of `machine` during which `dfa` reports nothing at bit 0.
+/// A text with a match of `machine` during which `dfa` reports nothing at bit 0, if there is one.
 pub(crate) fn missed(machine: &Machine, dfa: &Dfa) -> Option<Vec<u8>> {
     let bytes = bytes_apart(machine, dfa);
-    // First the places of a text where a match may begin, then the threads of matches that are not reported yet.
+    // Pairs without a thread are places where a match may begin; the others have a thread of an unreported match.
     let mut known: Map<(u32, Context, Option<Thread>), ()> = Map::default();
     let begin = (0, context::START & machine.needs, None);
     known.insert(begin, ());
@@ -69,7 +69,7 @@ pub(crate) fn missed(machine: &Machine, dfa: &Dfa) -> Option<Vec<u8>> {
     None
 }
 
-/// Whether `dfa` reports a place at bit 0 where no match of `machine` ends; `None` when that was not decided.
+/// Whether `dfa` reports a place at bit 0 where no match of `machine` ends; `None` if the limit was reached.
 pub(crate) fn invents(machine: &Machine, dfa: &Dfa) -> Option<bool> {
     let bytes = bytes_apart(machine, dfa);
     let mut known: Map<(u32, Context, Vec<Thread>), ()> = Map::default();
@@ -101,7 +101,7 @@ pub(crate) fn invents(machine: &Machine, dfa: &Dfa) -> Option<bool> {
     Some(false)
 }
 
-/// Whether no match of the expression begins with a shorter one, so that a search that prefers one end finds them all.
+/// Whether no match is a prefix of another, so that a search that chooses one end finds all matches.
 pub(crate) fn is_prefix_free(machine: &Machine) -> bool {
     let mut edges = [false; 257];
     machine.edges(&mut edges);
@@ -129,7 +129,7 @@ pub(crate) fn is_prefix_free(machine: &Machine) -> bool {
     true
 }
 
-/// The bytes on the way to the pair at `at`, and one more.
+/// The bytes on the way to the pair at `at`, and an optional last byte.
 fn text_to(trail: &Trail, mut at: usize, last: Option<u8>) -> Vec<u8> {
     let mut text: Vec<u8> = last.into_iter().collect();
     while let Some((from, byte)) = trail.get(at).filter(|_| at > 0) {
@@ -140,7 +140,7 @@ fn text_to(trail: &Trail, mut at: usize, last: Option<u8>) -> Vec<u8> {
     text
 }
 
-/// One byte of each class that either tells apart.
+/// One byte of each class of bytes that machine or automaton distinguishes.
 fn bytes_apart(machine: &Machine, dfa: &Dfa) -> Vec<u8> {
     let mut edges = [false; 257];
     machine.edges(&mut edges);

@@ -1,14 +1,13 @@
-//! Forms that are smaller as automata: derived from an expression by rules, so that none is written by hand.
+//! Makes expressions with smaller automata by general rules, so that no form is simplified by hand.
 //!
-//! [`cut`] keeps the places where a match first ends. [`widen`] makes a superset; the compiler says so of the class.
+//! [`cut`] keeps the places where a match first ends. [`widen`] makes a superset, which the compiler reports.
 
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Repetition};
 
-/// An expression without what it may repeat at its beginning and at its end.
+/// Removes optional repetitions at the beginning and at the end of an expression.
 ///
-/// A match of `X{m,n}Y` ends with one of `X{m}Y`, and one of `YX{m,n}` begins with one of `YX{m}`. So a text that is
-/// searched from every place is found at the same first ends. The caller owes that nothing is asked of the ends: no
-/// border, no check.
+/// A match of `X{m,n}Y` ends with a match of `X{m}Y`, and a match of `YX{m,n}` begins with one of `YX{m}`. So a search
+/// from every place finds the same first ends. The caller ensures that the form has neither a border nor a check.
 pub(crate) fn cut(hir: &Hir) -> Hir {
     at_end(&at_start(hir))
 }
@@ -66,20 +65,20 @@ fn at_repetition(of: &Repetition, inside: impl Fn(&Hir) -> Hir) -> Hir {
     }
 }
 
-/// How far an expression is widened.
+/// How much an expression is widened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Width {
-    /// Repetitions of more than this are without an upper bound.
+    /// Repetitions of more than this become unbounded.
     pub(crate) most: u32,
-    /// Whether a set that holds characters outside ASCII holds all of them.
+    /// Whether a set with non-ASCII characters is extended to all of them.
     pub(crate) any_wide: bool,
 }
 
 impl Width {
-    /// As it is written.
+    /// Not widened.
     pub(crate) const WRITTEN: Self = Self { most: u32::MAX, any_wide: false };
 
-    /// What is tried in turn, the narrowest first.
+    /// The widths to try, the narrowest first.
     pub(crate) const LADDER: [Self; 6] = [
         Self::WRITTEN,
         Self { most: 16, any_wide: false },
@@ -90,7 +89,7 @@ impl Width {
     ];
 }
 
-/// An expression that matches all that `hir` does, and more.
+/// An expression that matches everything that `hir` matches, and possibly more.
 pub(crate) fn widen(hir: &Hir, width: Width) -> Hir {
     if width == Width::WRITTEN {
         return hir.clone();

@@ -1,30 +1,30 @@
-//! The tables of a lane: what the compiler makes and the walk reads, in the form of a card's memories.
+//! The tables of a lane in the form of a card's memories: the compiler's output and the walk's input.
 //!
-//! Their bytes have one form ([`Tables::encode`]): equal tables are equal byte for byte. All numbers are little endian.
+//! Their encoding is canonical ([`Tables::encode`]): equal tables have equal bytes. All numbers are little-endian.
 //!
-//! | at | bytes | what |
+//! | offset | bytes | content |
 //! | --- | --- | --- |
 //! | 0 | 8 | `PCTLANE1` |
-//! | 8 | 4 | bytes in all |
-//! | 12 | 1 | engines |
-//! | 13 | 1 | bit 0: card numbers are counted, bit 1: account numbers |
+//! | 8 | 4 | total length in bytes |
+//! | 12 | 1 | number of engines |
+//! | 13 | 1 | bit 0: card numbers are counted, bit 1: account numbers are counted |
 //! | 14 | 2 | 0 |
-//! | 16 | 16, 16 | classes of card numbers, classes of account numbers, as sets of bits |
-//! | 48 | | the engines, then the unit of card numbers, then that of account numbers |
+//! | 16 | 16, 16 | classes of card numbers, classes of account numbers, as bit sets |
+//! | 48 | | the engines, then the unit for card numbers, then the unit for account numbers |
 //!
-//! An automaton is its number of states (2), classes of bytes (2), classes of bytes rounded up to a power of two as a
-//! shift (2) and 0 (2); the class of each byte (256); next states (2 each), in rows of `1 << shift`. Bit 15 of an entry
-//! says that the next state reports something.
+//! An automaton has these fields, with their bytes in brackets: number of states (2); number of byte classes (2); the
+//! same rounded up to a power of two, as a shift (2); 0 (2); the class of each byte (256); next states (2 each), in
+//! rows of `1 << shift`. Bit 15 of an entry is set if the next state reports something.
 //!
-//! An engine is its automaton, the number of its classes (2) and of its rows of reports (2), the classes (16, unused
-//! ones 0xff), the row of each state (1 each), and the rows: ended now (2), ended before (2), ends if the text does
-//! (2), one bit for each class. Row 0 reports nothing.
+//! An engine has its automaton, the number of its classes (2), the number of its report rows (2), the classes (16,
+//! unused ones 0xff), the report row of each state (1 each), and the rows. A row has three bit sets of classes (2
+//! each): ended with the byte, ended before it, ends if the text ends. Row 0 is empty.
 //!
-//! The unit of card numbers is an automaton of gaps, the number of states of the automaton of first digits (2) and 0
-//! (6), its next states (2 each, 16 in a row) and its lengths (6 for each state). The unit of account numbers is an
-//! automaton of gaps and the length of each country's numbers (676).
+//! The unit for card numbers has a gap automaton, the number of states of the first-digits automaton (2), 0 (6), its
+//! next states (2 each, 16 per row) and its lengths (6 per state). The unit for account numbers has a gap automaton and
+//! the length of each country's numbers (676).
 //!
-//! Each part is padded with 0 to a multiple of 8 bytes.
+//! Each part is padded with zeros to a multiple of 8 bytes.
 
 use crate::dfa::{Dfa, Report};
 use crate::error::TablesError;
@@ -34,20 +34,20 @@ use portcullis_core::class::{ClassId, ClassSet};
 use portcullis_core::wire::CLASSES;
 
 const MAGIC: &[u8; 8] = b"PCTLANE1";
-/// Most engines that tables may hold.
+/// Largest number of engines in tables.
 const MOST_ENGINES: usize = 8;
-/// Most states of an automaton, and most classes of bytes, whatever a card has.
+/// Largest numbers of states and of byte classes of an automaton on any card.
 pub(crate) const MOST_STATES: usize = 4096;
 pub(crate) const MOST_BYTE_CLASSES: usize = 64;
-/// Most classes that one engine reports, and most rows of reports.
+/// Largest numbers of classes and of report rows of an engine.
 pub(crate) const MOST_CLASSES: usize = 16;
 const MOST_ROWS: usize = 256;
-/// Countries by two letters.
+/// Number of country codes of two letters.
 const COUNTRIES: usize = 26 * 26;
 
-/// An entry's bits for the next state.
+/// The bits of an entry for the next state.
 pub(crate) const STATE: u16 = 0x0fff;
-/// The next state reports something.
+/// The bit of an entry for a next state that reports something.
 pub(crate) const REPORTS: u16 = 0x8000;
 
 /// The tables of a lane.
@@ -58,12 +58,12 @@ pub struct Tables {
     pub(crate) accounts: Option<Accounts>,
 }
 
-/// An automaton in the form of a card.
+/// An automaton in the form of a card's memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Automaton {
     pub(crate) map: [u8; 256],
     pub(crate) classes: u16,
-    /// The rows have `1 << shift` entries.
+    /// Rows have `1 << shift` entries.
     pub(crate) shift: u16,
     pub(crate) next: Vec<u16>,
 }
@@ -77,7 +77,7 @@ pub(crate) struct Engine {
     pub(crate) rows: Vec<Report>,
 }
 
-/// The unit of card numbers.
+/// The unit for card numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cards {
     pub(crate) classes: ClassSet,
@@ -85,7 +85,7 @@ pub(crate) struct Cards {
     pub(crate) prefixes: Prefixes,
 }
 
-/// The unit of account numbers.
+/// The unit for account numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Accounts {
     pub(crate) classes: ClassSet,
@@ -93,7 +93,7 @@ pub(crate) struct Accounts {
     pub(crate) lengths: Vec<u8>,
 }
 
-/// What may stand between two numerals; state 0 is dead.
+/// The gap automaton: the bytes that may separate two numerals. State 0 is dead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Gap(pub(crate) Automaton);
 
@@ -133,7 +133,7 @@ impl Gap {
         self.0.after(state, byte)
     }
 
-    /// Most bytes between two numerals; `None` without a limit.
+    /// Largest number of bytes between two numerals; `None` without a limit.
     pub(crate) fn longest(&self, numeral: u8) -> Option<usize> {
         let others = (0..=u8::MAX).filter(|byte| !byte.is_ascii_alphanumeric());
         let others: Vec<u8> = others.collect();
@@ -191,12 +191,12 @@ impl Tables {
         Self { engines: Vec::new(), cards: None, accounts: None }
     }
 
-    /// States of each engine.
+    /// Number of states of each engine.
     pub fn states(&self) -> impl Iterator<Item = usize> {
         self.engines.iter().map(|engine| engine.automaton.states())
     }
 
-    /// Classes of bytes of each engine.
+    /// Number of byte classes of each engine.
     pub fn byte_classes(&self) -> impl Iterator<Item = usize> {
         self.engines.iter().map(|engine| usize::from(engine.automaton.classes))
     }
@@ -207,7 +207,6 @@ impl Tables {
         (self.cards.is_some(), self.accounts.is_some())
     }
 
-    /// The bytes of the tables.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Writer::default();
@@ -245,10 +244,10 @@ impl Tables {
         out.finish()
     }
 
-    /// Reads tables, and refuses what a card could not walk.
+    /// Reads tables and refuses tables that a card could not walk.
     ///
     /// # Errors
-    /// [`TablesError`] says what is wrong and at which byte.
+    /// [`TablesError`] with the cause and the place.
     pub fn decode(bytes: &[u8]) -> Result<Self, TablesError> {
         let mut input = Reader { bytes, at: 0 };
         if input.take(8)? != MAGIC {
@@ -271,7 +270,7 @@ impl Tables {
         let cards = (units & 1 != 0).then(|| input.cards(cards)).transpose()?;
         let accounts = (units & 2 != 0).then(|| input.accounts(accounts)).transpose()?;
         let tables = Self { engines, cards, accounts };
-        // One set of tables has one form: padding, flags and unused bytes included.
+        // Equal tables must have equal bytes, padding, flags and unused entries included.
         if input.at == bytes.len() && tables.encode() == bytes { Ok(tables) } else { Err(TablesError::Form) }
     }
 }
@@ -360,7 +359,7 @@ impl<'b> Reader<'b> {
         if next.iter().any(|entry| entry & STATE >= states || entry & !(STATE | REPORTS) != 0) {
             return Err(wrong("next state"));
         }
-        // Entries behind the last class of bytes are never read.
+        // Entries beyond the last byte class are never read, so they must be zero.
         let behind = next.chunks(1 << shift).flat_map(|row| row.iter().skip(usize::from(classes)));
         if behind.into_iter().any(|entry| *entry != 0) {
             return Err(wrong("unused entry"));
@@ -442,7 +441,7 @@ impl<'b> Reader<'b> {
     }
 }
 
-/// Lengths of account numbers by two letters, 0 for none.
+/// Lengths of account numbers by country code; 0 for unknown codes.
 pub(crate) fn lengths(accounts: &[crate::source::Account]) -> Vec<u8> {
     let mut lengths = vec![0; COUNTRIES];
     for account in accounts {
@@ -464,12 +463,12 @@ mod tests {
     use regex_automata::util::syntax;
 
     impl Gap {
-        /// At most so many marks between digits.
+        /// Allows at most `most` marks between digits.
         pub(crate) fn of_marks(most: usize) -> Self {
             Self::of(most, |byte| byte.is_ascii_digit())
         }
 
-        /// The same between letters and digits.
+        /// Allows at most `most` marks between letters or digits.
         pub(crate) fn of_marks_between_words(most: usize) -> Self {
             Self::of(most, |byte| byte.is_ascii_alphanumeric())
         }

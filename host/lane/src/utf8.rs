@@ -1,6 +1,6 @@
-//! Whether bytes are UTF-8 (RFC 3629), byte by byte, as the card checks it.
+//! Checks byte by byte that bytes are UTF-8 (RFC 3629), as the card does.
 
-/// Where a character stands: bytes that must still come, and the range of the next one.
+/// The state within a character: number of bytes still to come, and the allowed range of the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Utf8 {
     left: u8,
@@ -51,7 +51,7 @@ impl Utf8 {
         (self.left, self.low, self.high) = (left, low, high);
     }
 
-    /// Whether the bytes were whole characters.
+    /// Whether the bytes so far are complete, valid characters.
     pub(crate) const fn is_whole(self) -> bool {
         self.left == 0 && !self.bad
     }

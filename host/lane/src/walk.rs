@@ -1,7 +1,7 @@
-//! The software walk of a lane's tables, which the scan of a card is to agree with on every byte.
+//! The walk over a lane's tables in software. The card's scan must agree with it on every byte.
 //!
-//! What is read of a stream is cut into entries. A [`ScanState`] holds all that a stream's next entry depends on; it
-//! may be kept and taken back at any byte.
+//! The text of a stream is divided into entries. A [`ScanState`] is the complete state between two bytes of a stream;
+//! it can be stored and restored at any byte.
 
 use crate::dfa::Report;
 use crate::form::Fields;
@@ -12,33 +12,33 @@ use crate::tables::{Engine, REPORTS, STATE, Tables};
 use crate::utf8::Utf8;
 use portcullis_core::class::ClassSet;
 
-/// Engines that are walked in one loop.
+/// Number of engines that one loop walks.
 const ENGINES: usize = 4;
 
-/// Tables, made ready to be walked.
+/// Tables, prepared for the walk.
 #[derive(Clone, Debug)]
 pub struct Walk {
     tables: Tables,
     engines: [Steps; ENGINES],
-    /// The class of each byte for each engine of the loop, one byte for each.
+    /// For each byte, its class in each engine of the loop, one byte per engine.
     columns: [u32; 256],
-    /// Bytes before a digit from which an account number's head is known.
+    /// How many bytes before a digit can influence the account-number unit; `None` without a limit.
     reach: Option<usize>,
 }
 
-/// Next states by state and class, multiplied out: the place of the next row, and whether it reports.
+/// Next states by state and byte class. An entry is the offset of the next row, and whether that state reports.
 #[derive(Clone, Debug)]
 struct Steps {
     next: Vec<u32>,
     shift: u32,
-    /// What each row of reports says: classes reported with the byte, and at the end of an entry.
+    /// The classes of each report row: reported with the byte, and at the end of an entry.
     told: Vec<(ClassSet, ClassSet)>,
 }
 
-/// The next row reports something.
+/// The bit of an entry for a state that reports something.
 const TOLD: u32 = 1 << 31;
 
-/// Where a stream stands behind what was read of it.
+/// The state of a stream's scan between two bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScanState {
     engines: [u16; ENGINES],
@@ -54,13 +54,13 @@ pub struct Entry {
     fresh: bool,
 }
 
-/// What an entry holds.
+/// The result of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scanned {
-    /// Classes of which a match ends in the entry, its end taken as the end of the text, too, or ended before it, which
-    /// only the entry shows.
+    /// Classes with a match that ends in the entry, or at its end if the text ended there. Also matches that ended
+    /// before the entry, if only the entry shows that.
     pub classes: ClassSet,
-    /// Whether the entry consists of whole characters in UTF-8.
+    /// Whether the entry consists of complete UTF-8 characters.
     pub utf8: bool,
 }
 
@@ -74,11 +74,11 @@ impl Steps {
 }
 
 impl ScanState {
-    /// Before the first byte of a stream.
+    /// The state before the first byte of a stream.
     pub const START: Self = Self { engines: [0; ENGINES], cards: Luhn::NEW, accounts: Iban::NEW };
 
-    /// The state as a card with so many engines keeps it (`rtl/text`): little-endian bytes, to whole words of 32 bits.
-    /// `None` when a part of it does not fit.
+    /// The state in the form of a card with this number of engines (`rtl/text`): little-endian bytes, padded to words
+    /// of 32 bits. `None` if a part does not fit.
     #[must_use]
     pub fn card_form(&self, engines: usize) -> Option<Vec<u8>> {
         let (kept, more) = self.engines.split_at_checked(engines)?;
@@ -94,7 +94,7 @@ impl ScanState {
 }
 
 impl Entry {
-    /// What the bytes so far hold, their end not taken as the end of the text.
+    /// The result for the bytes so far, if the text does not end here.
     #[must_use]
     pub const fn so_far(&self) -> Scanned {
         Scanned { classes: self.found, utf8: self.utf8.is_whole() }
@@ -108,7 +108,7 @@ impl Default for Entry {
 }
 
 impl Walk {
-    /// Makes tables ready. `None` when they have more engines than a walk.
+    /// Prepares tables. `None` if they have more engines than a walk supports.
     #[must_use]
     pub fn new(tables: Tables) -> Option<Self> {
         if tables.engines.len() > ENGINES {
@@ -131,13 +131,12 @@ impl Walk {
         Some(Self { tables, engines, columns, reach })
     }
 
-    /// The tables.
     #[must_use]
     pub const fn tables(&self) -> &Tables {
         &self.tables
     }
 
-    /// Reads a whole entry.
+    /// Reads a complete entry.
     #[must_use]
     pub fn scan(&self, state: &mut ScanState, bytes: &[u8]) -> Scanned {
         let mut entry = Entry::default();
@@ -145,7 +144,7 @@ impl Walk {
         self.end(state, entry)
     }
 
-    /// The classes of a text by itself.
+    /// The classes found in a text that is a stream of its own.
     #[must_use]
     pub fn classes(&self, text: &str) -> ClassSet {
         self.scan(&mut ScanState::START.clone(), text.as_bytes()).classes
@@ -169,11 +168,11 @@ impl Walk {
         entry.fresh = false;
     }
 
-    /// The end of an entry: what ends here if the text does is found, too.
+    /// Ends an entry; matches that end here if the text ends here are found, too.
     #[must_use]
     pub fn end(&self, state: &mut ScanState, entry: Entry) -> Scanned {
         let mut classes = entry.found;
-        // Nothing ends in an entry without bytes.
+        // An entry without bytes has no matches.
         if !entry.fresh {
             for ((engine, steps), at) in self.tables.engines.iter().zip(&self.engines).zip(state.engines) {
                 classes = classes.union(steps.told(engine, at).1);
@@ -188,14 +187,14 @@ impl Walk {
         Scanned { classes, utf8: entry.utf8.is_whole() }
     }
 
-    /// The engines side by side: their loads do not wait for each other.
+    /// Walks all engines in one loop, so that their memory accesses overlap.
     #[expect(clippy::indexing_slicing, reason = "places below N of arrays of N, and of 256 by a byte")]
     fn engines<const N: usize>(&self, state: &mut ScanState, entry: &mut Entry, bytes: &[u8]) {
         let tables: [&[u32]; N] = std::array::from_fn(|index| self.engines[index].next.as_slice());
         let mut rows: [u32; N] =
             std::array::from_fn(|index| u32::from(state.engines[index]) << self.engines[index].shift);
-        // What the first byte of an entry shows to have ended before, unless it was known at the end of the last entry,
-        // which reported it.
+        // The first byte of an entry can show that a match ended before it. The last entry has already reported the
+        // matches that were known at its end.
         let mut known = [0u16; N];
         if entry.fresh {
             for ((known, engine), at) in known.iter_mut().zip(&self.tables.engines).zip(state.engines) {
@@ -219,7 +218,7 @@ impl Walk {
         }
     }
 
-    /// Adds what the states report, without matches that are known to have ended before.
+    /// Adds the classes that the states report, except matches that the last entry has reported.
     #[cold]
     fn told(&self, rows: &[u32], entry: &mut Entry, known: &[u16]) {
         let engines = self.tables.engines.iter().zip(&self.engines);
@@ -254,7 +253,7 @@ impl Walk {
         state.cards = luhn;
     }
 
-    /// Between numbers only digits are looked at: what stands before one is read again as far as it can matter.
+    /// Skips bytes without digits between numbers; before a digit, the bytes within `reach` are read again.
     fn accounts(&self, state: &mut ScanState, entry: &mut Entry, bytes: &[u8]) {
         let Some(accounts) = &self.tables.accounts else { return };
         let mut iban = state.accounts;

@@ -1,8 +1,8 @@
-//! What the lane owes the mapping: for every text, each hit of the mapping in the bytes as they are is found while it
-//! is read; where a class is said to be found equally, nothing else is. Entries, parts of entries and states that were
-//! kept change nothing.
+//! The lane against the mapping: every hit of the mapping in the bytes of a text is found while it is read. For a class
+//! with equal coverage, nothing else is found. Division into entries and parts, and restored states, do not change the
+//! result.
 //!
-//! With `PORTCULLIS_LONG` the runs are as long as `cargo xtask long lane` asks: 10,000 patterns, 1,000,000 texts.
+//! With `PORTCULLIS_LONG` the runs are as long as for `cargo xtask long lane`: 10,000 patterns, 1,000,000 texts.
 #![cfg(test)]
 
 #[path = "lane/made.rs"]
@@ -21,10 +21,10 @@ fn is_long() -> bool {
     std::env::var_os("PORTCULLIS_LONG").is_some()
 }
 
-/// What each entry of a text holds, and where it ends.
+/// The result and the end of each entry of a text.
 type Entries = Vec<(usize, Scanned)>;
 
-/// Reads a text in random entries, each in random parts; the state behind every part is the state behind its bytes.
+/// Reads a text in random entries and random parts; checks that the state after each part depends on its bytes only.
 fn in_entries(package: &Package, random: &mut Random, text: &str) -> Entries {
     let mut state = ScanState::START;
     let mut entries = Entries::new();
@@ -50,7 +50,7 @@ fn in_entries(package: &Package, random: &mut Random, text: &str) -> Entries {
     entries
 }
 
-/// How often a class was found by both, and by the lane alone.
+/// How often a class was found by both, and only by the lane.
 #[derive(Default)]
 struct Counts {
     hits: usize,
@@ -77,7 +77,7 @@ fn check(package: &Package, random: &mut Random, text: &str, counts: &mut Counts
         for hit in mine {
             let mut from = 0;
             let told = entries.iter().any(|(to, scanned)| {
-                // A byte behind the match may have been needed to know it.
+                // The byte after the match may be needed to decide it.
                 let touches = from <= hit.end && hit.start < *to;
                 from = *to;
                 touches && scanned.classes.contains(class.id)
@@ -134,7 +134,7 @@ fn shipped_policies_miss_nothing_of_made_values() {
     }
 }
 
-/// Numbers of orders, tickets and parts in groups, which are not the numbers of cards or accounts.
+/// Numbers of orders, tickets and parts, in groups, that are not card or account numbers.
 fn harmless(random: &mut Random) -> String {
     let digits = |random: &mut Random, count: usize| -> String {
         (0..count).map(|_| char::from(b'0' + random.below(10) as u8)).collect()

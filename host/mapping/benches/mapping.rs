@@ -1,5 +1,5 @@
-//! Throughput of the pattern scan and of the whole mapping on the PII policy, in bytes of text on one core: English
-//! prose of ASCII, the same with single line breaks, and text with markup and characters outside ASCII.
+//! Throughput of the pattern scan and of the whole mapping with the PII policy, in bytes of text on one core. Three
+//! texts: ASCII prose, the same prose with single line breaks, and text with markup and non-ASCII characters.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a benchmark stops at its first surprise")]
 
@@ -12,18 +12,18 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::path::Path;
 
-/// The parts of a text, besides words.
+/// What a text contains besides words.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// One line of ASCII.
+    /// Nothing: one line of ASCII.
     Plain,
-    /// A line break after one sentence in six, and in place of one space in ten.
+    /// A line break after one sentence in six, and instead of one space in ten.
     Lines,
-    /// Line breaks after sentences, Markdown, and characters outside ASCII.
+    /// Line breaks after sentences, Markdown, and non-ASCII characters.
     Marked,
 }
 
-/// About 256 KiB of sentences; one in ten holds something that the policy looks for.
+/// About 256 KiB of sentences; one in ten contains a hit of the policy.
 fn corpus(kind: Kind) -> String {
     let words = "the station opened again after a long winter and people came back to read their papers while the trains left on time \
                  for towns along the coast where markets sell bread fish and flowers every morning before the heat of day";
@@ -46,7 +46,7 @@ fn corpus(kind: Kind) -> String {
                 _ => " ",
             };
             let word = words[next(words.len())];
-            // A sentence ends where a capital letter follows.
+            // Sentences begin with a capital letter.
             let word = if i == 0 { word[..1].to_uppercase() + &word[1..] } else { word.to_owned() };
             match if kind == Kind::Marked { next(6) } else { 6 } {
                 0 => text += &format!("**{word}**"),
@@ -64,7 +64,7 @@ fn corpus(kind: Kind) -> String {
     text
 }
 
-/// Maps every span of a text; the sum of their lengths.
+/// Maps every span of a text; returns the sum of their lengths.
 fn map(mapper: &Mapper, state: &SemanticState, text: &Text, granularity: Granularity) -> usize {
     let of =
         |span| SpanInput { text, span, granularity, inert_prefix: false, depth: 0, alternatives: 0, uncertainty: None };
@@ -72,7 +72,7 @@ fn map(mapper: &Mapper, state: &SemanticState, text: &Text, granularity: Granula
     pieces.map(|p| usize::from(mapper.map(state, of(&p.range)).mutation.length)).sum()
 }
 
-/// Bytes a second of the pattern scan and of the whole mapping.
+/// Measures bytes per second of the pattern scan and of the whole mapping.
 fn throughput(c: &mut Criterion, name: &str, text: &str, mapper: &Mapper, state: &SemanticState) {
     let mut group = c.benchmark_group(name);
     group.throughput(Throughput::Bytes(text.len() as u64));
@@ -114,7 +114,7 @@ fn mapping(c: &mut Criterion) {
         throughput(c, name, text, &mapper, &state);
     }
 
-    // One criterion element is one token, or one span: the time shown for an element is the amortised cost.
+    // One criterion element is one token or one span, so the time shown per element is its amortised cost.
     for (name, granularity) in [("per token", Granularity::Token), ("per span", Granularity::Span)] {
         let read = mapper.read(text.clone(), granularity);
         let pieces = read.pieces().iter().filter(|p| !p.inert).count();

@@ -1,7 +1,7 @@
-//! Many patterns at one place: which of them match from a byte on, found in one walk.
+//! Finds in one walk which of many patterns match from a given byte.
 //!
-//! An automaton that looks for patterns with counted repetitions from every byte at once has a state for each way in
-//! which the last bytes can lie; one that is led from a single byte has few.
+//! An automaton that searches for patterns with counted repetitions from every byte at once needs a state for each
+//! arrangement of the last bytes. An automaton that starts at a single byte needs few states.
 
 use regex_automata::hybrid::LazyStateID;
 use regex_automata::hybrid::dfa::{Cache, DFA};
@@ -74,7 +74,7 @@ impl Joint {
         Ok(Self { dfa, firsts, caches: Pool::new(make) })
     }
 
-    /// Walks from places of one text.
+    /// Gives `walks` a walker over the automaton.
     pub(crate) fn walks<T>(&self, walks: impl FnOnce(&mut Walker<'_>) -> T) -> T {
         let mut cache = self.caches.get();
         walks(&mut Walker { dfa: &self.dfa, firsts: &self.firsts, cache: &mut cache })
@@ -90,16 +90,16 @@ pub(crate) struct Walker<'j> {
 /// The end of a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// No pattern continues from there.
+    /// No pattern can match any further text.
     Dead,
-    /// The text ended before.
+    /// The text ended while a pattern could still continue.
     Alive,
-    /// The automaton could not continue.
+    /// The automaton gave up.
     Unknown,
 }
 
 impl Walker<'_> {
-    /// Walks from `at` on; `matched` receives each pattern that matches from there, maybe more than once.
+    /// Walks from `at`. `matched` receives each pattern that matches from there, possibly more than once.
     pub(crate) fn walk(&mut self, text: &[u8], at: usize, mut matched: impl FnMut(usize)) -> End {
         let before = at.checked_sub(1).and_then(|b| text.get(b)).copied();
         if text.get(at).is_some_and(|byte| !self.firsts.has(before, *byte)) {

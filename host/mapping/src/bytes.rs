@@ -1,4 +1,4 @@
-//! Which bytes a pattern's matches begin with, and which they cannot do without.
+//! Bytes with which a pattern's matches begin, and bytes that every match contains.
 
 use regex_syntax::hir::{Class, Hir, HirKind};
 
@@ -23,7 +23,7 @@ impl ByteSet {
         self.0.iter_mut().zip(&other.0).for_each(|(held, other)| *held |= other);
     }
 
-    /// Whether its bytes are rare in prose: digits and marks.
+    /// Whether all its bytes are rare in prose, that is digits or ASCII punctuation.
     pub(crate) fn is_rare(&self) -> bool {
         let rare = |byte: u8| byte.is_ascii_digit() || byte.is_ascii_punctuation();
         (0..=255).all(|byte| !self.holds(byte) || rare(byte))
@@ -48,7 +48,7 @@ impl ByteSet {
     }
 }
 
-/// The bytes with which a match can begin, and whether it can be empty.
+/// The first bytes of possible matches, and whether a match can be empty.
 pub(crate) fn first(hir: &Hir) -> (ByteSet, bool) {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => (ByteSet::none(), true),
@@ -85,7 +85,7 @@ pub(crate) fn first(hir: &Hir) -> (ByteSet, bool) {
     }
 }
 
-/// Rare bytes of which every match contains one, and the greatest number of bytes of a match before it.
+/// Rare bytes of which every match contains at least one, and the most bytes of a match before the first of them.
 pub(crate) fn pivot(hir: &Hir) -> Option<(ByteSet, usize)> {
     match hir.kind() {
         HirKind::Literal(_) | HirKind::Class(_) => Some((first(hir).0, 0)).filter(|(set, _)| set.is_rare()),

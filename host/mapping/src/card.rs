@@ -1,14 +1,14 @@
 //! Payment card numbers inside longer runs of digits.
 //!
-//! A whole run with at most one space or dash between its digits needs the check digit alone. A shorter window counts
-//! only between the borders of groups, or from the start of a glued run, when a network has numbers of that prefix and
-//! length and the groups are those that numbers are printed in: any window at all would refuse three of four harmless
-//! numbers of 16 digits.
+//! A whole run of digits, with at most one space or dash between two digits, must only have a valid check digit. A part
+//! of a run counts under more conditions: it lies between borders of groups or starts a run without separators, a
+//! network issues numbers with its prefix and length, and its groups have a printed form. Without these conditions,
+//! three of four harmless numbers of 16 digits would be refused.
 
 use crate::networks;
 use std::ops::Range;
 
-/// Digits of a number (ISO/IEC 7812-1).
+/// Smallest and largest number of digits of a card number (ISO/IEC 7812-1).
 const SHORTEST: usize = 12;
 const LONGEST: usize = 19;
 
@@ -17,14 +17,13 @@ struct Run {
     digits: Vec<u8>,
     /// Place of each digit in the text.
     at: Vec<usize>,
-    /// First digit of each group, and the end.
+    /// Index of each group's first digit, and the number of digits at the end.
     groups: Vec<usize>,
-    /// Whether what is before each group, and after the last, is nothing or one space or dash with a digit before
-    /// it.
+    /// For each group, and for the end: whether a digit precedes it, directly or with one space or dash between.
     joined: Vec<bool>,
 }
 
-/// The first number in a match, or from where the text is to be looked at again.
+/// The first card number in a match. `Err` gives the place from which the search must continue.
 pub(crate) fn number(
     text: &str,
     found: &Range<usize>,
@@ -41,7 +40,7 @@ pub(crate) fn number(
             return Ok(place(start)..place(end.saturating_sub(1)) + 1);
         }
     }
-    // A group whose numbers may continue after the match is examined again.
+    // The search continues at the first group whose number may extend beyond the match.
     let all = run.digits.len();
     let open = run.groups.iter().skip(1).find(|group| all.saturating_sub(**group) < LONGEST);
     Err(open.and_then(|digit| run.at.get(*digit)).copied().unwrap_or(found.end))
@@ -52,7 +51,7 @@ impl Run {
         let bytes = text.as_bytes();
         let digit = |at: usize| bytes.get(at).filter(|b| b.is_ascii_digit());
         let simple = |at: usize| matches!(bytes.get(at), Some(b' ' | b'-'));
-        // Whether the digit at `at` continues one before it.
+        // Whether the digit at `at` continues an earlier one.
         let joined = |at: usize| {
             let one = |at: usize| at.checked_sub(1);
             let before = one(at);
@@ -90,8 +89,7 @@ impl Run {
         whole || (self.is_regular(first, end) && networks::has_number(digits))
     }
 
-    /// Whether groups are those that numbers are printed in: of one size, the last no longer, or four, six and the
-    /// rest.
+    /// Whether groups have a printed form: equal sizes with a last group that is not longer, or sizes 4, 6 and 4 or 5.
     fn is_regular(&self, first: usize, end: usize) -> bool {
         let sizes: Vec<usize> = (first..end).map(|group| self.span(group, group + 1).len()).collect();
         match sizes.as_slice() {
@@ -103,7 +101,7 @@ impl Run {
         }
     }
 
-    /// A number that a longer group begins with.
+    /// A card number at the start of a longer group.
     fn glued(&self, group: usize) -> Option<Range<usize>> {
         let range = self.span(group, group + 1);
         let digits = self.digits.get(range.clone()).filter(|d| d.len() > SHORTEST)?;

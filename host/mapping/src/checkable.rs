@@ -1,24 +1,24 @@
-//! Words that a fact can support: numbers, names, and words of content, each without its ending.
+//! Words that a fact can support: numbers, names, and content words by their stems.
 
 use crate::language::{Language, kind};
 use crate::lexicon::{Lexicon, PartOfSpeech};
 use crate::words::{lower, words};
 use std::ops::Range;
 
-/// A word that says something that can be looked up.
+/// A word that can be compared with facts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkable {
-    /// Its bytes in the text.
+    /// The word's bytes in the text.
     pub range: Range<usize>,
-    /// Used for comparison: the word in lower case without its ending.
+    /// The form for comparison: lower case, without its ending.
     pub stem: String,
-    /// Whether it is a number, or a name: capitalised, and not only because the text begins with it.
+    /// Whether the word is a number or a name. A capital letter at the start of the text does not make a name.
     pub value: bool,
-    /// Whether it is a number, in digits or as a word.
+    /// Whether the word is a number, in digits or as a word.
     pub number: bool,
-    /// Whether a denial is before it in its clause ("not", "never").
+    /// Whether a denial ("not", "never") precedes it in its clause.
     pub negated: bool,
-    /// The relation that is being spoken of here ("born"), from the last word of the relations' table before it.
+    /// The current relation ("born"), from the last word before it that names one.
     pub relation: Option<String>,
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn checkable(text: &str, language: &Language) -> Vec<Checkable> {
         if kinds & kind::RELATION != 0 {
             relation = language.relation(&lower(shown)).map(str::to_owned);
         } else if kinds & kind::CLAUSE != 0 {
-            // Words after "and" or "who" no longer belong to the birth.
+            // Words after "and" or "who" do not belong to the relation.
             relation = None;
         }
         negated &= kinds & kind::CLAUSE == 0 && !gap.contains([',', ';', ':', '.', '(', ')']);
@@ -44,7 +44,7 @@ pub(crate) fn checkable(text: &str, language: &Language) -> Vec<Checkable> {
         if kinds & kind::LIGHT != 0 && !capital {
             continue;
         }
-        // The two ends of "1936-2010" are two numbers, and who is "Franco-Swiss" is both.
+        // "1936-2010" is two numbers, and "Franco-Swiss" counts as two words.
         let mut start = range.start;
         for part in shown.split('-') {
             let range = start..start + part.len();
@@ -71,7 +71,7 @@ pub(crate) fn checkable(text: &str, language: &Language) -> Vec<Checkable> {
     found
 }
 
-/// Stems of the words that mean the same as a word, or are derived from it, without its own.
+/// Stems of the synonyms and derivations of a word, without its own stem.
 pub(crate) fn alternatives(word: &str, language: &Language, lexicon: Lexicon) -> Vec<String> {
     let lemmas = lexicon.lemmas(&lower(word));
     let words = lemmas.iter().flat_map(|lemma| {
@@ -84,7 +84,7 @@ pub(crate) fn alternatives(word: &str, language: &Language, lexicon: Lexicon) ->
     stems
 }
 
-/// Stems of a word's lemmas, and of the more general nouns of a noun: the word implies them.
+/// Stems of a word's lemmas and of their more general nouns; the word implies all of these.
 pub(crate) fn generalisations(word: &str, language: &Language, lexicon: Lexicon) -> Vec<String> {
     let lemmas = lexicon.lemmas(&lower(word));
     let words = lemmas.iter().flat_map(|lemma| std::iter::once(lemma.word).chain(lemma.kinds()));
@@ -94,18 +94,18 @@ pub(crate) fn generalisations(word: &str, language: &Language, lexicon: Lexicon)
     stems
 }
 
-/// The roles of the words of a sentence, as far as a closed world needs them.
+/// The roles of words in a sentence, as far as a closed world needs them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Frame {
-    /// Where verbs are, in order.
+    /// Places of the verbs, in order.
     pub verbs: Vec<usize>,
-    /// Ends of prepositions: they lead to the words that follow.
+    /// Ends of the prepositions.
     pub prepositions: Vec<usize>,
-    /// Where pronouns are.
+    /// Places of the pronouns.
     pub pronouns: Vec<usize>,
     /// Denials ("not", "never").
     pub denials: Vec<Range<usize>>,
-    /// Whether it ends on a word that leads on: a preposition, a conjunction.
+    /// Whether the sentence ends with a word that needs a continuation: a preposition or a conjunction.
     pub open: bool,
 }
 
@@ -116,7 +116,7 @@ pub(crate) fn frame(text: &str, language: &Language, lexicon: Option<Lexicon>) -
         let shown = text.get(range.clone()).unwrap_or_default();
         let word = lower(shown);
         let kinds = language.kinds(&word);
-        // A name may also be a verb: "Kick", "Don".
+        // A capitalised word may be a name ("Kick", "Don"), so it does not count as a verb.
         if !shown.starts_with(char::is_uppercase) && is_verb(&word, kinds, lexicon) {
             frame.verbs.push(range.start);
         }
@@ -134,7 +134,7 @@ pub(crate) fn frame(text: &str, language: &Language, lexicon: Option<Lexicon>) -
     frame
 }
 
-/// Whether a word says something of a subject: a copula, a word of a relation, or a verb more often than anything else.
+/// Whether a word can be a predicate: a copula, a word of a relation, or a word that is mostly a verb.
 pub(crate) fn is_verb(word: &str, kinds: u32, lexicon: Option<Lexicon>) -> bool {
     let listed = kinds & (kind::COPULA | kind::RELATION) != 0;
     let verb = || {

@@ -1,5 +1,5 @@
-//! Citations: the written forms in which text refers to a source outside. The gate decides which ones a store allows.
-//! Here they are only found, so that no cut divides one.
+//! Finds citations: the written forms that refer to an outside source. The gate decides which of them a store allows.
+//! No cut divides a citation.
 
 use crate::unfinished::Unfinished;
 use crate::view::View;
@@ -8,16 +8,16 @@ use regex_automata::meta::Regex;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-/// Reporters of courts of the United States as the Bluebook abbreviates them (table T1), with and without blanks.
+/// Court reporters of the United States as the Bluebook abbreviates them (table T1), with and without spaces.
 const REPORTERS: &str = r"(?:U\. ?S\.|US|S\. ?Ct\.|L\. ?Ed\.(?: ?2d)?|F\.(?: ?(?:2d|3d|4th)| ?App'x)?|Fed\. ?(?:Appx\.|Cl\.)|F\. ?Supp\.(?: ?[23]d)?|F\. ?R\. ?D\.|B\. ?R\.|A\.(?: ?[23]d)?|P\.(?: ?[23]d)?|[NS]\. ?[EW]\.(?: ?[23]d)?|So\.(?: ?[23]d)?|Cal\. ?Rptr\.(?: ?[23]d)?|[A-Z][a-z]{1,4}\.(?: ?App\.)?(?: ?(?:2d|3d|4th|5th))|N\. ?Y\.(?: ?S\.)?(?: ?[23]d)?|A\. ?D\.(?: ?[23]d)?)";
-/// Neutral citations of courts and law reports that OSCOLA lists.
+/// Courts in neutral citations, and law reports, as OSCOLA lists them.
 const COURTS: &str = r"(?:UKSC|UKHL|UKPC|UKUT|UKFTT|UKEAT|EWCA (?:Civ|Crim)|EWHC|EWFC|EWCOP|CSIH|CSOH|HCJAC|NICA|NIQB|NIKB|IESC|IECA|IEHC|EAT|AC|QB|KB|Ch|Fam|WLR|All ER|Lloyd's Rep|Cr App R|BCLC|ICR|IRLR|FLR|STC|ECR|CMLR|EHRR|ER|CLR|HCA|SCC|FCA|NZSC)";
-/// Names of codes and treaties after an article's or section's number, beside those that a capital letter shows.
+/// Names of codes and treaties after the number of an article or section. Capitalised names need no list.
 const LAWS: &str =
     r"(?:GDPR|UK GDPR|DS-?GVO|RGPD|AVG|TFEU|TEU|AEUV|EUV|ECHR|EMRK|GRC|GG|BGB|ABGB|ZGB|OR|StGB|StPO|ZPO|HGB)";
-/// The forms, the longer ones before those that they begin with.
+/// The forms; a longer form precedes the shorter forms with which it begins.
 const FORMS: &[&str] = &[
-    // URLs (RFC 3986) in any case, and hosts that are written as one.
+    // URLs (RFC 3986), ignoring case, and host names that begin with `www`.
     r#"(?i:(?-u:\b)(?:https?|ftp)://)[^\s"<>]{1,500}"#,
     r#"(?i:(?-u:\b)www\.[a-z0-9-]{1,63})\.[^\s"<>]{1,300}"#,
     // DOI (ISO 26324), PubMed, arXiv, registries, RFC series, ISSN (ISO 3297).
@@ -31,7 +31,7 @@ const FORMS: &[&str] = &[
     // Codes of the United States.
     r"(?-u:\b)[0-9]{1,3} U\.? ?S\.? ?C\.?(?: ?A\.)? (?:§{1,2} ?)?[0-9]{1,5}[a-z]{0,2}(?:[-–][0-9]{1,5}[a-z]?)?(?:\([0-9A-Za-z]{1,4}\)){0,4}",
     r"(?-u:\b)[0-9]{1,2} C\.? ?F\.? ?R\.? (?:§{1,2} ?|[Pp]arts? |[Ss]ec(?:tion|\.) )?[0-9]{1,4}(?:\.[0-9]{1,4})?(?:\([0-9A-Za-z]{1,4}\)){0,4}",
-    // Cases of the European Union and of Strasbourg; ECLI (2011/C 127/01).
+    // Cases of the European Union and of the court in Strasbourg; ECLI (2011/C 127/01).
     r"(?-u:\b)ECLI:[A-Z]{2}:[A-Z0-9]{1,7}:[0-9]{4}:[A-Za-z0-9.]{1,25}",
     r"(?-u:\b)(?:Joined )?(?:Cases? )?[CTF][-‑–][0-9]{1,4}/[0-9]{2}(?: P)?(?-u:\b)(?:(?:,| and| to) [CTF][-‑–][0-9]{1,4}/[0-9]{2}(?-u:\b)){0,6}",
     r"(?-u:\b)App(?:lication)?\.? [Nn]os?\.? [0-9]{1,6}/[0-9]{2}(?-u:\b)",
@@ -41,14 +41,14 @@ const FORMS: &[&str] = &[
 ];
 /// An article of a treaty, regulation or code.
 const ARTICLES: &str = r"(?-u:\b)(?:Articles?|Artikel|Arts?\.?|Recitals?|Rec\.) [0-9]{1,4}[a-z]?(?:\([0-9a-z]{1,3}\)){0,3}(?:(?:,| and| und| to| or|-|–) ?[0-9]{1,4}(?:\([0-9a-z]{1,3}\)){0,3}){0,4} (?:of the |of |der |du |des |de la |del )?";
-/// Sections of codes that a paragraph sign shows.
+/// Sections of codes with a paragraph sign.
 const SECTIONS: &str = r"§{1,2} ?[0-9]{1,4}[a-z]?(?:(?:,| und| bis|-|–) ?[0-9]{1,4}[a-z]?){0,6}(?: Abs\. ?[0-9]{1,2}[a-z]?)?(?: S(?:atz|\.) ?[0-9]{1,2})?(?: Nr\. ?[0-9]{1,2})? [A-Z][A-Za-z]{1,10}(?-u:\b)";
-/// The text after a case's first page: pages, the court and the year.
+/// The part of a case citation after the first page: more pages, the court and the year.
 const AFTER_PAGE: &str = r"(?:, [0-9]{1,5}(?:[-–][0-9]{1,5})?)?(?: \([^()]{0,40}[0-9]{4}\))?";
 /// ISBN (ISO 2108): with its label, or hyphenated with a prefix.
 const BOOKS: &str = r"(?i:(?-u:\b)isbn(?:-1[03])?:? ?)[0-9][0-9 -]{8,15}[0-9Xx](?-u:\b)|(?-u:\b)97[89]-[0-9]{1,5}-[0-9]{1,7}-[0-9]{1,7}-[0-9](?-u:\b)";
 
-/// All forms, the longer ones before those that they begin with.
+/// All forms; a longer form precedes the shorter forms with which it begins.
 fn forms() -> Vec<String> {
     let mut forms: Vec<String> = FORMS.iter().map(|f| (*f).to_owned()).collect();
     forms.extend([
@@ -69,29 +69,29 @@ fn forms() -> Vec<String> {
 }
 
 static PATTERNS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new_many(&forms()).ok());
-/// The same, led from one byte on.
+/// The forms as an automaton that starts at a given byte.
 static BEGUN: LazyLock<Option<Unfinished>> = LazyLock::new(|| {
     let parse = |form: &String| regex_automata::util::syntax::parse(form).ok();
     Unfinished::new(&forms().iter().map(parse).collect::<Option<Vec<_>>>()?).ok()
 });
 
-/// The start of the longest end of a text, or of its view, that more text could complete or change to a citation; the
-/// text's length if there is none.
+/// The start of the longest suffix of a text, or of its view, that more text could complete or change into a citation.
+/// The text's length if there is none.
 pub(crate) fn unfinished(text: &str, view: Option<&View>) -> usize {
     let Some(begun) = BEGUN.as_ref() else { return 0 };
     let seen = view.map_or(text.len(), |view| view.origin_from(begun.of_patterns(view.text()), text.len()));
     begun.of_patterns(text).min(seen)
 }
 
-/// Citations in a text or in its view, in order; overlapping ones are joined, and marks that end a sentence are left
-/// out. `None` if the patterns could not be compiled.
+/// Citations in a text or in its view, in order. Overlapping citations are joined, and final punctuation is left out.
+/// `None` if the patterns could not be compiled.
 pub(crate) fn citations(text: &str, view: Option<&View>) -> Option<Vec<Range<usize>>> {
     let patterns = PATTERNS.as_ref()?;
     let mut found: Vec<Range<usize>> = Vec::new();
     match view {
         None => found.extend(matches(patterns, text).filter_map(|m| cited(text, m))),
         Some(view) if view.is_aligned() => {
-            // The text has the same matches but where one of the view is over a line break.
+            // The text has the same matches, except where a match in the view spans a line break.
             for m in matches(patterns, view.text()) {
                 found.extend(cited(view.text(), m.clone()));
                 if view.differs_in(&m) {
@@ -119,13 +119,13 @@ pub(crate) fn citations(text: &str, view: Option<&View>) -> Option<Vec<Range<usi
 
 /// The matches of the patterns.
 fn matches<'a>(patterns: &'a Regex, text: &'a str) -> impl Iterator<Item = Range<usize>> + 'a {
-    // Every form holds a digit, or is a URL.
+    // Every form contains a digit, or is a URL.
     let any = text.bytes().any(|b| b.is_ascii_digit() || matches!(b, b':' | b'w' | b'W'));
     let all = any.then(|| patterns.find_iter(text).map(|m| m.range()));
     all.into_iter().flatten()
 }
 
-/// The part of a match that cites.
+/// The citation in a match, without final punctuation.
 fn cited(text: &str, found: Range<usize>) -> Option<Range<usize>> {
     let shown = text.get(found.clone())?;
     let trimmed = shown.trim_end_matches(['.', ',', ';', ':', '\'', '"', '!', '?']);
@@ -133,7 +133,7 @@ fn cited(text: &str, found: Range<usize>) -> Option<Range<usize>> {
     (!is_book(trimmed) || checks(trimmed)).then(|| found.start..found.start + trimmed.len())
 }
 
-/// Without brackets at its end that nothing opened.
+/// Removes closing brackets at the end that have no opening bracket.
 fn unopened(text: &str) -> &str {
     let mut text = text;
     for (open, close) in [('(', ')'), ('[', ']')] {

@@ -1,5 +1,5 @@
-//! Claims: who, which relation, what value, where a second value would contradict the first. Shallow and deterministic;
-//! what does not fit the two patterns makes no claim.
+//! Claims: subject, relation and value, where a second value would contradict the first. Shallow and deterministic:
+//! text that fits neither of two patterns does not make a claim.
 
 use crate::language::{Language, kind};
 use crate::number::Number;
@@ -7,7 +7,7 @@ use crate::token::Token;
 use portcullis_core::mutation::Claim;
 use std::ops::Range;
 
-/// Words after the relation that are looked at.
+/// Number of words after the relation that are examined.
 const REACH: usize = 16;
 
 /// The claims of a span: `SUBJECT … RELATION … VALUE` with a word of the relations' table, or `The THING … is VALUE`.
@@ -23,15 +23,15 @@ pub(crate) fn claims(
     let copula = tokens.iter().position(|t| t.is(kind::COPULA)).filter(|_| definite);
     let mut verbs: Vec<(usize, &str)> = Vec::new();
     for (at, token) in tokens.iter().enumerate().filter(|(_, t)| t.is(kind::RELATION)) {
-        // A later verb is of the same subject when nothing of its own is before it: "and died", "he died".
+        // A later verb has the same subject if no content word precedes it in its clause: "and died", "he died".
         let own =
             || tokens.get(..at).unwrap_or_default().iter().rev().take_while(|t| !t.is(kind::CLAUSE | kind::CONNECTIVE));
         if verbs.is_empty() || !own().any(Token::is_content) {
             verbs.extend(language.relation(&token.word).map(|relation| (at, relation)));
         }
     }
-    // "The trial was published in 2020" has a relation of its own; "the capital of France is Paris" has it in the
-    // subject.
+    // The copula pattern does not apply if a relation word follows the copula: "The trial was published in 2020".
+    // It applies to "the capital of France is Paris", where the relation word is in the subject.
     if let Some(copula) = copula
         && verbs.first().is_none_or(|(at, _)| *at < copula)
     {
@@ -47,7 +47,7 @@ pub(crate) fn claims(
         let here = found.len();
         for (kind, value) in reader.of(after.get(..clause).unwrap_or_default()) {
             let relation = format!("{relation} {kind}");
-            // The first value of a kind is the relation's; a second is of something else.
+            // Only the first value of a kind belongs to the relation.
             if !found.iter().skip(here).any(|c| c.relation == relation) {
                 found.push(Claim { subject: subject.clone(), relation, value, negated });
             }
@@ -56,8 +56,8 @@ pub(crate) fn claims(
     found
 }
 
-/// The content words before the relation, from the last mark on; up to the first mark if nothing is left there. Empty
-/// for a pronoun, nothing without either.
+/// The content words between the last mark and the relation; if there are none, the words up to the first mark.
+/// Empty for a pronoun; `None` without content words and pronouns.
 fn subject(before: &[Token<'_>]) -> Option<String> {
     let of = |tokens: &[Token<'_>]| -> Option<String> {
         let cues = kind::COPULA
@@ -100,7 +100,7 @@ impl Values<'_> {
                 continue;
             }
             if let Some(number) = self.number(token) {
-                // "1,500.50" is three words and one number.
+                // "1,500.50" is three words but one number.
                 let end = token.number.and_then(|n| self.numbers.get(n)).map_or(token.range.end, |n| n.range.end);
                 while tokens.get(at + 1).is_some_and(|t| t.range.start < end) {
                     at += 1;
@@ -134,8 +134,8 @@ impl Values<'_> {
         Some(if scale == 0 { digits.to_string() } else { format!("{digits}e-{scale}") })
     }
 
-    /// A date at the start of `tokens`: its form `year-month-day` when it is whole, its year, and how many words it
-    /// has.
+    /// A date at the start of `tokens`: in the form `year-month-day` if it is complete, its year, and the number of its
+    /// words.
     fn date(&self, tokens: &[Token<'_>]) -> Option<(Option<String>, String, usize)> {
         let month = |at: usize| {
             let token = tokens.get(at).filter(|t| t.is(kind::MONTH) && t.capital)?;

@@ -1,7 +1,7 @@
-//! Clauses: the verbs of a text, the subject of each, and the other words around it.
+//! Clauses: the verbs of a text, each with its subject and the other words around it.
 //!
-//! Clauses are read from word lists and word order alone, so they are sometimes wrong. Therefore callers only ask
-//! whether two texts give the same words other roles; a missing clause counts as agreement.
+//! The reading uses only word lists and word order, so it is sometimes wrong. Therefore callers only check whether two
+//! texts give the same words different roles; a missing clause counts as agreement.
 
 use crate::checkable::is_verb;
 use crate::language::{Language, kind};
@@ -12,9 +12,9 @@ use std::ops::Range;
 /// A verb with its arguments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Clause {
-    /// Where the verb is.
+    /// The verb's bytes in the text.
     pub verb: Range<usize>,
-    /// The lemmas that it can be a form of.
+    /// Its possible lemmas.
     pub lemmas: Vec<&'static str>,
     /// Its synonyms.
     pub also: Vec<&'static str>,
@@ -22,24 +22,24 @@ pub struct Clause {
     pub subjects: Vec<Argument>,
     /// The other words of the clause.
     pub others: Vec<Argument>,
-    /// Whether something is done to somebody: "she closed the mill", not "the mill closed".
+    /// Whether the verb has an object or a stated agent: "she closed the mill", not "the mill closed".
     pub transitive: bool,
 }
 
 /// A word of a clause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Argument {
-    /// Its bytes in the text.
+    /// The word's bytes in the text.
     pub range: Range<usize>,
-    /// The word in lower case without its ending; empty for a pronoun of one person or thing.
+    /// The word in lower case without its ending; empty for a pronoun of a single person or thing.
     pub stem: String,
-    /// Whether it is a name: capitalised, and not only because the text begins with it.
+    /// Whether the word is a name. A capital letter at the start of the text does not make a name.
     pub name: bool,
-    /// The preposition that leads to it, in lower case.
+    /// The preposition before it, in lower case.
     pub preposition: Option<String>,
 }
 
-/// The clauses of a text, in order of their verbs. Needs word tables: without them it has none.
+/// The clauses of a text, in order of their verbs; empty for a language without word tables.
 pub(crate) fn clauses(text: &str, language: &Language, lexicon: Option<Lexicon>) -> Vec<Clause> {
     let Some(lexicon) = lexicon else { return Vec::new() };
     let mut reader = Reader::new(language, lexicon);
@@ -59,21 +59,21 @@ struct Reader<'a> {
     language: &'a Language,
     lexicon: Lexicon,
     clauses: Vec<Clause>,
-    /// Whether the last of them continues.
+    /// Whether the last clause can still continue.
     inside: bool,
-    /// Whether it is in the passive, and whether a verb that follows now would be.
+    /// Whether the last clause is in the passive, and whether an auxiliary waits for its verb.
     passive: bool,
     auxiliary: bool,
-    /// Whether a comma or conjunction is after its verb.
+    /// Whether a comma or conjunction follows the last clause's verb.
     parted: bool,
-    /// Whether a noun is next: after a determiner, a possessive, or a preposition.
+    /// Whether the next word must be a noun: after a determiner, a possessive, or a preposition.
     nominal: bool,
-    /// The words before its verb, for the next verb without a subject of its own.
+    /// The subject of the last verb, for a later verb without its own subject.
     before: Vec<Argument>,
-    /// Words that have no verb yet.
+    /// Words that do not belong to a verb yet.
     open: Vec<Argument>,
     preposition: Option<String>,
-    /// Whether the last word was a verb, and whether the phrase of the preposition has a word.
+    /// Whether the last word was a verb, and whether the current preposition already has a word.
     behind_verb: bool,
     filled: bool,
 }
@@ -97,7 +97,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the text between two words.
+    /// Reads the characters between two words.
     fn gap(&mut self, gap: &str) {
         if gap.contains(['.', ';', ':', '!', '?', '(', ')']) {
             self.end();
@@ -107,13 +107,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A comma, or a conjunction: what is after may have its own verb. A conjunction leaves the preposition: "of
-    /// Melk and Arda".
+    /// Handles a comma or conjunction: the words after it may have their own verb. A conjunction keeps the current
+    /// preposition: "of Melk and Arda".
     fn part(&mut self) {
         self.nominal = false;
         if self.inside {
             if self.parted && !self.open.is_empty() {
-                // A list, or a noun with a remark: the order does not show whose verb is next.
+                // A list, or a noun with an apposition: word order does not show the subject of the next verb.
                 self.before.clear();
             }
             self.flush();
@@ -121,7 +121,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// "Who", "which": who does what follows is some noun before, and order does not tell which.
+    /// Handles "who" or "which": word order does not show which earlier noun is meant, so the subject is dropped.
     fn relate(&mut self) {
         self.part();
         (self.parted, self.preposition) = (true, None);
@@ -135,7 +135,7 @@ impl<'a> Reader<'a> {
         self.before.clear();
     }
 
-    /// Gives the words that have no verb to the clause that continues.
+    /// Gives the words without a verb to the last clause, if it continues.
     fn flush(&mut self) {
         let open = std::mem::take(&mut self.open);
         if let Some(clause) = self.clauses.last_mut().filter(|_| self.inside) {
@@ -177,7 +177,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A determiner begins a noun of its own, after the one that a preposition leads to.
+    /// Handles a determiner: it starts a new noun, so the preposition ends if it already has one.
     fn noun_begins(&mut self) {
         if self.filled {
             self.preposition = None;
@@ -187,7 +187,7 @@ impl<'a> Reader<'a> {
     }
 
     fn lead(&mut self, preposition: &str, behind_verb: bool) {
-        // "The maps drawn by Vale": a passive without an auxiliary.
+        // "The maps drawn by Vale" is a passive without an auxiliary.
         if preposition == "by" && behind_verb && !self.passive {
             self.passive = true;
             if let Some(clause) = self.clauses.last_mut() {
@@ -200,7 +200,7 @@ impl<'a> Reader<'a> {
         self.auxiliary = false;
     }
 
-    /// A pronoun of one: "her silver key" and "their house" are no word of their own.
+    /// Handles a pronoun. A possessive ("her silver key", "their house") starts a noun and is not an argument.
     fn pronoun(&mut self, word: &str, range: Range<usize>, next: &str) {
         let next = self.language.kinds(&lower(next));
         let alone = next & (kind::DEFINITE | kind::INDEFINITE | kind::PREPOSITION | kind::CLAUSE | kind::STOP) != 0;
@@ -208,7 +208,7 @@ impl<'a> Reader<'a> {
         let own = !self.inside || self.parted;
         let named = |a: &Argument| a.name && a.preposition.is_none();
         if own && self.clauses.last().is_some_and(|clause| clause.others.iter().any(named)) {
-            // "She married Jack Bean; he died": one of two.
+            // "She married Jack Bean; he died": the pronoun could mean either person.
             self.before.clear();
             return;
         }
@@ -220,7 +220,7 @@ impl<'a> Reader<'a> {
             self.act();
         }
         if kinds & kind::NOMINATIVE != 0 && !own {
-            // "She founded it": something else.
+            // "She founded it": "it" is the object, and is not recorded.
             return;
         }
         if subject || (kinds & kind::ACCUSATIVE != 0 && alone) {
@@ -230,7 +230,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The clause that continues has an object, or a doer after "by".
+    /// Marks the last clause as having an object, or an agent after "by".
     fn act(&mut self) {
         if let Some(clause) = self.clauses.last_mut().filter(|_| self.inside && !self.parted) {
             clause.transitive = true;
@@ -255,11 +255,11 @@ impl<'a> Reader<'a> {
     }
 
     fn verb(&mut self, word: &str, range: Range<usize>) {
-        // After a conjunction all words are before their own verb: "he lived in Porto and Ana won".
+        // After a conjunction, all words belong to the next verb: "he lived in Porto and Ana won".
         let own = |a: &Argument| a.preposition.is_none() || (self.parted && a.preposition == self.preposition);
         let (own, led): (Vec<_>, Vec<_>) = std::mem::take(&mut self.open).into_iter().partition(own);
         let has_own = !own.is_empty() && (!self.inside || self.parted);
-        // "Hoping to win": whoever hopes, it may be another who wins.
+        // "Hoping to win": the subject of "win" may be another one.
         let unfinished = self.preposition.as_deref() == Some("to") || (word.ends_with("ing") && !self.auxiliary);
         if has_own {
             self.before = own;
@@ -294,7 +294,7 @@ impl<'a> Reader<'a> {
 mod tests {
     use super::*;
 
-    /// Each verb with its subjects and the other words, each after its preposition.
+    /// Shows each verb with its subjects, and its other words after their prepositions.
     fn read(text: &str) -> Vec<String> {
         let show = |a: &Argument| {
             let shown = text.get(a.range.clone()).unwrap_or_default();

@@ -1,10 +1,10 @@
-//! Class hits: where the text holds a phrase or a pattern of a declared class.
+//! Class hits: places where a text contains a phrase or a pattern of a declared class.
 //!
-//! The scan runs over the whole text before anything is cut, so no boundary can hide a hit, and over the text's
-//! matching view, where it has one: over both at once where the view differs by line breaks alone. Phrases are one
-//! Aho-Corasick automaton. Patterns that begin with a digit or a mark are looked for together, at those bytes alone;
-//! any other around a byte that it cannot do without, where it has a rare one. A match that its validator refuses does
-//! not hide one that begins inside it.
+//! The scan covers the whole text before it is cut, so that no cut can hide a hit. It also covers the text's matching
+//! view, if there is one; both are scanned at once if only line breaks differ. One Aho-Corasick automaton finds the
+//! phrases. Patterns that begin with a digit or a mark are tried together, only at such bytes. Other patterns are
+//! searched around a rare byte that every match contains, if they have such a byte. A match that its validator refuses
+//! does not hide a match that begins inside it.
 
 use crate::anchored::{End, Joint, Walker};
 use crate::bytes::{self, ByteSet};
@@ -27,12 +27,12 @@ use regex_syntax::hir::Hir;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Bytes that a search around a rare byte reads ahead, so that clear bytes are not searched again.
+/// Bytes that a search around a rare byte reads ahead, so that bytes without matches are not searched again.
 const AHEAD: usize = 512;
-/// Bytes on either side of a match in which a phrase counts as near.
+/// Distance from a match, in bytes on either side, within which a phrase counts as near.
 const NEAR: usize = 64;
 
-/// Phrases that one line of a vocabulary may stand for.
+/// Largest number of phrases that one line of a vocabulary may stand for.
 const ALTERNATIVES: usize = 256;
 
 /// One hit.
@@ -42,11 +42,11 @@ pub(crate) struct Hit {
     pub(crate) class: ClassId,
 }
 
-/// The hits of a text, ordered by start, then end, then class, without repetition.
+/// The hits of a text, sorted by start, end and class, without duplicates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Hits {
     list: Vec<Hit>,
-    /// Length of the longest one, so that all that touch a range are found without a walk from the start.
+    /// Length of the longest hit. It limits the search for hits that touch a range.
     longest: usize,
 }
 
@@ -58,13 +58,13 @@ impl Hits {
         Self { list, longest }
     }
 
-    /// The same with further hits.
+    /// Adds hits.
     pub(crate) fn with(self, hits: impl IntoIterator<Item = (Range<usize>, ClassId)>) -> Self {
         let more = hits.into_iter().map(|(range, class)| Hit { range, class });
         Self::new(self.list.into_iter().chain(more).collect())
     }
 
-    /// Hits that share a byte with `range` have all of it.
+    /// Extends the hits that share a byte with `range` so that each covers all of `range`.
     pub(crate) fn widen(&mut self, range: &Range<usize>) {
         if self.touching(range).next().is_some() {
             let mut list = std::mem::take(self).list;
@@ -75,7 +75,7 @@ impl Hits {
         }
     }
 
-    /// The classes.
+    /// The class of each hit.
     pub(crate) fn classes(&self) -> impl Iterator<Item = ClassId> {
         self.list.iter().map(|hit| hit.class)
     }
@@ -92,7 +92,7 @@ impl Hits {
         self.touching(&(at.saturating_sub(1)..at)).any(|h| at < h.range.end)
     }
 
-    /// How many there are.
+    /// The number of hits.
     pub(crate) fn len(&self) -> usize {
         self.list.len()
     }
@@ -102,25 +102,25 @@ struct LocatedPattern {
     class: ClassId,
     regex: Regex,
     validator: Option<Validator>,
-    /// Automaton over the phrases, one of which must be near; `None` sets no condition.
+    /// Automaton over the phrases of which one must be near; `None` sets no condition.
     near: Option<AhoCorasick>,
-    /// Whether a match may be glued to letters.
+    /// Whether letters may be adjacent to a match.
     letters: Letters,
-    /// Its longest match.
+    /// Length of its longest match in bytes.
     longest: usize,
-    /// Rare bytes, one of which each match contains, and the greatest number of bytes before it.
+    /// Rare bytes of which each match contains at least one, and the most bytes of a match before it.
     pivot: Option<(ByteSet, usize)>,
 }
 
-/// Rare bytes at which patterns are looked for.
+/// The rare bytes at which the search looks for patterns.
 struct Marks {
-    /// The searches at each byte: [`STARTS`], [`PIVOTS`].
+    /// For each byte value, the searches to make: [`STARTS`], [`PIVOTS`].
     at: [u8; 256],
 }
 
-/// A pattern of [`Starting`] may begin here.
+/// A pattern of [`Starting`] may begin at this byte.
 const STARTS: u8 = 1;
-/// A pattern of `searched` may hold this byte.
+/// A pattern of `searched` may contain this byte.
 const PIVOTS: u8 = 2;
 
 /// Patterns that begin with a digit or a mark.
@@ -128,11 +128,11 @@ struct Starting {
     joint: Joint,
     first: ByteSet,
     patterns: Vec<LocatedPattern>,
-    /// Whether no pattern begins between two digits.
+    /// Whether patterns may not begin between two digits.
     whole: bool,
 }
 
-/// A text that is looked at: the text itself, or its view.
+/// The scanned text: the text itself, or its view.
 #[derive(Clone, Copy)]
 struct Page<'t> {
     text: &'t str,
@@ -148,13 +148,13 @@ impl Page<'_> {
 /// The compiled vocabularies and patterns.
 pub(crate) struct Scanner {
     phrases: Option<AhoCorasick>,
-    /// Class of each phrase.
+    /// The class of each phrase.
     phrase_class: Vec<ClassId>,
-    /// The same phrases with other joints between their words, and in other forms.
+    /// The phrases with other separators between their words, and in other word forms.
     worded: Phrases,
-    /// Classes that are not looked for in the view.
+    /// Classes that are not searched for in the view.
     unviewed: ClassSet,
-    /// Polarity of each class, and the words that it goes by.
+    /// Polarity of each class that has one, the set of these classes, and the words that show polarity.
     polarities: BTreeMap<ClassId, Polarity>,
     polar: ClassSet,
     cues: Option<&'static Cues>,
@@ -209,7 +209,7 @@ impl Scanner {
         let polarities: BTreeMap<ClassId, Polarity> =
             polarities.filter_map(|(at, class)| Some((manifest.class_id(at)?, class.polarity))).collect();
         let polar = polarities.keys().copied().collect();
-        // Overlapping phrases are all found: the longest must not hide a shorter one of another class.
+        // All overlapping phrases are reported: the longest must not hide a shorter one of another class.
         Ok(Self {
             phrases: automaton(&phrases, MatchKind::Standard)?,
             phrase_class,
@@ -225,8 +225,8 @@ impl Scanner {
         })
     }
 
-    /// The start of the end of a text that may be the beginning of a hit, in the text or in its view; the text's length
-    /// if there is none.
+    /// The start of the suffix of a text that may be the beginning of a hit, in the text or in its view. The text's
+    /// length if there is none.
     pub(crate) fn unfinished(&self, text: &str, view: Option<&View>) -> usize {
         let seen = view.map_or(text.len(), |view| {
             let at = self.unfinished_in(Page { text: view.text(), view: Some(view) });
@@ -243,7 +243,7 @@ impl Scanner {
         self.unfinished.from(text, &self.worded).min(waiting.unwrap_or(text.len()))
     }
 
-    /// Every hit of a text and of its view that counts.
+    /// Every hit of a text and of its view whose polarity counts.
     pub(crate) fn scan(&self, text: &str, view: Option<&View>) -> Hits {
         let page = Page { text, view: None };
         let Some(view) = view else {
@@ -257,8 +257,8 @@ impl Scanner {
         let mut searches = [Search::new(self, page), Search::new(self, seen)];
         let [written, shown] = &mut searches;
         if view.is_aligned() {
-            // No phrase holds a line break: those of the text are those of the view. No line break is a mark: they
-            // are at the same bytes.
+            // Phrases do not contain line breaks, so the phrases of the text are found in the view. Marks are at the
+            // same bytes in both.
             self.phrases(seen, |range, class| {
                 let same = !view.differs_in(&range);
                 if same && (!self.polar.contains(class) || self.unviewed.contains(class)) {
@@ -277,7 +277,7 @@ impl Scanner {
         let [mut written, mut shown] = searches.map(|search| search.hits);
         shown.retain(|hit| !self.unviewed.contains(hit.class));
         if self.polar != ClassSet::EMPTY {
-            // For hits in the view, the view decides the polarity.
+            // The view decides the polarity of hits in the view.
             let polar = shown.iter().filter(|hit| self.polar.contains(hit.class));
             let seen_at =
                 Hits::new(polar.map(|hit| Hit { range: view.origin(&hit.range), class: hit.class }).collect());
@@ -291,7 +291,7 @@ impl Scanner {
         Hits::new(written.into_iter().chain(shown).collect())
     }
 
-    /// Every hit in the bytes of a text as they are, whatever its polarity.
+    /// Every hit in the bytes of a text, without the view and whatever its polarity.
     pub(crate) fn written(&self, text: &str) -> Vec<Hit> {
         let page = Page { text, view: None };
         let mut search = Search::new(self, page);
@@ -300,7 +300,7 @@ impl Scanner {
         Hits::new(search.hits).list
     }
 
-    /// Whether a hit has the polarity that its class asks for.
+    /// Whether a hit has the polarity that its class requires.
     fn counts(&self, hit: &Hit, page: Page<'_>, text: &str) -> bool {
         let polarity = self.polarities.get(&hit.class).copied().unwrap_or_default();
         match self.cues {
@@ -312,7 +312,7 @@ impl Scanner {
         }
     }
 
-    /// Whether a class asks for a polarity.
+    /// Whether a class requires a polarity.
     pub(crate) fn is_polar(&self, class: ClassId) -> bool {
         self.polar.contains(class)
     }
@@ -337,7 +337,7 @@ impl Scanner {
         self.worded.find(text, phrase);
     }
 
-    /// Adds what patterns match on pages that have the same marks at the same bytes.
+    /// Adds the pattern matches of pages whose marks are at the same bytes.
     fn patterns(&self, searches: &mut [&mut Search<'_>]) {
         let Some(text) = searches.first().map(|search| search.page.text) else { return };
         let mut at_marks = |walker: &mut Option<&mut Walker<'_>>| {
@@ -387,15 +387,15 @@ impl Marks {
     }
 }
 
-/// How far a page was searched.
+/// The progress of the search in a page.
 struct Search<'t> {
     page: Page<'t>,
     hits: Vec<Hit>,
-    /// From where each pattern of [`Starting`] may begin again.
+    /// The first place where each pattern of [`Starting`] may begin again.
     next: Vec<usize>,
-    /// Which of them match at the current place of the search.
+    /// Which of these patterns match at the current place.
     matched: Vec<bool>,
-    /// For each other pattern: all matches that begin before this byte were already found.
+    /// For each other pattern: all matches that begin before this byte are found already.
     clear: Vec<usize>,
 }
 
@@ -416,7 +416,7 @@ impl Starting {
         Ok(Self { joint: Joint::new(&sources)?, first, patterns, whole })
     }
 
-    /// Adds the matches that begin at `at`.
+    /// Adds the matches of these patterns that begin at `at`.
     fn at(&self, walker: &mut Walker<'_>, at: usize, search: &mut Search<'_>) {
         let page = search.page;
         if self.whole && between_digits(page.text, at) {
@@ -441,7 +441,7 @@ impl Starting {
 }
 
 impl LocatedPattern {
-    /// Adds the match that begins at `at`, if there is one; from where the next may begin.
+    /// Adds the match that begins at `at`, if there is one. Returns the first place where the next may begin.
     fn at(&self, page: Page<'_>, at: usize, hits: &mut Vec<Hit>) -> usize {
         let Some(found) = self.regex.find(Input::new(page.text).range(at..).anchored(Anchored::Yes)) else {
             return at + 1;
@@ -456,8 +456,8 @@ impl LocatedPattern {
         }
     }
 
-    /// Adds the matches around the byte at `at`, where it is one that every match holds. Before `clear` everything was
-    /// looked at.
+    /// Adds the matches around the byte at `at`, if it is a byte that every match contains. Matches that begin before
+    /// `clear` were already found.
     fn around(&self, page: Page<'_>, at: usize, byte: u8, clear: &mut usize, hits: &mut Vec<Hit>) {
         let text = page.text;
         let Some((_, before)) = self.pivot.as_ref().filter(|(pivot, _)| pivot.holds(byte)) else { return };
@@ -467,7 +467,7 @@ impl LocatedPattern {
         }
     }
 
-    /// Adds the matches that begin in `within`; before what it gives none begins.
+    /// Adds the matches that begin in `within`. Returns the place up to which all matches are found.
     fn locate(&self, page: Page<'_>, within: Range<usize>, read_to: usize, hits: &mut Vec<Hit>) -> usize {
         let text = page.text;
         let seen = if read_to == text.len() { read_to } else { read_to.saturating_sub(self.longest) };
@@ -488,7 +488,7 @@ impl LocatedPattern {
         at
     }
 
-    /// The start of the first match that waits for its `near` phrase because the text ends near it.
+    /// The start of the first match whose `near` phrase is still missing, and could come because the text ends near it.
     fn waiting(&self, page: Page<'_>, first: usize) -> Option<usize> {
         let text = page.text;
         self.near.as_ref()?;
@@ -503,7 +503,7 @@ impl LocatedPattern {
         None
     }
 
-    /// The part of a match that counts, or from where the text is to be looked at again.
+    /// The part of a match that counts. `Err` gives the place from which the search must continue.
     fn accept(&self, page: Page<'_>, found: Range<usize>) -> Result<Range<usize>, usize> {
         let next = found.start + 1;
         let range = self.validate(page, found)?;
@@ -511,7 +511,7 @@ impl LocatedPattern {
         if near { Ok(range) } else { Err(next) }
     }
 
-    /// The same without its `near` phrase.
+    /// As [`Self::accept`], without the condition on `near`.
     fn validate(&self, page: Page<'_>, found: Range<usize>) -> Result<Range<usize>, usize> {
         let text = page.text;
         let next = found.start + 1;
@@ -523,7 +523,7 @@ impl LocatedPattern {
             None => found,
             Some(validator) => validate::accept(validator, text, &found, |range| page.crosses_border(range))?,
         };
-        // Check digits, or the one form that a number has, say that the cells belong together.
+        // A number that crosses table cells needs a check digit or a fixed form.
         let joins = matches!(self.validator, Some(Validator::Luhn | Validator::Iban | Validator::Ssn));
         let ends = matches!(self.validator, Some(Validator::Luhn | Validator::Iban));
         if (!ends && glued(range.end)) || (!joins && page.crosses_border(&range)) {
@@ -533,13 +533,13 @@ impl LocatedPattern {
     }
 }
 
-/// Whether a cut at `at` would part two digits.
+/// Whether `at` is between two digits.
 fn between_digits(text: &str, at: usize) -> bool {
     let digit = |at: Option<usize>| at.and_then(|at| text.as_bytes().get(at)).is_some_and(u8::is_ascii_digit);
     digit(at.checked_sub(1)) && digit(Some(at))
 }
 
-/// Whether one of the phrases is there as a word, or as words.
+/// Whether one of the phrases is in the text at word boundaries.
 fn is_near(phrases: &AhoCorasick, around: &str) -> bool {
     let letters = |at: usize| {
         let (before, after) = around.split_at_checked(at).unwrap_or_default();
@@ -548,18 +548,18 @@ fn is_near(phrases: &AhoCorasick, around: &str) -> bool {
     phrases.find_overlapping_iter(around).any(|m| !letters(m.start()) && !letters(m.end()))
 }
 
-/// The text around a match: a phrase in it counts as near.
+/// The text in which a phrase counts as near a match.
 fn around(text: &str, range: Range<usize>) -> &str {
     let from = floor(text, range.start.saturating_sub(NEAR));
     text.get(from..ceil(text, range.end + NEAR)).unwrap_or_default()
 }
 
-/// The character boundary at `at` or the next one.
+/// The character boundary at `at`, or else the next one.
 fn ceil(text: &str, at: usize) -> usize {
     (at..text.len()).find(|i| text.is_char_boundary(*i)).unwrap_or(text.len())
 }
 
-/// The character boundary at `at` or the one before.
+/// The character boundary at `at`, or else the previous one.
 fn floor(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0)
 }
@@ -572,8 +572,7 @@ fn automaton(phrases: &[String], kind: MatchKind) -> Result<Option<AhoCorasick>,
     built.map(Some).map_err(|e| MappingError::Vocabulary(e.to_string()))
 }
 
-/// Phrases of a vocabulary file, one per line; `#` starts a comment. `(a|b)` makes a phrase of each of its
-/// alternatives.
+/// Phrases of a vocabulary file, one per line; `#` starts a comment. `(a|b)` expands into one phrase per alternative.
 pub(crate) fn vocabulary(
     class: &str,
     file: &str,
@@ -596,7 +595,7 @@ pub(crate) fn vocabulary(
     Ok(phrases.collect::<Result<Vec<_>, _>>()?.concat())
 }
 
-/// Every vocabulary file and every pattern that cannot be used.
+/// The errors of all vocabulary files and patterns.
 pub(crate) fn problems(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Vec<MappingError> {
     let of_class = |class: &Class| {
         let vocabularies = class.vocabulary.iter().filter_map(|file| vocabulary(&class.name, file, files).err());
@@ -608,7 +607,7 @@ pub(crate) fn problems(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -
     manifest.classes.iter().flat_map(of_class).collect()
 }
 
-/// A key of a class that says nothing about it.
+/// Reports a key of a class that has no effect there.
 fn useless(class: &Class, language: &str) -> Option<MappingError> {
     let bad = |key, problem: &str| {
         Some(MappingError::ClassKey { class: class.name.clone(), key, problem: problem.to_owned() })

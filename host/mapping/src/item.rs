@@ -1,17 +1,17 @@
-//! Numbers of list items: `2.`, `(b)`, `iv)`, `Step 4:`, `Second,`. No cut separates one from its item, so that they
-//! leave together or not at all.
+//! Numbers of list items: `2.`, `(b)`, `iv)`, `Step 4:`, `Second,`. No cut separates a number from its item, so that
+//! both are released or refused together.
 
 use crate::language::{Language, kind};
 use crate::words::{lower, words};
 use std::ops::Range;
 
-/// Most bytes of a number with the marks around it.
+/// Greatest length in bytes of a number with the marks around it.
 pub(crate) const REACH: usize = 64;
-/// Most digits of a number; a year has more.
+/// Most digits of an item number; a year has more.
 const DIGITS: usize = 3;
 
-/// The number of an item that a text begins with: from its first mark to where the item itself begins. No blank line
-/// parts the two.
+/// The item number at the start of a text: the range from its first mark to the start of the item's text. A blank line
+/// between the two rules it out.
 pub(crate) fn number(text: &str, language: &Language) -> Option<Range<usize>> {
     let near = (0..=REACH.min(text.len())).rev().find_map(|end| text.get(..end))?;
     let body = near
@@ -24,10 +24,10 @@ pub(crate) fn number(text: &str, language: &Language) -> Option<Range<usize>> {
     (breaks < 2).then(|| start..near.len() - behind.len() + gap)
 }
 
-/// The text after the number at the start of a text.
+/// The text after the item number at the start of a text.
 fn written<'t>(text: &'t str, hashed: bool, language: &Language) -> Option<&'t str> {
     let first = text.chars().next()?;
-    // Circled numbers, and digits with a key's frame.
+    // Circled numbers and keycap digits.
     if matches!(first, '\u{2460}'..='\u{2473}') {
         return text.get(first.len_utf8()..);
     }
@@ -54,7 +54,7 @@ fn written<'t>(text: &'t str, hashed: bool, language: &Language) -> Option<&'t s
     if letter || roman {
         return closed(rest).filter(|rest| !rest.starts_with(char::is_alphanumeric));
     }
-    // "Step 4:", "Question 2:".
+    // Labelled numbers: "Step 4:", "Question 2:".
     let labelled = rest.strip_prefix(' ')?;
     let count = labelled.bytes().take_while(u8::is_ascii_digit).count();
     let behind = labelled.get(count..)?;
@@ -62,13 +62,13 @@ fn written<'t>(text: &'t str, hashed: bool, language: &Language) -> Option<&'t s
     marked.filter(|_| (1..=DIGITS).contains(&count) && shown.chars().all(char::is_alphabetic))
 }
 
-/// The text after the mark of a number in digits.
+/// The text after the closing mark of a number in digits.
 fn digits(rest: &str, hashed: bool) -> Option<&str> {
     let spaced = |rest: &&str| rest.starts_with(' ');
     if hashed && spaced(&rest) {
         return Some(rest);
     }
-    // "1.2 Dates": a number of an item inside an item, and no decimal.
+    // "1.2 Dates" is the number of a nested item, not a decimal.
     let mut inner = rest;
     while let Some(next) = inner.strip_prefix('.').filter(|next| next.starts_with(|c: char| c.is_ascii_digit())) {
         inner = next.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -80,7 +80,7 @@ fn digits(rest: &str, hashed: bool) -> Option<&str> {
     closed(rest)
 }
 
-/// The text after a mark that closes a number, with the emphasis around it.
+/// The text after a mark that closes a number, and after the emphasis around the mark.
 fn closed(rest: &str) -> Option<&str> {
     let rest = rest.trim_start_matches(['*', '_', '\\']);
     rest.strip_prefix(['.', ')', ']', ':']).map(|rest| rest.trim_start_matches(['*', '_']))

@@ -1,10 +1,10 @@
-//! JSON as it was written: numbers keep their text, and an object shows a key that is in it twice.
+//! JSON as written: numbers keep their text, and repeated keys of an object are kept.
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::fmt;
 
-/// Nesting at most, as `serde_json` has it for its own values.
+/// Greatest nesting depth, the same as in `serde_json`.
 const DEPTH: usize = 128;
 
 /// A JSON value (RFC 8259).
@@ -12,32 +12,32 @@ const DEPTH: usize = 128;
 pub(crate) enum Json {
     Null,
     Bool(bool),
-    /// Its text.
+    /// The number as text.
     Number(String),
     String(String),
     Array(Vec<Self>),
-    /// Members in the order in which they are there.
+    /// Members in the order of the text.
     Object(Vec<(String, Self)>),
 }
 
-/// The kind of value at the start of a text.
+/// What a text begins with.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Prefix {
-    /// A value.
+    /// A complete value.
     Value(Json),
-    /// The beginning of one.
+    /// The beginning of a value.
     Open,
-    /// Neither, or a value that is nested too deep.
+    /// Neither, or a value with too much nesting.
     Other,
 }
 
 impl Json {
-    /// The one value that `text` is; `None` when it is none, or nested too deep.
+    /// Parses a text that is one value; `None` for any other text, or too much nesting.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         Self::of(serde_json::from_str(text).ok()?, DEPTH)
     }
 
-    /// The value that `text` begins with, and the bytes that were looked at.
+    /// The value with which `text` begins, and the number of bytes read.
     pub(crate) fn prefix(text: &str) -> (Prefix, usize) {
         let mut values = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
         match values.next() {
@@ -71,13 +71,13 @@ impl Json {
         })
     }
 
-    /// Values of a key: none, one, or as many as are there.
+    /// The values of a key; an object can contain a key several times.
     pub(crate) fn members(&self, key: &str) -> impl Iterator<Item = &Self> {
         let members = if let Self::Object(members) = self { members.as_slice() } else { &[] };
         members.iter().filter(move |(name, _)| name == key).map(|(_, value)| value)
     }
 
-    /// Values that a JSON Pointer (RFC 6901) names.
+    /// The values at a JSON Pointer (RFC 6901).
     pub(crate) fn pointer(&self, pointer: &str) -> Vec<&Self> {
         let Some(path) = pointer.strip_prefix('/') else {
             return if pointer.is_empty() { vec![self] } else { Vec::new() };
@@ -94,7 +94,7 @@ impl Json {
         found
     }
 
-    /// Every value in it, itself first.
+    /// All values inside this value, which comes first.
     pub(crate) fn values(&self) -> Vec<&Self> {
         let mut values = vec![self];
         let mut next = 0;
@@ -109,7 +109,7 @@ impl Json {
         values
     }
 
-    /// Every string in it, keys included.
+    /// All strings inside this value, keys included.
     pub(crate) fn strings(&self) -> impl Iterator<Item = &str> {
         self.values().into_iter().flat_map(|value| match value {
             Self::String(text) => vec![text.as_str()],
@@ -118,7 +118,7 @@ impl Json {
         })
     }
 
-    /// Whether a key is twice in one object.
+    /// Whether an object inside this value contains a key twice.
     pub(crate) fn repeats_a_key(&self) -> bool {
         let repeats = |value: &&Self| {
             let Self::Object(members) = value else { return false };
@@ -129,19 +129,19 @@ impl Json {
         self.values().iter().any(repeats)
     }
 
-    /// A string's text, any other value as JSON.
+    /// The text of a string, or the JSON of any other value.
     pub(crate) fn text(&self) -> String {
         if let Self::String(text) = self { text.clone() } else { self.to_string() }
     }
 }
 
-/// An index of an array, as RFC 6901 writes it.
+/// An array index in the form of RFC 6901.
 fn index(token: &str) -> Option<usize> {
     let plain = token == "0" || !token.starts_with(['0', '+']);
     token.parse().ok().filter(|_| plain)
 }
 
-/// Without white space, with sorted keys: one value has one text.
+/// Writes JSON without white space and with sorted keys, so that equal values have equal text.
 impl fmt::Display for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let string = |text: &str| serde_json::to_string(text).map_err(|_| fmt::Error);
@@ -171,7 +171,7 @@ impl fmt::Display for Json {
     }
 }
 
-/// The members of an object, all of them.
+/// All members of an object, repeated keys included.
 struct Members<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Members<'de> {

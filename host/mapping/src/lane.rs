@@ -1,8 +1,7 @@
-//! What a text lane looks for of a package: the forms of its classes, made of the patterns and phrases that the scanner
-//! looks for, too.
+//! The forms of a package for a text lane, made from the patterns and phrases that the scanner uses.
 //!
-//! Left out is what needs bytes that have not come (`near`), what no automaton names (other forms of words), and calls
-//! of tools. The view of a text is the host's.
+//! Left out are patterns with `near` (their phrases may not have arrived), `inflect` (an automaton cannot list other
+//! word forms) and tool calls. The lane does not see the view of a text; only the host does.
 
 use crate::error::MappingError;
 use crate::hits::vocabulary;
@@ -17,7 +16,7 @@ use regex_syntax::hir::{self, ClassUnicode, ClassUnicodeRange, Hir, Repetition};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-/// The forms of every class that is found in text. `files` are the package's files by path.
+/// The forms of every class. `files` are the package's files by path.
 ///
 /// # Errors
 /// [`MappingError`] names the class, file or pattern that cannot be used.
@@ -60,8 +59,8 @@ pub fn lane_source(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Re
     })
 }
 
-/// The phrases of a file, as they are written and with their words joined otherwise; those with slots are a form of
-/// their own, because their automaton is larger.
+/// Adds the phrases of a file, as written and with other separators between their words. Phrases with slots become a
+/// separate form, because their automaton is larger.
 fn add_vocabulary(class: &Class, file: &str, phrases: &[String], source: &mut ClassSource) {
     if phrases.is_empty() {
         return;
@@ -69,7 +68,7 @@ fn add_vocabulary(class: &Class, file: &str, phrases: &[String], source: &mut Cl
     let mut joined: Vec<Vec<Part>> = Vec::new();
     let mut ways = Vec::new();
     for text in phrases {
-        // What is joined otherwise is joined as it is written, too.
+        // The form with other separators also covers the phrase as written.
         match phrase::joined(text) {
             Some(parts) => joined.push(parts),
             None => ways.push(Hir::concat(text.chars().map(as_written).collect())),
@@ -89,7 +88,7 @@ fn add_vocabulary(class: &Class, file: &str, phrases: &[String], source: &mut Cl
         add(file.to_owned(), Hir::alternation(ways), Relation::EqualOnAscii);
     }
     if !slots.is_empty() {
-        // A code that is longer than the scanner reads is found, too.
+        // The lane also finds codes that are too long for the scanner.
         let codes = slots.iter().any(|parts| parts.contains(&Part::Code));
         let relation = if codes { Relation::Superset } else { Relation::EqualOnAscii };
         add(slots_of(file), of_phrases(&slots, true), relation);
@@ -102,8 +101,8 @@ fn add_vocabulary(class: &Class, file: &str, phrases: &[String], source: &mut Cl
     }
 }
 
-/// An expression for phrases in order. First parts that the same rests may follow are written once with those rests:
-/// else an automaton of a line with alternatives is as large as all of them.
+/// An expression for phrases. First parts with equal rests share one copy of these rests. Otherwise the automaton of a
+/// line with alternatives would be as large as all its phrases together.
 fn of_phrases(phrases: &[&[Part]], first: bool) -> Hir {
     let mut rests: BTreeMap<&Part, Vec<&[Part]>> = BTreeMap::new();
     let mut ways = Vec::new();
@@ -124,7 +123,7 @@ fn of_phrases(phrases: &[&[Part]], first: bool) -> Hir {
     Hir::alternation(ways)
 }
 
-/// A part with what joins it to the one before.
+/// A part and the separator before it.
 fn of_part(part: &Part, first: bool) -> Hir {
     match part {
         Part::Word(word) => {
@@ -143,10 +142,10 @@ fn joint() -> Hir {
     times(1, Some(GAP), set(JOINTS.map(|c| (c, c))))
 }
 
-/// A code behind a word. One that is longer than the scanner reads is found, too.
+/// A code after a word. It also accepts codes that are too long for the scanner.
 fn code() -> Hir {
     let narrow = || set(CODE_JOINTS.iter().filter(|c| c.is_ascii()).map(|c| (*c, *c)));
-    // The scanner counts the bytes of what stands between.
+    // The scanner counts the bytes between word and code, not the characters.
     let mut gaps = vec![times(1, Some(CODE_GAP), narrow())];
     for wide in CODE_JOINTS.iter().filter(|c| !c.is_ascii()) {
         let rest = CODE_GAP.saturating_sub(wide.len_utf8());
@@ -183,19 +182,19 @@ fn times(min: usize, max: Option<usize>, sub: Hir) -> Hir {
     Hir::repetition(Repetition { min: count(min), max: max.map(count), greedy: true, sub: Box::new(sub) })
 }
 
-/// A character as the automaton of phrases reads it: without case where it is a letter of ASCII.
+/// A character as the phrase automaton matches it: ignoring case for ASCII letters only.
 fn as_written(c: char) -> Hir {
     set([c, c.to_ascii_lowercase(), c.to_ascii_uppercase()].map(|c| (c, c)))
 }
 
-/// Every character that is this one in lower case.
+/// All characters whose lower case is this character.
 fn without_case(c: char) -> Hir {
     let upper = upper().get(&c).into_iter().flatten().copied();
     let last = (c == 'ς').then_some('Σ');
     set([c].into_iter().chain(upper).chain(last).map(|c| (c, c)))
 }
 
-/// The characters that become another one in lower case, by that one.
+/// The upper-case characters for each lower-case character.
 fn upper() -> &'static BTreeMap<char, Vec<char>> {
     static UPPER: OnceLock<BTreeMap<char, Vec<char>>> = OnceLock::new();
     UPPER.get_or_init(|| {
@@ -212,7 +211,7 @@ fn upper() -> &'static BTreeMap<char, Vec<char>> {
     })
 }
 
-/// The part of a package that a lane sees, as a package: what the mapping finds by it is what the lane owes.
+/// The package reduced to the forms in `compiled`. A lane must find everything that the mapping finds with it.
 #[must_use]
 pub fn seen_by_lane(
     manifest: &Manifest,
@@ -232,7 +231,7 @@ pub fn seen_by_lane(
             let own = |text: &&String| sees(&if has_slots(text) { slots_of(&file) } else { file.clone() });
             let phrases: Vec<&str> = phrases.iter().filter(own).map(String::as_str).collect();
             if !phrases.is_empty() {
-                // Another class may read the same file, and see another part of it.
+                // The same file may be reduced differently for another class.
                 let name = format!("{} of {file}", class.name);
                 files.insert(name.clone(), phrases.join("\n").into_bytes());
                 seen.push(name);
@@ -243,7 +242,7 @@ pub fn seen_by_lane(
     (manifest, files)
 }
 
-/// The name of the form of a file's phrases with slots.
+/// The name of the form for a file's phrases with slots.
 fn slots_of(file: &str) -> String {
     format!("{file}, phrases with slots")
 }

@@ -1,4 +1,4 @@
-//! Languages: the cue tables, which are data (`languages/*.toml`), and the look-up of a word in them.
+//! Languages: their cue tables (`languages/*.toml`), and the look-up of words in them.
 
 use crate::polarity::{Cues, Lists};
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
@@ -6,7 +6,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// The lists that a word is on, one bit per list.
+/// The lists of words, one bit per list.
 pub(crate) mod kind {
     pub(crate) const STOP: u32 = 1 << 0;
     pub(crate) const NEGATION: u32 = 1 << 1;
@@ -42,7 +42,7 @@ pub(crate) mod kind {
     pub(crate) const QUANTIFIER: u32 = 1 << 31;
 }
 
-/// A language file as it is.
+/// The content of a language file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CueLists {
@@ -71,16 +71,16 @@ struct CueLists {
     feminine: Vec<String>,
     neuter: Vec<String>,
     plural: Vec<String>,
-    /// Pronouns of one that are only a subject, or only an object; empty where no table of words is.
+    /// Singular pronouns that are only subject, or only object; empty for a language without word tables.
     #[serde(default)]
     nominative: Vec<String>,
     #[serde(default)]
     accusative: Vec<String>,
     #[serde(default)]
     relative: Vec<String>,
-    /// Words that limit a statement, besides denials: conditions, exceptions, quantities, and the speaker of it.
+    /// Words that limit a statement, besides denials: conditions, exceptions, quantities, and reports of a speaker.
     scope: Vec<String>,
-    /// Words that count things named before: a clause that begins with one is not separated from the text before it.
+    /// Words that count things named before. A clause that begins with such a word stays with the text before it.
     quantifiers: Vec<String>,
     prepositions: Vec<String>,
     copulas: Vec<String>,
@@ -98,20 +98,20 @@ struct CueLists {
     polarity: Option<Lists>,
 }
 
-/// The statement of a phrase of several words about a span.
+/// What a phrase of several words shows about a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phrase {
-    /// Points back at text above.
+    /// It refers to earlier text.
     Backward,
-    /// Points back at a quantity.
+    /// It refers to an earlier quantity.
     Quantity,
-    /// Moves to another topic.
+    /// It changes the topic.
     Transition,
-    /// Points at a source outside.
+    /// It refers to an outside source.
     Citation,
 }
 
-/// Marks of a source outside, in any language.
+/// Signs of an outside source, in any language.
 const CITATIONS: &[&str] = &["doi:10.", "doi.org/10.", "pmid:", "arxiv:", " et al.", " et al,"];
 
 /// The tables of one language.
@@ -124,12 +124,12 @@ pub(crate) struct Language {
     suffixes: Vec<String>,
     ordinal_endings: Vec<String>,
     pub(crate) decimal_comma: bool,
-    /// Words of polarity, where the language has some.
+    /// Words of polarity, if the language has a list of them.
     pub(crate) polarity: Option<Cues>,
 }
 
 impl PartialEq for Language {
-    /// There is one table per language.
+    /// Each language exists once, so pointers can be compared.
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)
     }
@@ -151,20 +151,20 @@ static LANGUAGES: LazyLock<BTreeMap<&'static str, Language>> = LazyLock::new(|| 
         .collect()
 });
 
-/// Words with the lists that each is on.
+/// Words and the lists of each.
 struct WordTable {
-    /// Keys of words, each at its slot or after it (open addressing), 0 for an empty slot: a power of two, at most
-    /// half of them taken.
+    /// Keys of words in a hash table with open addressing, 0 for an empty slot. The size is a power of two, and at most
+    /// half of the slots are used.
     keys: Vec<u128>,
-    /// The lists of each slot's word.
+    /// The lists of the word in each slot, as bits.
     kinds: Vec<u32>,
-    /// Bits of a hash that are not used.
+    /// Number of hash bits that are not used.
     shift: u32,
-    /// Longer words, sorted.
+    /// Words of more than 16 bytes, sorted.
     long: Vec<(String, u32)>,
 }
 
-/// A word of at most 16 bytes as a number that sorts as the word does; 0 for any other. No word holds a zero byte.
+/// A word of 1 to 16 bytes as a number that sorts as the word does; 0 for other words. Words do not contain zero bytes.
 pub(crate) fn key(word: &str) -> u128 {
     let length = word.len();
     if length == 0 || length > 16 {
@@ -175,7 +175,7 @@ pub(crate) fn key(word: &str) -> u128 {
         u128::from(number) << (8 * (8 - bytes.len()))
     };
     let (head, tail) = word.as_bytes().split_at(length.min(8));
-    // After a head of fewer than eight bytes, the tail is empty.
+    // If the head has fewer than eight bytes, the tail is empty.
     half(head) << 64 | half(tail)
 }
 
@@ -198,9 +198,9 @@ impl WordTable {
         table
     }
 
-    /// The slot of a key, or the empty one where it belongs.
+    /// The slot of a key, or the empty slot where it belongs.
     fn find(&self, key: u128) -> usize {
-        // Fibonacci hashing of both halves (Knuth, volume 3, 6.4); half of the slots are empty, so that the search
+        // Fibonacci hashing of both halves (Knuth, volume 3, 6.4). At least half of the slots are empty, so the search
         // ends.
         let folded = (key >> 64) as u64 ^ (key as u64).rotate_left(29);
         let mut at = (folded.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize;
@@ -223,7 +223,7 @@ impl WordTable {
 }
 
 impl Language {
-    /// The language with this code; `None` when there is no table for it.
+    /// The language with this code; `None` if there is no table for it.
     pub(crate) fn of(code: &str) -> Option<&'static Self> {
         LANGUAGES.get(code)
     }
@@ -305,12 +305,12 @@ impl Language {
         }
     }
 
-    /// The lists that a word in lower case is on, as bits of [`kind`].
+    /// The lists that contain a word in lower case, as bits of [`kind`].
     pub(crate) fn kinds(&self, word: &str) -> u32 {
         self.words.kinds(word, key(word))
     }
 
-    /// The same for a word whose [`key`] is known.
+    /// As [`Self::kinds`], for a word whose [`key`] is known.
     pub(crate) fn kinds_of(&self, word: &str, key: u128) -> u32 {
         self.words.kinds(word, key)
     }
@@ -325,7 +325,7 @@ impl Language {
         self.relations.get(word).map(String::as_str)
     }
 
-    /// A number in lower case, in digits: "twelve" and "12th" are "12".
+    /// A number in lower case as digits: "twelve" and "12th" give "12".
     pub(crate) fn digits(&self, word: &str) -> Option<String> {
         if self.kinds(word) & kind::NUMBER != 0 {
             return self.value(word).map(|v| v.to_string());
@@ -334,12 +334,12 @@ impl Language {
         self.ordinal_endings.iter().find_map(|e| word.strip_suffix(e.as_str()).filter(number)).map(str::to_owned)
     }
 
-    /// A word in lower case without its ending: two forms of one word mostly have one stem.
+    /// A word in lower case without its ending. Two forms of a word mostly have the same stem.
     pub(crate) fn stem<'a>(&self, word: &'a str) -> &'a str {
         let word = word.strip_suffix("'s").or_else(|| word.strip_suffix("\u{2019}s")).unwrap_or(word);
         let long = |stem: &&str| stem.chars().nth(2).is_some();
         let mut stem = self.suffixes.iter().find_map(|s| word.strip_suffix(s.as_str()).filter(long)).unwrap_or(word);
-        // "stopped", "stop"; "copies", "copy".
+        // "stopped" becomes "stop", "copies" becomes "copy".
         let mut last = stem.chars().rev();
         if let (Some(a), Some(b)) = (last.next(), last.next())
             && a == b
@@ -350,7 +350,7 @@ impl Language {
         stem.strip_suffix(['i', 'y']).unwrap_or(stem)
     }
 
-    /// Phrases that are in a text at word boundaries, with where each begins.
+    /// Phrases in a text at word boundaries, with their places.
     pub(crate) fn phrases<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (usize, Phrase)> + 'a {
         let found = self.phrases.iter().flat_map(move |automaton| automaton.find_iter(text));
         found.filter_map(move |m| {

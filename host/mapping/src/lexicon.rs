@@ -1,23 +1,22 @@
-//! Words of a language that mean nearly the same, or the opposite: a table made from WordNet
-//! (`languages/en/lexicon.txt`), and how common a word is (`languages/en/frequencies.txt`).
+//! Synonyms and antonyms, from a table made of WordNet (`languages/en/lexicon.txt`), and word frequencies
+//! (`languages/en/frequencies.txt`).
 //!
-//! Both are text, sorted by bytes, and searched where they are in the program: a search reads some seventeen lines,
-//! allocates nothing and depends on no order of hashing. It takes about half a microsecond; [`Lexicon::lemmas`] takes
-//! one and a half, so that who compares a word with many others looks it up once. `cargo xtask gen` makes the tables;
-//! its `lexicon/table.rs` says what a line holds.
+//! Both tables are sorted text, searched in place by bisection. A search reads about seventeen lines, does not
+//! allocate, and takes about half a microsecond. [`Lexicon::lemmas`] takes three times as long, so callers that compare
+//! one word with many should look it up once. `cargo xtask gen` makes the tables; `lexicon/table.rs` there describes
+//! the lines.
 //!
-//! Words are given in lower case. A word with other letters than ASCII ones, or that no text of WordNet uses, has no
-//! entry.
+//! Words are passed in lower case. The tables do not contain words with non-ASCII letters or without use in WordNet.
 
 use std::cmp::Ordering;
 
-/// Beginnings of lines that are no entry.
+/// First byte of lines that are comments.
 const COMMENT: u8 = b'#';
-/// Before synonyms, derivations, antonyms, and what a noun is a kind of.
+/// Marks before synonyms, derivations, antonyms, and the more general nouns of a noun.
 const MARKS: [char; 4] = ['=', '+', '!', '@'];
-/// Forms that one word can be, at most.
+/// Largest number of lemmas of one word.
 const LEMMAS: usize = 12;
-/// Endings that grammar adds, each with the ending of the lemma (WordNet's morphy(7WN)).
+/// Inflectional endings, each with the ending of the lemma (WordNet's morphy(7WN)).
 const ENDINGS: &[(PartOfSpeech, &str, &str)] = &[
     (PartOfSpeech::Noun, "s", ""),
     (PartOfSpeech::Noun, "ses", "s"),
@@ -44,13 +43,9 @@ const ENDINGS: &[(PartOfSpeech, &str, &str)] = &[
 /// Part of speech of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PartOfSpeech {
-    /// A noun.
     Noun,
-    /// A verb.
     Verb,
-    /// An adjective.
     Adjective,
-    /// An adverb.
     Adverb,
 }
 
@@ -73,16 +68,16 @@ pub struct Lexicon {
     frequencies: &'static str,
 }
 
-/// A lemma of a word.
+/// A possible lemma of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lemma {
-    /// The form that the word has in a dictionary.
+    /// The dictionary form of the word.
     pub word: &'static str,
-    /// Its part of speech in that use.
+    /// Its part of speech.
     pub part: PartOfSpeech,
-    /// How common the lemma is as this part of speech: a binary logarithm of its uses in tagged texts, from 0 to 9.
+    /// Frequency of the lemma as this part of speech: the binary logarithm of its uses in tagged texts, from 0 to 9.
     pub weight: u8,
-    /// Synonyms and the like, as the table has them.
+    /// The relations in the form of the table.
     relations: &'static str,
 }
 
@@ -93,7 +88,7 @@ pub struct Lemmas {
 }
 
 impl Lexicon {
-    /// The tables of a language (ISO 639-1), where it has some: so far, English has.
+    /// The tables of a language (ISO 639-1), if it has any; only English does.
     #[must_use]
     pub fn of(language: &str) -> Option<Self> {
         (language == "en").then_some(Self {
@@ -119,7 +114,7 @@ impl Lexicon {
         }
         for (part, ending, lemma) in ENDINGS {
             let regular = irregular.get(*part as usize) == Some(&false);
-            // "glass" is not the plural of a noun.
+            // A word such as "glass" is not a plural.
             let singular = *part == PartOfSpeech::Noun && word.ends_with("ss");
             if let Some(stem) = word.strip_suffix(ending).filter(|stem| regular && !singular && stem.len() > 1) {
                 self.add(&mut lemmas, stem, lemma, *part);
@@ -128,7 +123,7 @@ impl Lexicon {
         lemmas
     }
 
-    /// Adds the lemma `stem` + `ending` as this part of speech, where the table has it.
+    /// Adds the lemma `stem` + `ending` with this part of speech, if the table contains it.
     fn add(&self, lemmas: &mut Lemmas, stem: &str, ending: &str, part: PartOfSpeech) {
         if let Some((word, entries)) = line(self.words, stem, ending) {
             let all = entries.split(' ').filter_map(|entry| lemma(word, entry));
@@ -136,18 +131,18 @@ impl Lexicon {
         }
     }
 
-    /// The most common lemma that a word is a form of.
+    /// The most common lemma of a word.
     #[must_use]
     pub fn lemma(&self, word: &str) -> Option<&'static str> {
         self.lemmas(word).iter().next().map(|r| r.word)
     }
 
-    /// Lemmas that mean the same as a form of them in its first senses.
+    /// Lemmas that mean the same as a lemma of the word in one of its first senses.
     pub fn synonyms(&self, word: &str) -> impl Iterator<Item = &'static str> {
         self.lemmas(word).list.into_iter().flatten().flat_map(|r| r.synonyms())
     }
 
-    /// Lemmas of the same derivation: "purchaser" and "purchasing" of "purchased".
+    /// Lemmas with the same derivation: "purchaser" and "purchasing" for "purchased".
     pub fn related(&self, word: &str) -> impl Iterator<Item = &'static str> {
         self.lemmas(word).list.into_iter().flatten().flat_map(|r| r.derived()).map(|(_, lemma)| lemma)
     }
@@ -176,8 +171,8 @@ impl Lexicon {
         self.lemmas(a).are_opposites(&self.lemmas(b))
     }
 
-    /// 256 times the binary logarithm of texts by texts that hold the word, where the texts are WordNet's glosses. A
-    /// word that fewer than two of them hold is `None`.
+    /// 256 times the binary logarithm of N / n, where n of WordNet's N glosses contain the word. `None` for a word in
+    /// fewer than two glosses.
     #[must_use]
     pub fn rarity(&self, word: &str) -> Option<u16> {
         line(self.frequencies, word, "").and_then(|(_, number)| number.parse().ok())
@@ -185,54 +180,54 @@ impl Lexicon {
 }
 
 impl Lemma {
-    /// Lemmas that mean the same.
+    /// Lemmas with the same meaning.
     pub fn synonyms(&self) -> impl Iterator<Item = &'static str> + use<> {
         list(self.relations, '=')
     }
 
-    /// Lemmas that it is derived from, or that are derived from it.
+    /// Lemmas derived from it, and lemmas from which it is derived.
     pub fn derived(&self) -> impl Iterator<Item = (PartOfSpeech, &'static str)> + use<> {
         list(self.relations, '+').filter_map(part)
     }
 
-    /// More general nouns of a noun's first sense, up to three steps.
+    /// More general nouns of a noun's first sense, up to three steps up.
     pub fn kinds(&self) -> impl Iterator<Item = &'static str> + use<> {
         list(self.relations, '@')
     }
 
-    /// Lemmas that mean the opposite.
+    /// Lemmas with the opposite meaning.
     pub fn antonyms(&self) -> impl Iterator<Item = &'static str> + use<> {
         list(self.relations, '!')
     }
 }
 
 impl Lemmas {
-    /// The lemmas, the most common first; of equally common ones, in the order of the parts of speech.
+    /// The lemmas, the most common first; equally common lemmas in the order of the parts of speech.
     pub fn iter(&self) -> impl Iterator<Item = &Lemma> {
         self.list.iter().flatten()
     }
 
-    /// Whether two words are forms of one lemma, or of lemmas of which one means the same as the other.
+    /// Whether two words share a lemma, or have lemmas that are synonyms.
     #[must_use]
     pub fn mean_the_same(&self, other: &Self) -> bool {
         let same = |a: &Lemma, b: &Lemma| a.word == b.word || a.synonyms().any(|s| s == b.word);
         self.any(other, |a, b| a.part == b.part && same(a, b))
     }
 
-    /// Whether one of two words is derived from the other.
+    /// Whether a lemma of one word is derived from a lemma of the other.
     #[must_use]
     pub fn are_related(&self, other: &Self) -> bool {
         self.any(other, |a, b| a.derived().any(|derived| derived == (b.part, b.word)))
     }
 
-    /// Whether the first noun names a kind of the second: "puppy" of "dog", "ibuprofen" of "medicine".
+    /// Whether the first noun is a kind of the second: "puppy" of "dog", "ibuprofen" of "medicine".
     #[must_use]
     pub fn is_kind_of(&self, other: &Self) -> bool {
         let nouns = |lemmas: &'_ Self| lemmas.list.into_iter().flatten().filter(|l| l.part == PartOfSpeech::Noun);
         nouns(self).any(|a| nouns(other).any(|b| a.kinds().any(|kind| kind == b.word)))
     }
 
-    /// Whether two words are opposites: antonyms, or an adjective and what "un" makes of it.
+    /// Whether two words are opposites: antonyms, or an adjective with and without the prefix "un".
     #[must_use]
     pub fn are_opposites(&self, other: &Self) -> bool {
         let denied =
@@ -240,7 +235,7 @@ impl Lemmas {
         self.any(other, |a, b| a.part == b.part && (a.antonyms().any(|s| s == b.word) || denied(a, b)))
     }
 
-    /// Whether something holds of a lemma of each, in either order.
+    /// Whether `holds` is true for a lemma of each word, in either order.
     fn any(&self, other: &Self, holds: impl Fn(&Lemma, &Lemma) -> bool) -> bool {
         self.iter().any(|a| other.iter().any(|b| holds(a, b) || holds(b, a)))
     }
@@ -260,13 +255,13 @@ impl Lemmas {
     }
 }
 
-/// The part of speech and the word of `v:buy`.
+/// The part of speech and the word in an entry such as `v:buy`.
 fn part(entry: &str) -> Option<(PartOfSpeech, &str)> {
     let (part, word) = entry.split_once(':')?;
     Some((PartOfSpeech::of(part.bytes().next()?)?, word))
 }
 
-/// The lemma of `v6=…+…!…`.
+/// The lemma in an entry such as `v6=…+…!…`.
 fn lemma(word: &'static str, entry: &'static str) -> Option<Lemma> {
     let (head, relations) = entry.split_at_checked(2)?;
     let [part, digit @ b'0'..=b'9'] = head.as_bytes() else { return None };
@@ -274,14 +269,14 @@ fn lemma(word: &'static str, entry: &'static str) -> Option<Lemma> {
     Some(Lemma { word, part, weight, relations })
 }
 
-/// The words after a mark.
+/// The words after a mark, up to the next mark.
 fn list(relations: &'static str, mark: char) -> impl Iterator<Item = &'static str> {
     let behind = relations.split_once(mark).map_or("", |(_, rest)| rest);
     let words = behind.split(MARKS).next().unwrap_or_default();
     words.split(',').filter(|word| !word.is_empty())
 }
 
-/// The line of the word `stem` + `ending`: the word, and what is after it.
+/// The line of the word `stem` + `ending`: the word, and the rest of the line.
 fn line(table: &'static str, stem: &str, ending: &str) -> Option<(&'static str, &'static str)> {
     let bytes = table.as_bytes();
     let (mut low, mut high) = (0, bytes.len());
@@ -321,7 +316,7 @@ mod tests {
         assert!(Lexicon::of("en").is_some() && Lexicon::of("de").is_none());
     }
 
-    /// Every line is found, and every word that it names is a word of the table.
+    /// Every line can be found, and every word in it has a line.
     #[test]
     fn the_tables_are_sorted_and_closed() {
         let lexicon = english();

@@ -1,7 +1,7 @@
-//! Text to spans to mutations: vocabulary, category, novelty, uncertainty, quantities.
+//! Maps text to spans, and spans to mutations: vocabulary, category, novelty, uncertainty, quantities.
 //!
-//! The mapping is a pure function of (text, state, package): it uses no clock, no locale, no hash order and no
-//! floating point. `docs/explanation/mapping.md` describes each rule and its weak spots.
+//! The mapping is a pure function of text, state and package. It does not use a clock, a locale, the order of hash
+//! tables or floating point. `docs/explanation/mapping.md` describes each rule and its weak points.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,4 +1,4 @@
-//! Log-probabilities, quantised to basis points before anything uses them. Integers throughout.
+//! Log-probabilities, quantised to basis points. All arithmetic is on integers.
 
 use crate::error::LogProbsError;
 use portcullis_core::fixed::BasisPoints;
@@ -8,31 +8,31 @@ use std::ops::Range;
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct LogProbs {
     uncertainty: BasisPoints,
-    /// Where each token ends in the candidate, and its logarithm in units of 10^-9; empty where that is not known.
+    /// The end of each token in the candidate, and its logarithm in units of 10^-9; empty if the ends are not known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     tokens: Vec<(usize, i64)>,
 }
 
-/// Decimal places that are kept of a log-probability; further ones are cut off.
+/// Decimal places of a log-probability that are kept; the others are cut off.
 const PLACES: usize = 9;
 /// ln 2 and 1 in units of 10^-9.
 const LN2: i128 = 693_147_181;
 const ONE: i128 = 1_000_000_000;
 
 impl LogProbs {
-    /// Reads natural logarithms as decimal text (JSON numbers, exponent included). None at all is an error: say nothing
-    /// instead.
+    /// Reads natural logarithms in decimal (JSON numbers, with or without exponent). An empty list is an error; callers
+    /// must use `None` instead.
     ///
     /// # Errors
-    /// [`LogProbsError`] for text that is not a number, or a number over 0.
+    /// [`LogProbsError`] for text that is not a number, or a number above 0.
     pub fn parse<S: AsRef<str>>(texts: &[S]) -> Result<Self, LogProbsError> {
         let read = texts.iter().map(|text| logarithm(text.as_ref())).collect::<Result<Vec<_>, _>>()?;
         let uncertainty = uncertainty(read.into_iter()).ok_or_else(|| LogProbsError("[]".into()))?;
         Ok(Self { uncertainty, tokens: Vec::new() })
     }
 
-    /// The same with the byte at which each token ends in the candidate, so that a part of it has an uncertainty of its
-    /// own.
+    /// As [`Self::parse`], with the byte at which each token ends in the candidate. Parts of the candidate then have
+    /// their own uncertainty.
     ///
     /// # Errors
     /// As [`LogProbs::parse`].
@@ -43,7 +43,7 @@ impl LogProbs {
         Ok(Self { uncertainty: all.ok_or_else(|| LogProbsError("[]".into()))?, tokens })
     }
 
-    /// The same for the text from byte `at` of the candidate on. `None` if the places of tokens are not known.
+    /// Appends the log-probabilities of the text from byte `at` on. `None` if ends of tokens are missing.
     #[must_use]
     pub fn followed_by(&self, at: usize, next: &Self) -> Option<Self> {
         if self.tokens.is_empty() || next.tokens.is_empty() {
@@ -55,7 +55,7 @@ impl LogProbs {
     }
 
     /// Uncertainty of a part of the candidate in basis points, rounded down, from the tokens that share a byte with it.
-    /// If the tokens' places are not known, it is that of the whole candidate.
+    /// If the ends of the tokens are not known, the uncertainty of the whole candidate.
     #[must_use]
     pub fn uncertainty(&self, part: &Range<usize>) -> BasisPoints {
         let first = self.tokens.partition_point(|(end, _)| *end <= part.start);
@@ -69,7 +69,7 @@ impl LogProbs {
     }
 }
 
-/// One minus the geometric mean of probabilities; `None` of none.
+/// One minus the geometric mean of the probabilities; `None` for an empty list.
 fn uncertainty(logarithms: impl Iterator<Item = i64>) -> Option<BasisPoints> {
     let (sum, count) = logarithms.fold((0i128, 0i128), |(sum, count), of| (sum + i128::from(of), count + 1));
     let probability = exp(sum.checked_div(count)?);
@@ -82,7 +82,7 @@ fn logarithm(text: &str) -> Result<i64, LogProbsError> {
     read.ok_or_else(|| LogProbsError(text.to_owned()))
 }
 
-/// A decimal number in units of 10^-9, at least -10^18; `None` when it is none.
+/// A decimal number in units of 10^-9, at least -10^18; `None` for other text.
 fn parse(text: &str) -> Option<i128> {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((m, e)) => (m, e.parse::<i32>().ok()?),
@@ -103,7 +103,7 @@ fn parse(text: &str) -> Option<i128> {
     Some(sign * scaled.min(ONE * ONE))
 }
 
-/// e^x for x <= 0, both in units of 10^-9: powers of two, then the series of e^-f for f below ln 2.
+/// e^x for x <= 0, both in units of 10^-9: a power of two, times the series of e^-f for f below ln 2.
 fn exp(x: i128) -> i128 {
     let x = -x;
     let (halvings, f) = (x / LN2, x % LN2);
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn what_is_no_log_probability_is_refused() {
-        // An exponent at the limit of its type once overflowed in a release build, and was read as certainty.
+        // An exponent at the limit of its type once overflowed in a release build, and the result meant certainty.
         for bad in ["-1e2147483647", "0.1", "NaN", "-inf", "", "-", "1e400", "--1", "-.5"] {
             assert!(uncertainty(&[bad]).is_err(), "{bad}");
         }

@@ -1,4 +1,4 @@
-//! The mapper: a package's declarations, compiled, and the mutation that a span proposes.
+//! The mapper: compiles a package's declarations, and computes the mutation that a span proposes.
 
 use crate::checkable::{Checkable, Frame, alternatives, checkable, frame, generalisations};
 use crate::citation::{self, citations};
@@ -32,40 +32,40 @@ pub struct Mapper {
     quantities: Quantities,
     tools: Tools,
     language: &'static Language,
-    /// Its word tables, where it has some.
+    /// The language's word tables, if it has any.
     lexicon: Option<Lexicon>,
     propositions: Option<Propositions>,
     grammar: Option<&'static Grammar>,
-    /// Expected share of casual words of each declared register; `None` for a register that the mapping does not know.
+    /// Expected share of casual words in each declared register; `None` for a register that the mapping does not know.
     registers: Vec<Option<BasisPoints>>,
     span_bytes: u16,
 }
 
-/// A span that is up for judgement.
+/// A span to be mapped.
 #[derive(Clone, Copy, Debug)]
 pub struct SpanInput<'a> {
-    /// The text that it is in.
+    /// The text that contains it.
     pub text: &'a Text,
     /// Its bytes.
     pub span: &'a Range<usize>,
-    /// Size of the candidate.
+    /// The policy's granularity.
     pub granularity: Granularity,
-    /// Whether held inert bytes are before it.
+    /// Whether held inert bytes precede it.
     pub inert_prefix: bool,
     /// Decompose depth.
     pub depth: u8,
-    /// Alternatives tried before.
+    /// Alternatives tried before this candidate.
     pub alternatives: u8,
     /// The uncertainty from the engine's log-probabilities, if it gave any.
     pub uncertainty: Option<BasisPoints>,
 }
 
-/// The proposal of a span.
+/// The result of mapping a span.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpanMapping {
     /// The mutation.
     pub mutation: Mutation,
-    /// The cues that the host's stages look at; what an admit adds has moved to the mutation.
+    /// The cues for the host's stages. Its `proposed` part has been moved into the mutation.
     pub reading: Reading,
 }
 
@@ -75,14 +75,14 @@ fn language(manifest: &Manifest) -> Result<&'static Language, MappingError> {
     Language::of(code).ok_or_else(|| MappingError::Language { code: code.clone(), known: known() })
 }
 
-/// Everything that keeps [`Mapper::new`] from using these declarations, in the order of the kinds.
+/// All reasons why [`Mapper::new`] cannot use these declarations, grouped by kind.
 #[must_use]
 pub fn problems(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Vec<MappingError> {
     let mut problems: Vec<MappingError> = language(manifest).err().into_iter().collect();
     problems.extend(hits::problems(manifest, files));
     problems.extend(tool::problems(manifest));
     problems.extend(quantity::problems(manifest));
-    // Problems that only all classes together have.
+    // Compiles all classes together, because some problems occur only then.
     if problems.is_empty() {
         problems.extend(Mapper::new(manifest, files).err());
     }
@@ -115,8 +115,8 @@ impl Mapper {
         self.read_after("", text, granularity)
     }
 
-    /// Reads a text that follows another: hits and quantities that began before it are found, and only what follows is
-    /// cut into pieces. Ranges count from the start of `before`.
+    /// Reads a text that follows `before`. Hits and quantities may begin in `before`; only the new text is cut into
+    /// pieces. Ranges count from the start of `before`.
     #[must_use]
     pub fn read_after(&self, before: &str, text: String, granularity: Granularity) -> Text {
         let (from, ends) = (before.len(), before.len() + text.len());
@@ -125,9 +125,9 @@ impl Mapper {
         Text::new(text, from, &[ends], found, self.language, granularity).ended()
     }
 
-    /// Reads texts that follow each other, the last of which may continue: [`Text::finish`] says what of it is
-    /// finished. A piece ends where a text ends, unless a hit crosses the border. `besides` is other text before them,
-    /// such as refused text: a hit that begins there and ends here is found, too.
+    /// Reads texts that follow each other; the last one may continue, so [`Text::finish`] separates its finished part.
+    /// A piece ends where a text ends, unless a hit crosses the border. `besides` is other earlier text, such as
+    /// refused text: hits that begin there and end here are found, too.
     #[must_use]
     pub fn read_parts(&self, before: &str, besides: &str, parts: &[&str], granularity: Granularity) -> Text {
         let joined = parts.concat();
@@ -137,7 +137,7 @@ impl Mapper {
             let other = self.look(&[besides, &joined].concat(), true);
             let place = |at: usize| at.max(besides.len()) - besides.len() + before.len();
             let here = besides.len()..besides.len() + joined.len();
-            // The sentence that is read does not include refused text.
+            // The polarity of a hit must not depend on refused text.
             let hits = other.hits.touching(&here);
             let hits = hits.filter(|hit| hit.range.start < here.start || !self.scanner.is_polar(hit.class));
             let hits = hits.map(|hit| (place(hit.range.start)..place(hit.range.end), hit.class));
@@ -147,8 +147,8 @@ impl Mapper {
         self.cut(before.len(), text, parts, found, granularity)
     }
 
-    /// Everything that is found in a text. If `goes_on` is set, more text may follow, and the end is checked for
-    /// beginnings of hits.
+    /// Finds hits, quantities, citations and calls in a text. If `goes_on` is set, more text may follow, and the
+    /// beginnings of hits at the end are found, too.
     fn find(&self, text: &str, goes_on: bool) -> Findings {
         let calls = self.tools.in_text(text);
         let called = calls.iter().flat_map(|call| call.classes.iter().map(|class| (call.range.clone(), *class)));
@@ -166,14 +166,14 @@ impl Mapper {
         Text::new(text, from, &ends.collect::<Vec<_>>(), found, self.language, granularity).ended()
     }
 
-    /// Reads a tool call as one step: its canonical text, with the classes of its tool and arguments besides those of
-    /// the text. `None` when it is not a call: [`ValidationReason::ToolMalformed`].
+    /// Reads a tool call as one step: its canonical text, with the classes of the text, the tool and the arguments.
+    /// `None` if it is not a call: [`ValidationReason::ToolMalformed`].
     #[must_use]
     pub fn read_call(&self, call: &Call) -> Option<Text> {
         let (text, arguments) = canonical(call)?;
         let whole = 0..text.len();
         let mut classes = self.tools.classes(&call.name, &arguments);
-        // A reader of the arguments sees their strings without escapes.
+        // The tool reads the argument strings without JSON escapes, so they are scanned in that form, too.
         for string in arguments.strings().filter(|string| string.contains(char::is_control)) {
             classes.extend(self.scanner.scan(string, View::of(string).as_ref()).classes());
         }
@@ -184,19 +184,19 @@ impl Mapper {
         Some(Text::new(text, 0, &ends, found, self.language, Granularity::Step).ended())
     }
 
-    /// Number of class hits in a text: the pattern scan alone, for measurements.
+    /// Number of class hits in a text; runs only the scan, for benchmarks.
     #[must_use]
     pub fn scan(&self, text: &str) -> usize {
         self.scanner.scan(text, View::of(text).as_ref()).len()
     }
 
-    /// Every hit in the bytes of a text as they are, whatever its polarity: what a text lane is compared with.
+    /// Every hit in the bytes of a text, whatever its polarity. Tests compare it with a text lane.
     #[must_use]
     pub fn written(&self, text: &str) -> Vec<(Range<usize>, ClassId)> {
         self.scanner.written(text).into_iter().map(|hit| (hit.range, hit.class)).collect()
     }
 
-    /// Finds everything in the text and its view.
+    /// Scans the text and its view.
     fn look(&self, text: &str, goes_on: bool) -> Findings {
         let view = View::of(text);
         let mut quantities = self.quantities.scan(text);
@@ -210,15 +210,15 @@ impl Mapper {
         Findings { hits, quantities, citations, calls: Vec::new(), unfinished }
     }
 
-    /// Reads the text after the first `from` bytes, which are context, as far as it goes.
+    /// Reads the finished part of the text after the first `from` bytes, which are context.
     pub(crate) fn read_window(&self, window: String, from: usize, granularity: Granularity) -> Text {
         let found = self.find(&window, false);
         let ends = [window.len()];
         Text::new(window, from, &ends, found, self.language, granularity)
     }
 
-    /// Before where nothing that follows a text changes what is found in it: no hit, citation or quantity and no markup
-    /// continues from there.
+    /// The place before which later text cannot change any result: no hit, citation, quantity or markup that begins
+    /// before it is open.
     pub(crate) fn settled(&self, text: &str) -> usize {
         let of = |text: &str, view: Option<&View>| {
             let seen = view.map(|view| view.origin_from(self.quantities.unfinished(view.text()), text.len()));
@@ -234,94 +234,94 @@ impl Mapper {
         Reading::of(text, self.language).proposed.words
     }
 
-    /// Words of a text that a fact can support, in order.
+    /// The words of a text that a fact can support, in order.
     #[must_use]
     pub fn checkable(&self, text: &str) -> Vec<Checkable> {
         checkable(text, self.language)
     }
 
-    /// Stems of words that mean the same as a word or are derived from it, in languages that have word tables.
+    /// Stems of the synonyms and derivations of a word; empty for a language without word tables.
     #[must_use]
     pub fn alternatives(&self, word: &str) -> Vec<String> {
         self.lexicon.map(|lexicon| alternatives(word, self.language, lexicon)).unwrap_or_default()
     }
 
-    /// Stems of a word's lemmas and of the more general nouns of a noun, in languages that have word tables.
+    /// Stems of a word's lemmas and of their more general nouns; empty for a language without word tables.
     #[must_use]
     pub fn generalisations(&self, word: &str) -> Vec<String> {
         self.lexicon.map(|lexicon| generalisations(word, self.language, lexicon)).unwrap_or_default()
     }
 
-    /// The roles of the words of a sentence.
+    /// The roles of words in a sentence.
     #[must_use]
     pub fn frame(&self, sentence: &str) -> Frame {
         frame(sentence, self.language, self.lexicon)
     }
 
-    /// The verbs of a text with their surroundings, in languages that have word tables.
+    /// The clauses of a text; empty for a language without word tables.
     #[must_use]
     pub fn clauses(&self, text: &str) -> Vec<Clause> {
         clauses(text, self.language, self.lexicon)
     }
 
-    /// The assertions of a span, read after the text before it in its sentence; pronouns stay as they are. `None` in a
-    /// language that cannot be read so.
+    /// The assertions of a span, read after the earlier part of its sentence; pronouns are not resolved. `None` in a
+    /// language without a grammar.
     #[must_use]
     pub fn propositions(&self, before: &str, span: &str) -> Option<Vec<Proposition>> {
         self.propositions.map(|reader| reader.read(before, span))
     }
 
-    /// The topic of the stream after a sentence, and the words that it adds; `None` in a language without a grammar.
+    /// The topic of the stream after a sentence, and the sentence's new words; `None` in a language without a grammar.
     #[must_use]
     pub fn topic(&self, state: &SemanticState, sentence: &str) -> Option<(Topic, Vec<String>)> {
         let reading = Reading::of(sentence, self.language);
         Some(topic(state, sentence, &reading, self.language, self.lexicon, self.grammar?))
     }
 
-    /// The nouns that a sentence points at, in a language with a grammar. `said` tells whether something was said
-    /// before.
+    /// The nouns to which a sentence refers as known. `said` is whether the stream has earlier text. `None` in a
+    /// language without a grammar.
     #[must_use]
     pub fn pointing(&self, sentence: &str, said: bool) -> Option<Vec<Vec<String>>> {
         self.propositions.map(|reader| reader.pointing(sentence, said))
     }
 
-    /// Whether an earlier word introduces a noun, in a language with word tables.
+    /// Whether an earlier word introduces a noun; false in a language without a grammar.
     #[must_use]
     pub fn introduces(&self, said: &str, noun: &str) -> bool {
         self.propositions.is_some_and(|reader| reader.introduces(said, noun))
     }
 
-    /// Whether a word means a number.
+    /// Whether a word is a number.
     #[must_use]
     pub fn is_number(&self, word: &str) -> bool {
         word.starts_with(char::is_numeric) || self.language.digits(word).is_some()
     }
 
-    /// Whether a text says that it revises something.
+    /// Whether a text declares that it revises something.
     #[must_use]
     pub fn revises(&self, text: &str) -> bool {
         !text.is_empty() && Reading::of(text, self.language).proposed.revises
     }
 
-    /// Whether a proposition that revises replaces an earlier one.
+    /// Whether a revising proposition replaces an earlier one.
     #[must_use]
     pub fn replaces(&self, earlier: &Proposition, later: &Proposition) -> bool {
         self.propositions.is_some_and(|reader| reader.replaces(earlier, later))
     }
 
-    /// Why two propositions cannot both hold.
+    /// Why two propositions cannot both hold, if they cannot.
     #[must_use]
     pub fn conflict(&self, earlier: &Proposition, later: &Proposition) -> Option<Conflict> {
         self.propositions?.conflict(earlier, later)
     }
 
-    /// Whether two propositions say the same.
+    /// Whether two propositions make the same assertion.
     #[must_use]
     pub fn say_the_same(&self, a: &Proposition, b: &Proposition) -> bool {
         self.propositions.is_some_and(|reader| reader.same(a, b))
     }
 
-    /// The mutation that a span proposes against a state.
+    /// The mutation that a span proposes in a given state.
     #[must_use]
     pub fn map(&self, state: &SemanticState, candidate: SpanInput<'_>) -> SpanMapping {
         let span = candidate.text.slice(candidate.span);
@@ -334,7 +334,7 @@ impl Mapper {
         let total = words.len();
         let new = words.iter().filter(|w| !state.memory.words.contains_key(*w)).count();
         let strange = words.iter().filter(|w| !state.knows(w)).count();
-        // With nothing said and nothing intended there is nothing to deviate from.
+        // Without an intent and without earlier text, nothing can deviate.
         let anything = !state.memory.words.is_empty() || !state.intent.words.is_empty();
         let content_deviation = if anything { BasisPoints::ratio(strange, total) } else { BasisPoints::ZERO };
         let category = reading.category();
@@ -392,8 +392,7 @@ impl Mapper {
     }
 }
 
-/// Where something begins that more text can complete: in a text, and in it once the markup that its end opens is
-/// complete.
+/// The start of the part that more text can change, in the text and also in the text with its open markup completed.
 fn also_completed(text: &str, view: Option<&View>, unfinished: impl Fn(&str, Option<&View>) -> usize) -> usize {
     let completed = completed(text).and_then(|text| {
         let at = unfinished(&text, View::of(&text).as_ref());
@@ -402,7 +401,7 @@ fn also_completed(text: &str, view: Option<&View>, unfinished: impl Fn(&str, Opt
     unfinished(text, view).min(completed.unwrap_or(text.len()))
 }
 
-/// Casual words that a register expects.
+/// Share of casual words that a register allows.
 fn expected_casual(register: &str) -> Option<BasisPoints> {
     match register {
         "formal" | "technical" | "neutral" | "plain" => Some(BasisPoints::ZERO),
@@ -411,7 +410,7 @@ fn expected_casual(register: &str) -> Option<BasisPoints> {
     }
 }
 
-/// Certainty that an epistemic mode expects of a plain statement.
+/// Certainty that a plain statement must have in an epistemic mode.
 fn expected_certainty(mode: Epistemic) -> BasisPoints {
     match mode {
         Epistemic::Standard | Epistemic::HighPrecision => BasisPoints::ratio(70, 100),

@@ -1,17 +1,17 @@
 //! Card networks: the first digits and the lengths of their numbers.
 //!
-//! ISO/IEC 7812-1 gives the form (at most 19 digits, the last one a check digit) and its registration authority the
-//! ranges. The register is not public; these are the ranges that the networks themselves publish in their integration
-//! guides and that ISO/IEC 7812 lists are made of ("Payment card number", Wikipedia, section "Issuer identification
+//! ISO/IEC 7812-1 defines the form (at most 19 digits, the last one a check digit); its registration authority assigns
+//! the ranges. The register is not public. These ranges are those that the networks publish in their integration guides
+//! and that lists of ISO/IEC 7812 numbers contain ("Payment card number", Wikipedia, section "Issuer identification
 //! number", 2025).
 
 use std::ops::RangeInclusive;
 
-/// First digits, from and to, as numbers of the same count of digits, with the lengths.
+/// Range of first digits, as two numbers with the same number of digits, and the allowed lengths.
 pub(crate) type Network = (u32, u32, RangeInclusive<usize>);
 
 pub(crate) const NETWORKS: &[Network] = &[
-    // Visa; Dankort's Visa cards are among them. Its numbers of 13 digits are no longer issued.
+    // Visa, including Dankort's Visa cards. Visa does not issue numbers of 13 digits any more.
     (4, 4, 16..=16),
     (4, 4, 19..=19),
     // Mastercard.
@@ -68,7 +68,7 @@ pub(crate) const NETWORKS: &[Network] = &[
     (637, 639, 16..=16),
 ];
 
-/// Whether some network has numbers of this length that begin so.
+/// Whether a network has numbers of this length with these first digits.
 pub(crate) fn has_number(digits: &[u8]) -> bool {
     NETWORKS.iter().any(|(from, to, lengths)| {
         let places = from.ilog10() as usize + 1;

@@ -1,4 +1,4 @@
-//! Numbers in text: digits with marks, and number words. A number that cannot be read with certainty is also found,
+//! Numbers in text: digits with marks, and number words. A number that cannot be read with certainty is reported
 //! without a value.
 
 use crate::language::{Language, kind};
@@ -6,7 +6,7 @@ use crate::token::Token;
 use crate::words::{find, lower, words};
 use std::ops::Range;
 
-/// A decimal number: digits over a power of ten.
+/// A decimal number: `digits` divided by 10 to the power of `scale`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Decimal {
     pub(crate) digits: i128,
@@ -17,26 +17,26 @@ pub(crate) struct Decimal {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Number {
     pub(crate) range: Range<usize>,
-    /// Its value; `None` when it cannot be read for certain.
+    /// Its value; `None` if it is not certain.
     pub(crate) value: Option<Decimal>,
-    /// Whether a mark or word of a range joins it to the number before it, so that they share a unit.
+    /// Whether a mark or word of a range or list joins it to the number before it; both then share a unit.
     pub(crate) joined: bool,
 }
 
-/// Number of digits that are read of a number: with more, the value is out of every slot's range anyway.
+/// Largest number of digits that are read; larger numbers are outside every slot's range.
 const DIGITS_MAX: usize = 30;
-/// Marks that part thousands and nothing else: apostrophes, no-break, narrow no-break, thin and figure space.
+/// Marks that only separate thousands: apostrophes, no-break, narrow no-break, thin and figure space.
 const GROUPING: &[char] = &['\'', '\u{2019}', '\u{a0}', '\u{202f}', '\u{2009}', '\u{2007}'];
-/// Marks between the ends of a range, and of a list.
+/// Marks between the ends of a range or the members of a list.
 const JOINING: &[char] = &[
     '-', '\u{2010}', '\u{2011}', '\u{2012}', '\u{2013}', '\u{2014}', '\u{2212}', '~', '/', ',', '+', '\u{b1}',
     '\u{2026}', '&',
 ];
-/// Marks of a product. Products are not computed, so they have no value.
+/// Marks of multiplication. Products are not computed here, so the result has no value.
 const TIMES: &[&str] = &["x", "×", "*", "·"];
-/// Most bytes between two numbers that are one, or the ends of one range.
+/// Greatest distance in bytes between two parts of a number, or between the ends of a range.
 pub(crate) const JOINED_MAX: usize = 24;
-/// Endings that make a number an ordinal or a decade; such a number does not count anything.
+/// Endings that make a number an ordinal or a decade; such numbers are not amounts.
 const ORDINAL_ENDINGS: &[&str] = &["st", "nd", "rd", "th", "s"];
 
 /// The numbers of a text, in order.
@@ -48,7 +48,7 @@ pub(crate) fn numbers(text: &str, language: &Language) -> Vec<Number> {
     all(text, language, words)
 }
 
-/// The same for a text whose words are known.
+/// As [`numbers`], for a text whose words are known.
 pub(crate) fn numbers_of(text: &str, language: &Language, tokens: &[Token<'_>]) -> Vec<Number> {
     let counts = |token: &&Token<'_>| !token.plain || token.is(kind::NUMBER | kind::MULTIPLIER);
     let words = tokens
@@ -58,7 +58,7 @@ pub(crate) fn numbers_of(text: &str, language: &Language, tokens: &[Token<'_>]) 
     all(text, language, words)
 }
 
-/// Says which number begins at each word.
+/// Stores in each word the number that begins there.
 pub(crate) fn number_tokens(tokens: &mut [Token<'_>], numbers: &[Number]) {
     let mut next = numbers.iter().enumerate().peekable();
     if numbers.is_empty() {
@@ -108,7 +108,7 @@ fn in_digits(text: &str, language: &Language) -> Vec<Number> {
             let mut before = text.get(..start).unwrap_or_default().chars().rev();
             let (last, first) = (before.next().unwrap_or(' '), before.next().unwrap_or(' '));
             let minus = matches!(last, '-' | '\u{2212}') && !first.is_alphanumeric();
-            // "B12" has no value; but if a unit follows, it counts as a number that could not be read.
+            // "B12" does not have a value. If a unit follows, it counts as a number that could not be read.
             let value = if last.is_alphabetic() { None } else { value(shown, language) };
             let value = value.map(|v| if minus { Decimal { digits: -v.digits, ..v } } else { v });
             found.push(Number { range: start..end, value, joined: false });
@@ -117,7 +117,7 @@ fn in_digits(text: &str, language: &Language) -> Vec<Number> {
     found
 }
 
-/// A decimal number; `None` when it is none, or could be two.
+/// A decimal number; `None` if the text is not one, or is ambiguous.
 fn value(shown: &str, language: &Language) -> Option<Decimal> {
     let (point, comma) = if language.decimal_comma { (',', '.') } else { ('.', ',') };
     let (whole, fraction) = shown.split_once(point).unwrap_or((shown, ""));
@@ -152,7 +152,7 @@ fn amounts(word: &str, kinds: u32, language: &Language) -> Option<Vec<Amount>> {
     Some(word.split('-').map_while(amount).collect()).filter(|amounts: &Vec<Amount>| !amounts.is_empty())
 }
 
-/// Number words, and words that multiply the number before them, which grows by them.
+/// Combines number words into numbers: each word is added to the number before it, or multiplies it.
 fn in_words(
     text: &str,
     words: impl Iterator<Item = (Range<usize>, Vec<Amount>)>,
@@ -189,7 +189,7 @@ fn in_words(
     found
 }
 
-/// Finds which numbers are ends of one range or members of one list, and those that may be one number.
+/// Joins the ends of ranges and the members of lists. Numbers that may be parts of one number lose their value.
 fn join(text: &str, language: &Language, found: &mut [Number]) {
     let mut before: Option<Range<usize>> = None;
     for number in found {
@@ -201,7 +201,7 @@ fn join(text: &str, language: &Language, found: &mut [Number]) {
             let shown = text.get(number.range.clone()).unwrap_or_default();
             let leading = shown.find(|c: char| !c.is_ascii_digit()).unwrap_or(shown.len());
             if gap == " " && leading == 3 && first.ends_with(|c: char| c.is_ascii_digit()) && first.len() <= 7 {
-                // "10 000" may be one number or two.
+                // "10 000" may be one number or two numbers.
                 number.value = None;
                 number.joined = true;
             } else if TIMES.contains(&marks) {

@@ -1,4 +1,4 @@
-//! Regular expressions of a package: compiled, bounded, and with the place of a fault.
+//! Regular expressions of a package: compiles them, checks their bounds, and locates errors.
 
 use crate::error::MappingError;
 use portcullis_core::manifest::{Letters, Pattern};
@@ -10,10 +10,10 @@ use regex_syntax::ast::{self, Ast, RepetitionKind, RepetitionRange, Span};
 use regex_syntax::hir::{Capture, Hir, HirKind, LookSet, Repetition};
 use std::ops::Range;
 
-/// Longest match that a pattern may have, in bytes.
+/// Largest allowed length of a match, in bytes.
 const MATCH_MAX: usize = 1024;
 
-/// Classes such as `\d` and `\b` are ASCII unless the expression says `(?u)`.
+/// `\d`, `\b` and similar classes mean ASCII unless the expression contains `(?u)`.
 fn ascii() -> syntax::Config {
     syntax::Config::new().unicode(false).utf8(true)
 }
@@ -22,7 +22,7 @@ fn ascii() -> syntax::Config {
 pub(crate) struct Bounded {
     pub(crate) regex: Regex,
     pub(crate) hir: Hir,
-    /// Its longest match in bytes.
+    /// Length of its longest match in bytes.
     pub(crate) longest: usize,
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn bounded(class: &str, pattern: &Pattern, letters: Letters) -> Resul
     Ok(Bounded { regex, hir, longest })
 }
 
-/// The same expression where a word need not begin or end at `\b`.
+/// Removes `\b`, so that a match may be adjacent to letters.
 fn without_word_borders(hir: Hir) -> Hir {
     let all = |list: Vec<Hir>| list.into_iter().map(without_word_borders).collect();
     match hir.into_kind() {
@@ -60,7 +60,7 @@ fn without_word_borders(hir: Hir) -> Hir {
     }
 }
 
-/// Compiles an expression about the arguments of a tool, which may repeat without a bound: they are read whole.
+/// Compiles an expression for a tool's arguments. Unbounded repetition is allowed, because arguments are complete.
 pub(crate) fn of_tool(class: &str, regex: &str) -> Result<Regex, MappingError> {
     syntax::parse_with(regex, &syntax::Config::new()).map_err(|e| syntax_error(class, regex, &e))?;
     Regex::new(regex).map_err(|e| bad(class, regex, e.to_string(), None))
@@ -70,7 +70,7 @@ fn bad(class: &str, regex: &str, problem: String, at: Option<Range<usize>>) -> M
     MappingError::Pattern { class: class.to_owned(), regex: regex.to_owned(), problem, at }
 }
 
-/// The error without its own drawing of the expression.
+/// The error without the parser's own drawing of the expression.
 fn syntax_error(class: &str, regex: &str, error: &regex_syntax::Error) -> MappingError {
     let (problem, span) = match error {
         regex_syntax::Error::Parse(error) => (error.kind().to_string(), Some(error.span())),
@@ -84,7 +84,7 @@ fn range(span: &Span) -> Range<usize> {
     span.start.offset..span.end.offset
 }
 
-/// Where an expression first repeats without a bound: the operator.
+/// The first operator of an expression that repeats without a bound.
 fn unbounded(regex: &str) -> Option<Range<usize>> {
     struct Finder(Option<Range<usize>>);
 

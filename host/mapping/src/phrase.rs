@@ -1,11 +1,11 @@
-//! Phrases of several words, whatever joins the words, and phrases by the stems of their words.
+//! Phrases of several words, whatever separates the words, and phrases by the stems of their words.
 //!
-//! Between two words of a phrase may be up to three spaces, dashes, slashes, underscores, quotation marks and round
-//! brackets: "attorney client privilege" is "attorney-client privilege". A class with `inflect` is found in any form of
-//! its words that has the same stem (Snowball).
+//! Up to three spaces, dashes, slashes, underscores, quotation marks and round brackets may separate two words of a
+//! phrase: "attorney client privilege" also matches "attorney-client privilege". In a class with `inflect`, a phrase
+//! matches all words with the same stems (Snowball).
 //!
-//! `[words]` in a phrase is up to three words, `[code]` a code: characters without space, of which one is a digit,
-//! after a mark such as a colon or none.
+//! In a phrase, `[words]` stands for up to three words. `[code]` stands for a code: characters without spaces, at least
+//! one of them a digit, optionally after a mark such as a colon.
 
 use crate::words::{find, is_boundary};
 use portcullis_core::class::ClassId;
@@ -13,20 +13,20 @@ use rust_stemmers::{Algorithm, Stemmer};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Most characters between two words.
+/// Greatest number of separator characters between two words.
 pub(crate) const GAP: usize = 3;
-/// What may stand between two words.
+/// Separator characters between two words.
 pub(crate) const JOINTS: [char; 12] =
     [' ', '-', '/', '_', '"', '\'', '(', ')', '\u{201c}', '\u{201d}', '\u{2018}', '\u{2019}'];
-/// What may stand between a word and a code.
+/// Characters between a word and a code.
 pub(crate) const CODE_JOINTS: [char; 8] = [' ', ':', '.', '#', '\u{2116}', '-', '"', '='];
 
-/// Most characters between a word and a code, and most bytes of a code.
+/// Most characters between a word and a code, and greatest length of a code in bytes.
 pub(crate) const CODE_GAP: usize = 4;
 const CODE: usize = 64;
 /// How many times shorter a text is in lower case at most: the Kelvin sign has three bytes, its small letter one.
 const SHRINKS: usize = 3;
-/// Greatest number of words for `[words]`.
+/// Greatest number of words that `[words]` stands for.
 pub(crate) const SLOT: usize = 3;
 
 /// A part of a phrase.
@@ -39,7 +39,7 @@ pub(crate) enum Part {
 }
 
 struct Phrase {
-    /// Its first part is a word.
+    /// The first part is always a word.
     parts: Vec<Part>,
     class: ClassId,
     stems: bool,
@@ -54,32 +54,32 @@ impl Phrase {
     }
 }
 
-/// How far a text matches a phrase.
+/// The result of matching a phrase against a text.
 #[derive(Clone, Copy, Default)]
 struct Reach {
-    /// Where the phrase ends.
+    /// The end of the match, if there is one.
     end: Option<usize>,
-    /// Whether more text could make it end elsewhere.
+    /// Whether more text could change the end.
     open: bool,
 }
 
-/// Phrases by their first word.
+/// Phrases, indexed by their first word.
 pub(crate) struct Phrases {
-    /// Sorted by the first word.
+    /// Sorted by first word.
     exact: Vec<Phrase>,
     inflected: Vec<Phrase>,
-    /// Phrases that are found as they are written alone: of one word, or with marks of their own.
+    /// Phrases that match only as written: single words, and phrases with marks of their own.
     single: Vec<String>,
-    /// Bytes of the longest of them.
+    /// Bytes of the longest one of `single`.
     longest: usize,
-    /// The first byte of some phrase, in either case, and the first two, in lower case.
+    /// The first bytes of phrases, in both cases, and their first two bytes, in lower case.
     first: [bool; 256],
     begins: Vec<bool>,
     stemmer: Option<Stemmer>,
 }
 
 impl Phrases {
-    /// Phrases with their classes, and whether other forms of their words count.
+    /// Indexes phrases; each comes with its class, and whether other forms of its words match.
     pub(crate) fn new(phrases: &[(String, ClassId, bool)], language: &str) -> Self {
         let stemmer = stemmer(language);
         let (mut exact, mut inflected, mut single) = (Vec::new(), Vec::new(), Vec::new());
@@ -88,7 +88,7 @@ impl Phrases {
             let stems = *inflect && stemmer.is_some();
             let parts = parts(text, stemmer.as_ref().filter(|_| stems));
             let Some(first) = words(text, 0).next().and_then(|range| text.get(range)) else { continue };
-            // A phrase with marks of its own must match exactly.
+            // A phrase with marks of its own matches only as written.
             if !joins_only(text) || (parts.len() < 2 && !stems) {
                 single.push(crate::words::lower(text).into_owned());
                 continue;
@@ -125,7 +125,7 @@ impl Phrases {
             if at.checked_sub(1).and_then(|before| bytes.get(before)).is_some_and(u8::is_ascii_alphanumeric) {
                 continue;
             }
-            // A word of one letter has no second byte.
+            // A word of one letter does not have a second byte.
             let next = bytes.get(at + 1).copied().filter(|b| b.is_ascii_alphanumeric() || !b.is_ascii()).unwrap_or(0);
             if !self.begins.get(pair(byte, next)).copied().unwrap_or(false) || !is_boundary(text, at) {
                 continue;
@@ -148,7 +148,7 @@ impl Phrases {
         }
     }
 
-    /// Where the longest end of `text`, from `from` on, begins that is the beginning of a phrase.
+    /// The start of the longest suffix of `text`, from `from` on, that is the beginning of a phrase.
     pub(crate) fn unfinished(&self, text: &str, from: usize) -> Option<usize> {
         let mut starts = words(text, text.ceil_char_boundary(from));
         starts.find(|first| self.is_open(text, first)).map(|first| first.start)
@@ -184,7 +184,7 @@ impl Phrases {
         self.stemmer.as_ref().filter(|_| stems)
     }
 
-    /// Follows the rest of a phrase from `at`, where a word of it ends.
+    /// Matches the rest of a phrase from `at`, the end of a word.
     fn follow(&self, text: &str, at: usize, parts: &[Part], stems: bool) -> Reach {
         let Some((part, rest)) = parts.split_first() else { return Reach { end: Some(at), open: false } };
         match part {
@@ -222,7 +222,7 @@ impl Phrases {
             return Reach { end: None, open: gap.is_empty() || joins(gap) || genitive };
         };
         let (gap, shown) = (text.get(at..next.start).unwrap_or_default(), text.get(next.clone()).unwrap_or_default());
-        // "Attorney's privilege": the ending of the genitive is not a word.
+        // "Attorney's privilege": the genitive ending does not count as a word.
         if self.stemmer(stems).is_some() && matches!(gap, "'" | "\u{2019}") && matches!(shown, "s" | "S") {
             return self.follow_word(text, next.end, (word, rest), stems);
         }
@@ -238,21 +238,21 @@ impl Phrases {
     }
 }
 
-/// Whether a word that ends the text could be the beginning of a word of a phrase: a form of it has its stem, or one
-/// that ends otherwise.
+/// Whether a word at the end of the text could become a word of a phrase. With `stems`, it suffices that it begins with
+/// the stem without its last letter.
 fn may_become(shown: &str, word: &str, stems: bool) -> bool {
     let shown = crate::words::lower(shown);
     let stem = word.char_indices().next_back().map_or(0, |(at, _)| at);
     word.starts_with(&*shown) || (stems && shown.starts_with(word.get(..stem).unwrap_or_default()))
 }
 
-/// The parts of a phrase whose words may be joined otherwise than it is written, without other forms of them.
+/// The parts of a phrase whose words may have other separators, without other word forms.
 pub(crate) fn joined(text: &str) -> Option<Vec<Part>> {
     let parts = parts(text, None);
     (joins_only(text) && parts.len() > 1 && matches!(parts.first(), Some(Part::Word(_)))).then_some(parts)
 }
 
-/// The parts of a phrase as it is written.
+/// The parts of a phrase as written.
 fn parts(text: &str, stemmer: Option<&Stemmer>) -> Vec<Part> {
     let of = |part: &str| match part {
         "[words]" => vec![Part::Words],
@@ -262,7 +262,7 @@ fn parts(text: &str, stemmer: Option<&Stemmer>) -> Vec<Part> {
     text.split(' ').flat_map(of).collect()
 }
 
-/// Where a code ends that follows `at`.
+/// The end of the code that follows `at`.
 fn code(text: &str, at: usize) -> Option<usize> {
     let rest = text.get(at..text.floor_char_boundary((at + CODE_GAP + CODE).min(text.len())))?;
     let gap = rest.find(|c: char| c.is_alphanumeric() || c == '+' || c == '(')?;
@@ -275,19 +275,19 @@ fn code(text: &str, at: usize) -> Option<usize> {
     token.contains(|c: char| c.is_ascii_digit()).then_some(at + gap + token.len())
 }
 
-/// Whether more text could make a code of the end of a text after `at`.
+/// Whether more text could turn the text after `at` into a code.
 fn code_may_follow(text: &str, at: usize) -> bool {
     let rest = text.get(at..).unwrap_or_default();
     let token = rest.trim_start_matches(CODE_JOINTS);
     rest.len() <= CODE_GAP + CODE && !token.contains(char::is_whitespace)
 }
 
-/// The phrases of a line of a vocabulary: one for each choice of its alternatives, `(a|b)`. `None` when they are too
-/// many, or begin with a slot.
+/// The phrases of a vocabulary line, one for each choice among its alternatives `(a|b)`. `None` if there are too many,
+/// or if one begins with a slot.
 pub(crate) fn alternatives(line: &str, most: usize) -> Option<Vec<String>> {
     let mut whole = vec![String::new()];
     let mut rest = line;
-    // A bracket without a bar is a mark of the phrase's own.
+    // Brackets without a bar are part of the phrase.
     while let Some((before, inside, behind)) = group(rest) {
         let ways: Vec<&str> = inside.split('|').collect();
         if whole.len() * ways.len() > most {
@@ -308,7 +308,7 @@ fn group(text: &str) -> Option<(&str, &str, &str)> {
     inside.contains('|').then_some((before, inside, behind))
 }
 
-/// Whether a language has stems.
+/// Whether there is a stemmer for a language.
 pub(crate) fn has_stems(language: &str) -> bool {
     stemmer(language).is_some()
 }
@@ -327,7 +327,7 @@ fn form(word: &str, stemmer: Option<&Stemmer>) -> String {
     stemmer.map_or_else(|| lower.to_string(), |stemmer| stemmer.stem(&lower).into_owned())
 }
 
-/// The first two bytes in lower case: no stem changes them.
+/// The first two bytes in lower case; stemming does not change them.
 fn begin(word: &str) -> usize {
     let byte = |at: usize| word.as_bytes().get(at).copied().unwrap_or(0);
     pair(byte(0), byte(1))
@@ -350,12 +350,12 @@ fn is_slot(part: &str) -> bool {
     matches!(part, "[words]" | "[code]")
 }
 
-/// Whether a phrase holds a slot.
+/// Whether a phrase contains a slot.
 pub(crate) fn has_slots(phrase: &str) -> bool {
     phrase.split(' ').any(is_slot)
 }
 
-/// Runs of letters and digits from `at` on.
+/// Runs of letters and digits, from `at` on.
 fn words(text: &str, mut at: usize) -> impl Iterator<Item = Range<usize>> {
     let is_word = |c: char| c.is_alphanumeric();
     std::iter::from_fn(move || {

@@ -1,9 +1,8 @@
-//! Polarity: whether a sentence asserts what a hit says.
+//! Polarity: whether a sentence asserts the content of a hit.
 //!
-//! The words before the hit in its sentence are read one by one, and then the words after it in its clause. Words that
-//! deny, ask, suppose, report or plan open a scope; marks and clause words close it. Two denials cancel. What is
-//! doubtful counts for [`Polarity::Undenied`] and does not count for [`Polarity::Affirmed`]: in both cases less is
-//! released.
+//! The words before the hit in its sentence are read one by one, then the words after it in its clause. Words that
+//! deny, ask, suppose, report or plan open a scope; marks and clause words close it. Two denials cancel each other. A
+//! doubtful hit counts for [`Polarity::Undenied`] and not for [`Polarity::Affirmed`]; both choices release less.
 
 mod cues;
 mod mark;
@@ -19,11 +18,11 @@ use portcullis_core::manifest::Polarity;
 use scope::Scope;
 use std::ops::Range;
 
-/// Bytes before and after a hit that are looked at.
+/// Number of bytes before and after a hit that are read.
 const REACH: usize = 512;
-/// Words after a hit among which its predicate begins.
+/// Number of words after a hit among which its predicate must begin.
 const PREDICATE: usize = 8;
-/// Words of a tag: "isn't it".
+/// Number of words of a question tag: "isn't it".
 const TAG: usize = 3;
 
 /// A sentence around a hit.
@@ -31,12 +30,12 @@ pub(crate) struct Around<'t> {
     before: &'t str,
     hit: &'t str,
     after: &'t str,
-    /// Whether the sentence begins or ends outside the part that is read: words there may deny the hit.
+    /// Whether the sentence continues outside the part that is read; words there may deny the hit.
     cut: bool,
 }
 
 impl<'t> Around<'t> {
-    /// The surroundings of a hit in a text, or in the view of one.
+    /// The sentence around a hit in a text, or in a view of a text.
     pub(crate) fn new(text: &'t str, view: Option<(&'t View, &str)>, hit: &Range<usize>) -> Self {
         let (end, goes_on) = match view {
             None => sentence::end_of(text, hit, REACH),
@@ -60,7 +59,7 @@ impl<'t> Around<'t> {
     }
 }
 
-/// Whether a hit counts.
+/// Whether a hit counts under this polarity.
 pub(crate) fn counts(polarity: Polarity, around: &Around<'_>, cues: &Cues) -> bool {
     let strict = match polarity {
         Polarity::Any => return true,
@@ -78,7 +77,7 @@ pub(crate) fn counts(polarity: Polarity, around: &Around<'_>, cues: &Cues) -> bo
     !suspended
 }
 
-/// Whether the hit is in the part of its sentence that is a question.
+/// Whether the hit is inside a question.
 fn is_asked(around: &Around<'_>, before: &[Word<'_>], hit: &[Word<'_>], after: &[Word<'_>], strict: bool) -> bool {
     let mut sentence = before.iter().chain(hit).chain(after);
     let (first, second) = (sentence.next(), sentence.next());
@@ -87,7 +86,7 @@ fn is_asked(around: &Around<'_>, before: &[Word<'_>], hit: &[Word<'_>], after: &
         let inverted = first.is_some_and(|w| w.is(cue::AUXILIARY)) && second.is_some_and(|w| w.is(cue::SUBJECT));
         return strict && inverted && !around.before.contains(',');
     }
-    // "You cannot lose, so why wait?": what is asked begins after a mark.
+    // "You cannot lose, so why wait?": only the part after the last mark is a question.
     let Some(at) = after.iter().rposition(|w| mark(w.gap).is_some()) else {
         let known = before.first().is_some_and(|w| w.is(cue::KNOWN));
         return strict || !known;
@@ -113,7 +112,7 @@ fn is_taken_back(before: &[Word<'_>], hit: &[Word<'_>], after: &[Word<'_>], stri
     if strict && own.first().is_some_and(|w| w.is(cue::ONLY)) {
         return true;
     }
-    // "Under the clauses data is not sold": the hit is not the subject.
+    // "Under the clauses data is not sold": the hit follows a preposition, so it is not the subject.
     let prepositional = before.iter().rev().take(TAG).any(|w| w.is(cue::MEANS));
     let Some(at) = own.iter().take(PREDICATE).position(|w| w.is(cue::AUXILIARY | cue::NEVER)) else { return false };
     let asked = own.iter().take(at).any(|w| w.is(cue::WHICH | cue::HOW | cue::THAT | cue::SUBJECT));
@@ -123,7 +122,7 @@ fn is_taken_back(before: &[Word<'_>], hit: &[Word<'_>], after: &[Word<'_>], stri
     let predicate = own.get(at..own.len().min(at + 5)).unwrap_or_default();
     let denials = predicate.iter().filter(|w| w.is(cue::DENIAL)).count();
     if !strict {
-        // Only of a thing, not of a whole clause: "You cannot lose" has its own predicate.
+        // The predicate counts only for noun phrases: a clause such as "You cannot lose" has its own predicate.
         let thing = !hit.iter().any(|w| w.is(cue::AUXILIARY));
         let possible = predicate.iter().any(|w| w.is(cue::POSSIBLE)) && denials % 2 == 1;
         let claimed = before.iter().any(|w| w.is(cue::IDEA));
@@ -134,7 +133,7 @@ fn is_taken_back(before: &[Word<'_>], hit: &[Word<'_>], after: &[Word<'_>], stri
     (denials + usize::from(lapsed)) % 2 == 1 || later
 }
 
-/// Whether the words of the hit are quoted or named, not said.
+/// Whether the sentence only quotes or names the words of the hit.
 fn is_mentioned(around: &Around<'_>, before: &[Word<'_>]) -> bool {
     let count = |c: char| around.before.matches(c).count();
     let quoted = count('"') % 2 == 1 || count('\u{201c}') > count('\u{201d}');

@@ -1,7 +1,7 @@
-//! Quantities: a number before a unit word, exact in the slot's unit or refused.
+//! Quantities: numbers with a unit. A number that is not exact in the slot's unit is refused.
 //!
-//! Like class hits they are found in the whole text before it is cut: no cut parts a number from its unit or the ends
-//! of a range, and the words that must be near are looked for in the sentence, whatever part of it is judged.
+//! As class hits, quantities are found in the whole text before it is cut. No cut separates a number from its unit, or
+//! the ends of a range. The words that must be near are searched for in the whole sentence, whatever part is judged.
 
 use crate::error::MappingError;
 use crate::language::{Language, kind};
@@ -25,7 +25,7 @@ struct Size {
 struct Slot {
     /// Unit words in lower case, longest first.
     units: Vec<(String, Size)>,
-    /// Phrases in lower case, one of which must be in the sentence; an empty list sets no condition.
+    /// Phrases in lower case. One must be in the same sentence; an empty list sets no condition.
     near: Vec<String>,
     range: std::ops::RangeInclusive<i32>,
 }
@@ -36,16 +36,16 @@ pub(crate) struct Quantities {
     language: &'static Language,
 }
 
-/// A quantity in a text: one number or the ends of a range, with their unit.
+/// A quantity in a text: one number, or the ends of a range, with the unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct QuantityHit {
     pub(crate) range: Range<usize>,
     slot: usize,
-    /// Each number in the slot's unit, or why it cannot be.
+    /// Each number in the slot's unit, or why it does not have a value there.
     values: Vec<Result<i32, ValidationReason>>,
 }
 
-/// The quantities of one span and what stage 2 says of them.
+/// The quantities of one span, and the finding of stage 2.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct QuantityReading {
     pub(crate) values: [Option<i32>; QUANTITY_SLOTS],
@@ -57,13 +57,13 @@ fn unit_size(quantity: &str, unit: &str, text: &str) -> Result<Size, MappingErro
     size(text).ok_or_else(bad)
 }
 
-/// Every unit whose size cannot be used.
+/// The errors of all units.
 pub(crate) fn problems(manifest: &Manifest) -> Vec<MappingError> {
     let units = manifest.quantities.iter().flat_map(|q| q.units.iter().map(move |(unit, text)| (&q.name, unit, text)));
     units.filter_map(|(quantity, unit, text)| unit_size(quantity, unit, text).err()).collect()
 }
 
-/// Units in which doses or packs are counted: a number of them, each with an amount, gives a product.
+/// Words for doses or packs. A number of these, each with an amount, makes a product.
 const COUNTED: &[&str] = &[
     "tablet",
     "tablets",
@@ -124,12 +124,12 @@ const COUNTED: &[&str] = &[
     "compressa",
     "compresse",
 ];
-/// Words between the counted things and the amount of each.
+/// Words between such a word and the amount of each.
 const EACH: &[&str] = &["of", "at", "with", "each", "containing", "à", "zu", "je", "de", "da", "mit", "von"];
-/// Longest text between the count and how much each is.
+/// Greatest length in bytes of the text between the number of doses and the amount of each.
 const COUNTED_MAX: usize = 32;
 
-/// Whether the text between two numbers says that the first one counts things and the second one is the size of each.
+/// Whether the text between two numbers shows that the first is a number of doses and the second the amount of each.
 fn counts(between: &str) -> bool {
     let mut words = words(between).filter_map(|w| between.get(w)).map(lower);
     between.len() <= COUNTED_MAX
@@ -138,22 +138,22 @@ fn counts(between: &str) -> bool {
         && words.all(|w| EACH.contains(&&*w))
 }
 
-/// Signs and words of a product.
+/// Signs and words of multiplication.
 const TIMES: &[&str] = &["x", "\u{d7}", "*", "\u{b7}", "times"];
-/// Units after "per" other than time: kilograms of the body, and units that cannot be computed.
+/// Units after "per" other than times: body weight in kilograms, and other body measures, which are not computed.
 const WEIGHTS: &[&str] = &["kg", "kilogram", "kilograms", "kilogramme", "kilogrammes", "kilo", "kilos"];
 const BODY: &[&str] = &["m\u{b2}", "m2", "lb", "lbs", "pound", "pounds", "stone"];
 /// Words between an amount and the unit after "per".
 const PER: &[&str] = &["per", "pro", "je", "for", "each", "every"];
-/// Spans of time, and doses, between the two: "5 mg per day and kg".
+/// Times and doses between an amount and a unit of body weight: "5 mg per day and kg".
 const TIME: &[&str] =
     &["s", "min", "minute", "h", "hr", "hour", "d", "day", "dose", "week", "and", "of", "tag", "stunde"];
-/// Most bytes from an amount to the end of the unit after "per".
+/// Greatest distance in bytes from an amount to the end of the unit after "per".
 const PER_MAX: usize = 48;
-/// Bytes from the head of a table to the last row that its units hold for.
+/// Greatest distance in bytes from the head of a table to the last row to which its units apply.
 const TABLE_MAX: usize = 1024;
 
-/// Whether a text between a quantity and a number says that the two are multiplied.
+/// Whether the text between a quantity and a number means multiplication.
 fn multiplies(between: &str) -> bool {
     between.len() <= 2 * GAP_MAX && TIMES.contains(&&*lower(between.trim()))
 }
@@ -165,7 +165,7 @@ enum Per {
     Other,
 }
 
-/// Whether a quantity that ends at `at` is one for each part of a body, and where that ends.
+/// Whether the quantity that ends at `at` is per body weight or size, and the end of that unit.
 fn per_body(text: &str, at: usize) -> Option<(usize, Per)> {
     let rest = text.get(at..)?;
     let rest = rest.get(..rest.floor_char_boundary(PER_MAX))?;
@@ -203,7 +203,7 @@ fn per_body(text: &str, at: usize) -> Option<(usize, Per)> {
     None
 }
 
-/// The one weight in kilograms of the sentence around `at`.
+/// The weight in kilograms in the sentence around `at`, if it states exactly one.
 fn weight(text: &str, ends: &[usize], numbers: &[Number], at: usize) -> Option<Decimal> {
     let sentence = sentence_at(text, ends, at);
     let from = numbers.partition_point(|n| n.range.start < sentence.start);
@@ -225,14 +225,14 @@ fn sentence_at(text: &str, ends: &[usize], at: usize) -> Range<usize> {
     start..ends.get(next).copied().unwrap_or(text.len())
 }
 
-/// A cell of a table with the head of its column.
+/// A cell of a table, and the head of its column.
 struct Column {
     head: Range<usize>,
     cell: Range<usize>,
 }
 
-/// The cells of every table of a text, each with every head above it: rows of cells parted by bars below a row of
-/// dashes (GitHub Flavored Markdown 4.10), or lines with as many tabs as a line above them that holds no digit.
+/// Every cell of every table in a text, paired with every head above it. Tables are rows separated by bars below a row
+/// of dashes (GitHub Flavored Markdown 4.10), or lines with as many tabs as an earlier line without digits.
 fn columns(text: &str) -> Vec<Column> {
     let mut found = Vec::new();
     if !text.contains(['|', '\t']) {
@@ -257,7 +257,7 @@ fn columns(text: &str) -> Vec<Column> {
             heads.clear();
         }
         heads.retain(|head| head.first().is_some_and(|first| line.start - first.start <= TABLE_MAX));
-        // The nearest head first.
+        // The nearest head comes first.
         for head in heads.iter().rev() {
             let pairs = head.iter().cloned().zip(cells(shown(line), line.start, mark));
             found.extend(pairs.map(|(head, cell)| Column { head, cell }));
@@ -280,7 +280,7 @@ fn columns(text: &str) -> Vec<Column> {
     found
 }
 
-/// Whether a line parts the head of a table from its rows.
+/// Whether a line separates the head of a table from its rows.
 fn is_ruler(line: &str) -> bool {
     line.contains('-') && line.trim().chars().all(|c| matches!(c, '-' | ':' | '|' | ' ' | '\t'))
 }
@@ -300,13 +300,13 @@ fn cells(line: &str, start: usize, mark: char) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// Most bytes of the numbers of a list that share a unit.
+/// Greatest length in bytes of a list of numbers that share a unit.
 const JOINED_LIST: usize = 1024;
-/// Bytes after a number after which nothing comes to it any more.
+/// Distance in bytes after a number beyond which text does not change its quantity.
 const DECIDED_MAX: usize = 128;
-/// Most letters that are glued between a number and its unit, in bytes.
+/// Greatest length in bytes of letters between a number and its unit without a space.
 const GLUED_MAX: usize = 16;
-/// Most characters between a number and its unit: marks and white space, also `**500** mg`.
+/// Greatest number of marks and spaces between a number and its unit, as in `**500** mg`.
 const GAP_MAX: usize = 6;
 
 impl Quantities {
@@ -319,7 +319,7 @@ impl Quantities {
             let mut units = Vec::new();
             for (unit, text) in &q.units {
                 let (unit, size) = (unit.to_lowercase(), unit_size(&q.name, unit, text)?);
-                // The sign for micro is two characters: U+00B5 and the Greek letter.
+                // The sign for micro exists as two characters: U+00B5 and the Greek letter.
                 for (one, other) in [('\u{b5}', "\u{3bc}"), ('\u{3bc}', "\u{b5}")] {
                     if unit.contains(one) {
                         units.push((unit.replace(one, other), size));
@@ -352,19 +352,19 @@ impl Quantities {
                         continue;
                     }
                 }
-                // The numbers that are joined to this one share its unit.
+                // The numbers of a list share the unit of the last one.
                 let joined = before.iter().rev().zip(before.iter().chain([last]).rev());
                 let near = |n: &Number| last.range.end - n.range.start <= JOINED_LIST;
                 let others = joined.take_while(|(n, next)| next.joined && near(n)).map(|(n, _)| n);
                 let group: Vec<&Number> = std::iter::once(last).chain(others).collect();
                 let start = group.last().map_or(last.range.start, |n| n.range.start);
-                // A number of tablets of the same size is one dose.
+                // Several doses of one size make one amount.
                 let count = before.len().checked_sub(group.len()).and_then(|at| before.get(at));
                 let count = count.filter(|c| text.get(c.range.end..start).is_some_and(counts));
                 let start = count.map_or(start, |c| c.range.start);
                 let mut factors: Vec<Option<Decimal>> = count.into_iter().map(|c| c.value).collect();
                 let mut end = end;
-                // A dose for each kilogram counts only if the weight is stated.
+                // A dose per kilogram has a value only if the text states the weight.
                 if let Some((to, per)) = per_body(text, end) {
                     let ends = sentences.get_or_insert_with(|| sentence_ends(text));
                     factors.push(
@@ -372,7 +372,7 @@ impl Quantities {
                     );
                     end = to;
                 }
-                // "500 mg x 10".
+                // Multiplication after the unit: "500 mg x 10".
                 let next = numbers.get(at + 1);
                 let next = next.filter(|n| text.get(end..n.range.start).is_some_and(multiplies));
                 if let Some(next) = next {
@@ -391,7 +391,7 @@ impl Quantities {
         found
     }
 
-    /// The start of the first number whose quantity can change with more text; the text's length when there is none.
+    /// The start of the first number whose quantity more text can change; the text's length if there is none.
     pub(crate) fn unfinished(&self, text: &str) -> usize {
         if self.slots.is_empty() {
             return text.len();
@@ -410,16 +410,16 @@ impl Quantities {
                 break;
             }
         }
-        // The cells of a line are known once its end is.
+        // The cells of a line are known only when the line is complete.
         let line = text.rfind('\n').map_or(0, |at| at + 1);
-        // What follows a row may be one: its first mark can be at its end.
+        // The line after a table row may be a row as well, even if its first bar comes late.
         let before = text.get(..line.saturating_sub(1)).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
         let cells = text.get(before..).is_some_and(|lines| lines.contains(['|', '\t']));
         let number = numbers.get(from).map_or(text.len(), |number| number.range.start);
         if cells { number.min(line) } else { number }
     }
 
-    /// Whether no following text can change the quantity of the number that ends at `at`.
+    /// Whether later text cannot change the quantity of the number that ends at `at`.
     fn is_finished(&self, text: &str, at: usize) -> bool {
         let rest = text.get(at..).unwrap_or_default();
         let glued = rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len());
@@ -438,7 +438,7 @@ impl Quantities {
         needed < rest.len()
     }
 
-    /// Bytes of the longest unit.
+    /// Length of the longest unit in bytes.
     fn longest_unit(&self) -> usize {
         self.slots.iter().flat_map(|slot| &slot.units).map(|(unit, _)| unit.len()).max().unwrap_or(0)
     }
@@ -473,8 +473,8 @@ impl Quantities {
         }
     }
 
-    /// The finding on the quantities that touch a span. The most severe one counts: an inexact value, or one out of
-    /// range, rejects; two values for one slot decompose.
+    /// Reads the quantities of a span. The most severe finding counts: values that are inexact or out of range give a
+    /// reject; two values for one slot give a decompose.
     pub(crate) fn read<'a>(measured: impl Iterator<Item = &'a QuantityHit>) -> QuantityReading {
         let mut found = QuantityReading::default();
         for quantity in measured {
@@ -503,8 +503,8 @@ impl Quantities {
     }
 }
 
-/// Adds what the view shows differently from the text: another number, or one where the text has none, is inexact.
-/// Digits that only the view joins across a line or a cell are not a number.
+/// Compares with the quantities of the view. A number in the view that differs from the text, or is missing there, is
+/// inexact. Digits that only the view joins, across a line or a cell, do not count as a number.
 pub(crate) fn compare(found: &mut Vec<QuantityHit>, seen: Vec<QuantityHit>, view: &View) {
     let mut inexact = Vec::new();
     for hit in seen {
@@ -522,8 +522,7 @@ pub(crate) fn compare(found: &mut Vec<QuantityHit>, seen: Vec<QuantityHit>, view
 }
 
 impl Slot {
-    /// The unit after a number, with where it ends and whether nothing but marks is between ("5k mg" is not
-    /// certain).
+    /// The unit after a number, its end, and whether only marks are between number and unit ("5k mg" is not certain).
     fn unit_after(&self, text: &str, at: usize) -> Option<(Size, usize, bool)> {
         let rest = text.get(at..)?;
         let letters = rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len());
@@ -533,7 +532,7 @@ impl Slot {
         let glued = self.unit_at(text, at).map(|(size, end)| (size, end, true));
         glued.or_else(|| {
             let after = rest.get(letters..)?;
-            // A sign such as the square for milligrams is not a letter: any place in the gap may hold the unit.
+            // Characters such as the square sign for milligrams are not letters; the unit may begin inside the gap.
             let gap = 1 + after.char_indices().take(GAP_MAX).take_while(|(_, c)| !c.is_alphanumeric()).count();
             let mut places = after.char_indices().take(gap);
             places
@@ -542,8 +541,8 @@ impl Slot {
         })
     }
 
-    /// The unit in the heading of a column, and whether it is certain for the numbers below. A unit of one letter
-    /// stands alone, in brackets, after a slash or comma, or after "in".
+    /// The unit in the head of a column, and whether it certainly applies to the numbers below. A unit of one letter
+    /// must stand alone, in brackets, after a slash or comma, or after "in".
     fn unit_in(&self, head: &str) -> Option<(Size, bool)> {
         let head = lower(head);
         if head.contains(char::is_numeric) {
@@ -561,7 +560,7 @@ impl Slot {
         })
     }
 
-    /// Whether a phrase that must be near is in a text.
+    /// Whether a text contains one of the phrases of `near`, or `near` is empty.
     fn is_near_in(&self, text: &str) -> bool {
         let text = lower(text);
         self.near.is_empty() || self.near.iter().any(|n| holds(&text, n))
@@ -591,12 +590,12 @@ fn holds(text: &str, phrase: &str) -> bool {
     text.match_indices(phrase).any(|(at, _)| is_boundary(text, at) && is_boundary(text, at + phrase.len()))
 }
 
-/// A product; `None` when it is too large to be held.
+/// A product; `None` for an overflow.
 fn times(one: Decimal, other: Decimal) -> Option<Decimal> {
     Some(Decimal { digits: one.digits.checked_mul(other.digits)?, scale: one.scale.checked_add(other.scale)? })
 }
 
-/// The number in the slot's unit, when it is a whole number of it.
+/// The number in the slot's unit, if it is whole there.
 fn exact(number: Decimal, size: Size) -> Option<i128> {
     let over = number.digits.checked_mul(size.over)?;
     let under = size.under.checked_mul(10i128.checked_pow(number.scale)?)?;

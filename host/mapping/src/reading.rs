@@ -1,4 +1,4 @@
-//! Reads a span word by word: the cues for the host's stages, and the change of memory by an admit.
+//! Reads a span word by word: cues for the host's stages, and the change of memory that an admit makes.
 
 use crate::claims::claims;
 use crate::language::{Language, Phrase, kind};
@@ -9,28 +9,28 @@ use portcullis_core::wire::Category;
 use sha2::{Digest, Sha256};
 use std::ops::Range;
 
-/// Facts about a span that its descriptor does not hold.
+/// Facts about a span that its descriptor does not contain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// Nouns after a determiner that points ("this trial"), each as the content words of its phrase.
+    /// Nouns after a demonstrative ("this trial"), each as the content words of its phrase.
     pub pointing: Vec<Vec<String>>,
-    /// The same after a definite article, where nothing in the phrase itself says which one is meant.
+    /// Nouns after a definite article, where the phrase does not identify its object itself.
     pub definite: Vec<Vec<String>>,
-    /// Whether it points back at text above ("as stated above").
+    /// Whether the span refers to earlier text ("as stated above").
     pub backward: bool,
-    /// Whether it points back at a quantity ("that dose").
+    /// Whether the span refers to an earlier quantity ("that dose").
     pub quantity_reference: bool,
-    /// Whether it begins with a move to another topic.
+    /// Whether the span begins with a change of topic.
     pub transition: bool,
-    /// Whether it begins with a word that needs something before it ("therefore").
+    /// Whether the span begins with a word that continues earlier text ("therefore").
     pub continuation: bool,
-    /// Whether a pronoun is at its subject.
+    /// Whether the span's subject is a pronoun.
     pub pronoun: bool,
-    /// Whether it points at a source outside.
+    /// Whether the span refers to an outside source.
     pub cites: bool,
     /// Capitalised names.
     pub names: Vec<Range<usize>>,
-    /// The change of memory by an admit.
+    /// The change of memory that an admit makes.
     pub proposed: Proposed,
     pub(crate) total: usize,
     pub(crate) casual: usize,
@@ -40,11 +40,11 @@ pub struct Reading {
     elaborated: bool,
 }
 
-/// Certainty of a plain statement, in basis points, and what a hedge takes and a booster adds.
+/// Certainty of a plain statement in basis points, the reduction per hedge, and the increase per booster.
 const PLAIN: i32 = 7000;
 const HEDGE: i32 = 2000;
 const BOOST: i32 = 1500;
-/// Words of a noun phrase that are looked at after its determiner.
+/// Number of words after a determiner that can belong to its noun phrase.
 const PHRASE: usize = 3;
 
 impl Reading {
@@ -92,7 +92,7 @@ impl Reading {
         }
         reading.names = names(&tokens);
         reading.propose(span, &tokens, &numbers, language);
-        // A claim has a word of a relation or a copula, and a question asserts nothing.
+        // A claim needs a relation word or a copula, and a question does not assert anything.
         if any & (kind::RELATION | kind::COPULA) != 0 && !asks(span) {
             let (negated, names) = (reading.proposed.negated, &reading.names);
             reading.proposed.claims = claims(span, &tokens, &numbers, language, negated, names);
@@ -100,8 +100,8 @@ impl Reading {
         reading
     }
 
-    /// The category: the first of reference, transition, negation, qualification, elaboration that has a cue, else
-    /// assertion.
+    /// The category: the first of reference, transition, negation, qualification and elaboration that has a cue,
+    /// otherwise assertion.
     pub(crate) const fn category(&self) -> Category {
         if self.cites {
             Category::Reference
@@ -138,7 +138,7 @@ impl Reading {
             let inside = |t: &&Token<'_>| !t.breaks && t.is_content() && !t.is(kind::PREPOSITION | kind::COPULA);
             let phrase: Vec<&Token<'_>> = rest.iter().take_while(inside).take(PHRASE).collect();
             let after = rest.get(phrase.len());
-            // "The capital of France", "the man who": the phrase says itself which one.
+            // "The capital of France", "the man who": the phrase identifies its object itself.
             let said = after.is_some_and(|t| !t.breaks && t.is(kind::PREPOSITION | kind::CLAUSE));
             let known = phrase.iter().any(|t| t.is(kind::KNOWN | kind::ORDINAL | kind::NUMBER) || t.capital);
             if !phrase.is_empty() && !said && !known {
@@ -149,7 +149,7 @@ impl Reading {
 
     fn propose(&mut self, span: &str, tokens: &[Token<'_>], numbers: &[Number], language: &Language) {
         let proposed = &mut self.proposed;
-        // Compared by bytes: a key sorts as its word does, and words without a key are compared themselves.
+        // Keys sort as their words do, so most comparisons are on numbers; words without a key are compared as text.
         let mut words: Vec<(u128, &str)> = Vec::with_capacity(tokens.len());
         words.extend(tokens.iter().filter(|t| t.is_content()).map(|t| (t.key, &*t.word)));
         words.sort_unstable_by_key(|(key, _)| *key);
@@ -167,7 +167,7 @@ impl Reading {
                 lines.push_str(word);
                 lines.push('\n');
             }
-            // Neither a question nor its denial is a statement.
+            // Marks questions, so that a question and its denial differ from statements and from each other.
             if asks(span) {
                 lines.push_str(if proposed.negated { "?\n!" } else { "?" });
             }
@@ -180,7 +180,7 @@ impl Reading {
     }
 }
 
-/// Whether a span is a question: its last mark says so.
+/// Whether a span is a question, by its last mark.
 pub(crate) fn asks(span: &str) -> bool {
     let closing = |c: char| {
         c.is_whitespace() || matches!(c, '"' | '\'' | ')' | ']' | '*' | '_' | '\u{201d}' | '\u{2019}' | '\u{bb}')
@@ -188,7 +188,7 @@ pub(crate) fn asks(span: &str) -> bool {
     span.trim_end_matches(closing).ends_with(['?', '\u{ff1f}', '\u{61f}', '\u{37e}'])
 }
 
-/// Runs of capitalised words. One at the start of the span counts when another follows it.
+/// Runs of capitalised words. A single capitalised word at the start of the span does not count.
 fn names(tokens: &[Token<'_>]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut run: Option<(usize, Range<usize>, bool)> = None;
@@ -218,7 +218,7 @@ fn names(tokens: &[Token<'_>]) -> Vec<Range<usize>> {
     found
 }
 
-/// The place in an enumeration that a span begins with: `First,`, `2.`, `3)`, `Step 4`.
+/// The number of an item at the start of a span: `First,`, `2.`, `3)`, `Step 4`.
 fn ordinal(span: &str, tokens: &[Token<'_>], numbers: &[Number], language: &Language) -> Option<u32> {
     let first = tokens.first()?;
     let next = tokens.get(1);

@@ -1,10 +1,10 @@
-//! Segmentation: text to pieces that cover every byte once, in order.
+//! Segmentation: cuts text into pieces that cover every byte once, in order.
 //!
-//! Sentences are cut into clauses at `;`, `:` and at a comma before a clause word, but for one that says how far a
-//! statement holds, or whose it is, and for those after it ("I do not say that it rains, or that it is cold"), and for
-//! one that begins with a quantifier, which counts what is before it ("Some survive it, but most die"). No cut
-//! falls inside a class hit. White space at the ends of a piece is a piece of its own, and inert. Connectives at the
-//! very end of a text lead into nothing: they are a span, and judged.
+//! Sentences are cut into clauses at `;`, at `:`, and at a comma before a clause word. Two kinds of clauses stay joined
+//! to the text before them: clauses that limit a statement or name its speaker, with all later clauses ("I do not say
+//! that it rains, or that it is cold"), and clauses that begin with a quantifier ("Some survive it, but most die"). No
+//! cut falls inside a class hit. White space at the ends of a piece becomes an inert piece. Connectives at the very end
+//! of a text introduce nothing, so they are judged as a span.
 
 use crate::language::{Language, kind};
 use crate::words::{find, lower, words};
@@ -20,8 +20,7 @@ pub struct Piece {
     pub inert: bool,
 }
 
-/// Whether a piece is formatting or bare connectives: words of the closed list `connectives` and characters of the
-/// closed list of formatting.
+/// Whether a text consists of connectives (the closed list `connectives`) and formatting (a closed list of characters).
 pub(crate) fn is_inert(text: &str, language: &Language) -> bool {
     let is_connective = |word: &str| language.kinds(&lower(word)) & kind::CONNECTIVE != 0;
     let mut end = 0;
@@ -33,7 +32,7 @@ pub(crate) fn is_inert(text: &str, language: &Language) -> bool {
     words && text.get(end..).is_some_and(is_formatting)
 }
 
-/// Whether a text has a word that limits a statement, or names its speaker ("not", "if", "only", "she says").
+/// Whether a text contains a word that limits a statement or names its speaker ("not", "if", "only", "she says").
 pub(crate) fn is_scoped(text: &str, language: &Language) -> bool {
     let scope = |word: Range<usize>| {
         let word = lower(text.get(word).unwrap_or_default());
@@ -92,8 +91,8 @@ pub(crate) fn clause_cuts(text: &str, range: &Range<usize>, language: &Language)
     cuts
 }
 
-/// Cuts `range` at `cuts` (in order, those that `whole` forbids left out) and sets the inert ends of each part apart:
-/// they are added to `pieces`. A part that `whole` says holds a hit is never inert.
+/// Cuts `range` at `cuts` (in order; cuts that `whole` forbids are skipped), splits off the inert ends of each part,
+/// and adds everything to `pieces`. A part with a hit is never inert.
 pub(crate) fn cut(
     text: &str,
     range: &Range<usize>,
@@ -112,7 +111,7 @@ pub(crate) fn cut(
     }
 }
 
-/// Makes connectives after the last span of the text a span: they lead into nothing that would take them along.
+/// Turns connectives after the last span of the text into a span: without a next span they would not be judged.
 pub(crate) fn judge_last_connectives(text: &str, language: &Language, pieces: &mut Vec<Piece>) {
     let tail = pieces.iter().rposition(|piece| !piece.inert).map_or(0, |last| last + 1);
     let Some(start) = pieces.get(tail).map(|piece| piece.range.start) else { return };
@@ -124,14 +123,14 @@ pub(crate) fn judge_last_connectives(text: &str, language: &Language, pieces: &m
 
 /// Text that a cut must not divide.
 pub(crate) trait Whole {
-    /// Whether a cut at `at` would part something.
+    /// Whether a cut at `at` would divide something.
     fn split_by(&self, at: usize) -> bool;
     /// Whether a range shares a byte with a class hit.
     fn holds_hit(&self, range: &Range<usize>) -> bool;
 }
 
-/// One part as up to three pieces: white space before it, the part, white space after it. A part that `must` be judged
-/// is never inert.
+/// Adds one part as up to three pieces: white space, the part, white space. A part that `must` be judged is never
+/// inert.
 fn trimmed(text: &str, range: Range<usize>, must: bool, language: &Language, pieces: &mut Vec<Piece>) {
     let part = text.get(range.clone()).unwrap_or_default();
     if !must && is_inert(part, language) {
@@ -184,7 +183,7 @@ mod tests {
         ] {
             assert!(clause_cuts(text, &(0..text.len()), Language::of("en").unwrap()).is_empty(), "{text}");
         }
-        // A quantifier does not limit the text before it.
+        // "nobody" limits its own clause and later clauses, but not the text before it.
         let text = "We stay, and it rains, so nobody sails, and nobody swims.";
         assert_eq!(clause_cuts(text, &(0..text.len()), Language::of("en").unwrap()), [8, 22]);
     }

@@ -1,10 +1,9 @@
-//! A text that arrives in chunks: its spans leave as soon as nothing that follows can change them.
+//! Reads a text that arrives in chunks: returns each span as soon as later text cannot change it.
 //!
-//! What is left of the text is read again with each new sentence. A sentence leaves when its end is certain (UAX #29
-//! looks ahead), when no class pattern, phrase, citation or quantity continues over it, when no markup and no JSON
-//! object that began before it is open, and when it does not end with the number of a list item. All these look at a
-//! bounded number of bytes, in whole texts too, so that the spans of a text, and all that is read in them, are the same
-//! however it is cut into chunks.
+//! The rest of the text is read again with each new sentence. A sentence is returned when its end is certain (UAX #29
+//! looks ahead), when no class pattern, phrase, citation or quantity continues beyond it, when no markup and no JSON
+//! object before it is still open, and when it does not end with the number of a list item. All these searches have a
+//! bounded reach, in complete texts too. So the spans of a text and their readings do not depend on the chunks.
 
 use crate::mapper::Mapper;
 use crate::sentence::settled_end;
@@ -12,54 +11,53 @@ use crate::text::{Text, Waiting};
 use crate::tool::Tools;
 use portcullis_core::wire::Granularity;
 
-/// Bytes before a border that are read with the text after it: more than any search can reach.
+/// Number of bytes before a border that are read with the text after it; no search reaches further.
 const CONTEXT: usize = 2048;
 
-/// A text longer than the square of this is read again only after this fraction of its length has come.
+/// A text longer than the square of this number is read again only after it has grown by one part in this number.
 const SELDOM: usize = 64;
 
-/// The bytes are not UTF-8 (RFC 3629): refused, never guessed.
+/// The bytes are not UTF-8 (RFC 3629). They are refused; the reader does not guess.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("INVALID-UTF8 at byte {at}")]
 pub struct NotUtf8 {
-    /// The first byte that does not belong to a character.
+    /// The first byte that is not part of a character.
     pub at: usize,
 }
 
-/// Reads one text as it arrives. What it gives does not depend on where the chunks were cut, not even inside a
-/// character.
+/// Reads one text as it arrives. The results do not depend on the borders of the chunks, even inside a character.
 #[derive(Clone, Debug)]
 pub struct Segmenter {
     granularity: Granularity,
-    /// The rest of the text, with context before it.
+    /// The rest of the text, after some context.
     text: String,
-    /// Bytes of the whole text before it.
+    /// Number of bytes of the whole text before `text`.
     offset: usize,
-    /// Places where sentences were divided from the following text, in order; the rest begins at the last one.
+    /// Ends of sentences at which the text was divided, in order; the rest begins at the last of them.
     borders: Vec<usize>,
-    /// Inert bytes that wait for a span before the rest.
+    /// Inert bytes before the rest that wait for a span.
     waiting: Waiting,
-    /// Ends of sentences of the rest that are certain.
+    /// Ends of sentences in the rest that are certain.
     ends: Vec<usize>,
-    /// The beginning of a character.
+    /// The first bytes of an incomplete character.
     begun: Vec<u8>,
-    /// Bytes of the text when it was read last and no span left.
+    /// Length of `text` at the last reading that did not return a span.
     tried: usize,
 }
 
 impl Segmenter {
-    /// For one text that is judged in parts of this size. A text that is one step has no spans before its end.
+    /// A reader for one text with this granularity. With granularity step, the text has no spans before its end.
     #[must_use]
     pub fn new(granularity: Granularity) -> Self {
         let (borders, waiting, ends, begun) = Default::default();
         Self { granularity, text: String::new(), offset: 0, borders, waiting, ends, begun, tried: 0 }
     }
 
-    /// Takes the next chunk. Gives the part of the text whose spans are certain with it, when there is one: its pieces
-    /// follow those of the part before.
+    /// Reads the next chunk. Returns the part of the text whose spans are certain now, if there is one; its pieces
+    /// continue those of the previous part.
     ///
     /// # Errors
-    /// [`NotUtf8`]: nothing more of the text can be read.
+    /// [`NotUtf8`]: the text cannot be read any further.
     pub fn push(&mut self, mapper: &Mapper, chunk: &[u8]) -> Result<Option<Text>, NotUtf8> {
         self.decode(chunk)?;
         if self.granularity == Granularity::Step {
@@ -70,8 +68,8 @@ impl Segmenter {
             start += end;
             self.ends.push(start);
         }
-        // A long rest that does not leave is read seldom, so even a text of line breaks costs time in proportion to its
-        // length.
+        // A long rest without a finished span is read less often, so that the total time stays proportional to the
+        // length, even for a text of line breaks.
         let soon = self.text.len() < self.tried + (self.text.len() / SELDOM).saturating_sub(SELDOM);
         if self.ends.is_empty() || soon {
             return Ok(None);
@@ -81,10 +79,10 @@ impl Segmenter {
         Ok(part)
     }
 
-    /// The rest of the text.
+    /// Returns the rest of the text.
     ///
     /// # Errors
-    /// [`NotUtf8`]: it ends inside a character.
+    /// [`NotUtf8`]: the text ends inside a character.
     pub fn finish(self, mapper: &Mapper) -> Result<Text, NotUtf8> {
         if !self.begun.is_empty() {
             return Err(NotUtf8 { at: self.offset + self.text.len() });
@@ -94,7 +92,7 @@ impl Segmenter {
         Ok(mapper.read_window(text, origin, granularity).following(offset, waiting).ended())
     }
 
-    /// Bytes that wait for what follows them.
+    /// Number of bytes that wait for later text.
     #[must_use]
     pub fn pending(&self) -> usize {
         let first = self.waiting.pieces.first().map_or_else(|| self.origin(), |piece| piece.range.start);
@@ -120,7 +118,7 @@ impl Segmenter {
         Ok(())
     }
 
-    /// The part of the rest up to the last border that is certain.
+    /// The part of the rest up to its last certain border.
     fn part(&mut self, mapper: &Mapper) -> Option<Text> {
         let settled = mapper.settled(&self.text);
         let first = self.ends.first()?;
@@ -142,8 +140,8 @@ impl Segmenter {
         part
     }
 
-    /// Whether a sentence's end is a cut. With tokens (words with the bytes after them) it is one if it is the
-    /// beginning of a word after another.
+    /// Whether the end of a sentence is a cut. With granularity token (a word and the bytes after it), it must be the
+    /// beginning of a word after another word.
     fn is_cut(&self, end: usize) -> bool {
         let has_word =
             || self.text.get(self.origin()..end).is_some_and(|before| before.contains(char::is_alphanumeric));
@@ -151,7 +149,7 @@ impl Segmenter {
         self.granularity != Granularity::Token || (word() && has_word())
     }
 
-    /// Drops the bytes that the rest does not need as context any more.
+    /// Drops the bytes that are not needed as context any more.
     fn forget(&mut self) {
         let needed = self.origin().saturating_sub(CONTEXT);
         let needed = self.waiting.pieces.first().map_or(needed, |piece| needed.min(piece.range.start));

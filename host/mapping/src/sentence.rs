@@ -1,18 +1,18 @@
-//! Sentences (UAX #29, rules SB1 to SB998), with a bound on what is looked at.
+//! Sentences (UAX #29, rules SB1 to SB998), with a bounded look-ahead.
 //!
-//! Lines are independent: UAX #29 breaks after every line separator. A line of ASCII takes a short form of the rules,
-//! any other the full tables; a property test shows that both agree on ASCII. Two bounds are ours: rule SB8 looks at no
-//! more than [`LOOK`] characters for the letter that decides, and a sentence is at most [`LONGEST`] bytes long. With
-//! them a text that is still being written has the sentences that it will have in the end.
+//! Lines are independent: UAX #29 breaks after every line separator. ASCII lines use a short form of the rules, other
+//! lines the full tables; a property test checks that both agree on ASCII. Two bounds are additions: rule SB8 examines
+//! at most [`LOOK`] characters to find the deciding letter, and a sentence has at most [`LONGEST`] bytes. With these
+//! bounds, a text that is still growing already has its final sentences.
 
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Characters after a full stop, its closing marks and spaces, among which rule SB8 looks for a letter.
+/// Number of characters, after a full stop with its closing marks and spaces, in which rule SB8 searches for a letter.
 const LOOK: usize = 64;
-/// Longest sentence, in bytes: one more than the longest span that a policy can allow.
+/// Greatest length of a sentence in bytes: one more than the longest span that a policy can allow.
 const LONGEST: usize = 1 << 16;
-/// Characters that end a line, except the two of ASCII.
+/// Line separators outside ASCII.
 const LINE_ENDS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
 /// Full stops (Sentence_Break=ATerm).
 const FULL_STOPS: [char; 4] = ['.', '\u{2024}', '\u{fe52}', '\u{ff0e}'];
@@ -34,18 +34,18 @@ pub(crate) fn sentence_ends(text: &str) -> Vec<usize> {
     ends
 }
 
-/// The end of the first sentence of `text`, if no following text can move it.
+/// The end of the first sentence of `text`, if later text cannot move it.
 pub(crate) fn settled_end(text: &str) -> Option<usize> {
     let end = first(text);
     let (sentence, after) = text.split_at(end);
     let closed = sentence.ends_with('\n') || sentence.ends_with(LINE_ENDS);
-    // Of all following characters, only a small letter cancels an end.
+    // Of all characters that could follow, only a lower-case letter cancels an end.
     let stands = || after.chars().nth(LOOK).is_some() || first(&[text, "a"].concat()) == end;
     (closed || (!after.is_empty() && stands())).then_some(end)
 }
 
-/// The end of the sentence in which `range` ends, searched in `reach` bytes after it, and whether the sentence may
-/// continue after them.
+/// The end of the sentence that contains the end of `range`, searched for up to `reach` bytes after it, and whether the
+/// sentence may continue beyond these bytes.
 pub(crate) fn end_of(text: &str, range: &Range<usize>, reach: usize) -> (usize, bool) {
     let limit = text.floor_char_boundary((range.end + reach).min(text.len()));
     let mut end = range.start;
@@ -54,13 +54,13 @@ pub(crate) fn end_of(text: &str, range: &Range<usize>, reach: usize) -> (usize, 
         end += first(rest);
     }
     let end = if end < range.end { limit } else { end };
-    // The end of a line is certain, whatever follows. So a text that stops there for now is read like the complete one.
+    // The end of a line is certain, so an incomplete text that ends there gives the same result as the complete text.
     let closed = text.get(..end).is_some_and(|before| before.ends_with(['\n', '\r']) || before.ends_with(LINE_ENDS));
     (end, end == limit && limit < text.len() && !closed)
 }
 
-/// The start of the last sentence of a text, by marks only: after a mark that is followed by a space and no small
-/// letter, or after a line break.
+/// The start of the last sentence of a text, by marks only: after a mark with a space and no lower-case letter, or
+/// after a line break.
 pub(crate) fn last_start(text: &str) -> usize {
     let ends = |c: char| matches!(c, '.' | '!' | '?' | '\u{2026}' | '\u{3002}' | '\u{ff01}' | '\u{ff1f}');
     let closes = |c: char| matches!(c, '"' | '\'' | ')' | ']' | '*' | '_' | '\u{201d}' | '\u{2019}');
@@ -75,7 +75,7 @@ pub(crate) fn last_start(text: &str) -> usize {
     behind.unwrap_or(line)
 }
 
-/// Where the first sentence of a text ends.
+/// The end of the first sentence of a text.
 fn first(text: &str) -> usize {
     let line = text.split_inclusive('\n').next().unwrap_or_default();
     first_in_line(line, line.is_ascii())
@@ -86,7 +86,7 @@ fn first_in_line(line: &str, ascii: bool) -> usize {
     if ascii { first_of_ascii(line.as_bytes()) } else { first_by_tables(line) }
 }
 
-/// The rules for ASCII: which properties exist there leaves these few.
+/// The rules for ASCII lines. Most character classes do not occur there, so these few rules suffice.
 fn first_of_ascii(line: &[u8]) -> usize {
     let is_separator = |b: u8| matches!(b, b'\n' | b'\r');
     let is_space = |b: u8| matches!(b, b' ' | b'\t' | 0x0b | 0x0c);
@@ -120,12 +120,12 @@ fn first_of_ascii(line: &[u8]) -> usize {
         while get(end).is_some_and(is_space) {
             end += 1;
         }
-        // SB8a: a comma or another terminator continues; SB8: so does a period before a lower-case letter.
+        // SB8a: a comma or another terminator continues the sentence. SB8: so does a period before a lower-case letter.
         let goes_on = get(end).is_some_and(|b| is_terminator(b) || matches!(b, b',' | b'-' | b':' | b';'));
         let decides = |b: &&u8| b.is_ascii_alphabetic() || is_separator(**b) || is_terminator(**b);
         let ahead = || line.get(end..).unwrap_or_default().iter().take(LOOK).find(decides);
         if goes_on || period && ahead().is_some_and(u8::is_ascii_lowercase) {
-            // The rules examine the text after the marks; a further terminator is examined by itself.
+            // The next round continues after the marks, or at a further terminator.
             i = if goes_on && get(end).is_some_and(is_terminator) { end } else { end.max(i + 1) };
             continue;
         }
@@ -138,7 +138,7 @@ fn first_by_tables(line: &str) -> usize {
     let first = |text: &str| text.split_sentence_bounds().next().map_or(0, str::len);
     let end = first(line);
     let sentence = line.get(..end).unwrap_or_default();
-    // If rule SB8 found its letter beyond the bound, the sentence ends after the full stop.
+    // If rule SB8 would find its letter only beyond the bound, the sentence ends after the full stop.
     let too_far = sentence.match_indices(FULL_STOPS).find_map(|(at, _)| {
         let behind = line.get(at..)?;
         let decides = |c: char| c.is_alphabetic() || matches!(c, '.' | '!' | '?' | '\n' | '\r');

@@ -1,4 +1,4 @@
-//! A text that was read once: its class hits, and the pieces that it is judged in.
+//! A scanned text: its class hits, and the pieces in which it is judged.
 
 use crate::hits::Hits;
 use crate::item;
@@ -16,29 +16,29 @@ use std::ops::Range;
 pub struct Text {
     text: String,
     origin: usize,
-    /// Bytes of a longer text before it.
+    /// Number of bytes of a longer text before this one.
     offset: usize,
     hits: Hits,
     quantities: Vec<QuantityHit>,
-    /// Where it cites; `None` when nothing can be said.
+    /// Places of citations; `None` if the search failed.
     citations: Option<Vec<Range<usize>>>,
-    /// Tool calls, in order: none of them is ever divided.
+    /// Tool calls, in order; they are never divided.
     calls: Vec<Range<usize>>,
     pieces: Vec<Piece>,
     /// Ends of the sentences.
     sentences: Vec<usize>,
-    /// Numbers of list items, in order: no cut separates one from the text after it.
+    /// Numbers of list items, in order. No cut separates a number from the text after it.
     numbers: Vec<Range<usize>>,
     unfinished: usize,
     language: &'static Language,
 }
 
-/// The end of a part of a text that waits for a span.
+/// The inert end of a part of a text, which waits for the next span.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Waiting {
     /// Inert pieces.
     pub(crate) pieces: Vec<Piece>,
-    /// Where sentences begin that they may belong to.
+    /// Starts of the sentences to which the pieces may belong.
     pub(crate) borders: Vec<usize>,
 }
 
@@ -49,7 +49,7 @@ impl Waiting {
         self
     }
 
-    /// The first `bytes` of the text are left out.
+    /// Shifts all ranges after the first `bytes` of the text were removed.
     pub(crate) fn forget(&mut self, bytes: usize) {
         for piece in &mut self.pieces {
             piece.range = piece.range.start - bytes..piece.range.end - bytes;
@@ -59,7 +59,7 @@ impl Waiting {
     }
 }
 
-/// Bytes of a list item that belong to its number.
+/// Greatest length in bytes of the beginning of a list item, from its number.
 const ITEM: usize = 1024;
 
 /// The results of a scan.
@@ -67,17 +67,17 @@ const ITEM: usize = 1024;
 pub(crate) struct Findings {
     pub(crate) hits: Hits,
     pub(crate) quantities: Vec<QuantityHit>,
-    /// Where it cites; `None` when nothing can be said.
+    /// Places of citations; `None` if the search failed.
     pub(crate) citations: Option<Vec<Range<usize>>>,
     /// Tool calls, in order.
     pub(crate) calls: Vec<Range<usize>>,
-    /// The start of the end that more text could still make into a hit; the text's length if there is none.
+    /// The start of the suffix that more text could turn into a hit; the text's length if there is none.
     pub(crate) unfinished: usize,
 }
 
 impl Text {
-    /// A text of several parts, one after the other: where each of them ends, the last one too. It is read from `from`
-    /// on; what is before is only the context of hits and quantities.
+    /// A text of several consecutive parts; `ends` are the ends of all parts. Only the text after `from` is cut; the
+    /// text before it is context for hits and quantities.
     pub(crate) fn new(
         text: String,
         from: usize,
@@ -87,7 +87,7 @@ impl Text {
         granularity: Granularity,
     ) -> Self {
         let Findings { hits, quantities, citations, calls, unfinished } = found;
-        // The arguments of a call are not references of the text: the tool's classes look at addresses in them.
+        // Arguments of a call do not count as citations of the text; the tool's classes check addresses in them.
         let in_call = |c: &Range<usize>| {
             let call = calls.get(calls.partition_point(|call| call.end <= c.start));
             call.is_some_and(|call| call.start <= c.start && c.end <= call.end)
@@ -124,7 +124,7 @@ impl Text {
                 let mut pieces = Vec::new();
                 let mut start = from;
                 for end in read.sentences.clone() {
-                    // A sentence that ends inside a hit continues.
+                    // A sentence whose end is inside a hit is joined with the next one.
                     if read.split_by(end) && end < whole.end {
                         continue;
                     }
@@ -135,7 +135,7 @@ impl Text {
                 pieces
             }
             // A token is a word with the bytes after it. A hit of several words is one token, because none of its bytes
-            // may leave alone.
+            // may be released alone.
             Granularity::Token => {
                 let words = |part: &Range<usize>| -> Vec<usize> {
                     words(read.slice(part)).skip(1).map(|word| part.start + word.start).chain([part.end]).collect()
@@ -146,13 +146,13 @@ impl Text {
         read
     }
 
-    /// The same with nothing after it.
+    /// Completes a text that nothing follows.
     pub(crate) fn ended(mut self) -> Self {
         judge_last_connectives(&self.text, self.language, &mut self.pieces);
         self
     }
 
-    /// The same as a part of a longer text, after `offset` bytes and after the text that waits for a span.
+    /// Makes the text a part of a longer text: after `offset` bytes, and after inert pieces that wait for a span.
     pub(crate) fn following(mut self, offset: usize, waiting: Waiting) -> Self {
         self.offset = offset;
         self.pieces.splice(..0, waiting.pieces);
@@ -160,12 +160,12 @@ impl Text {
         self
     }
 
-    /// Keeps the pieces up to the last border at which the text can be parted, and of these those up to the last span.
-    /// Gives the border and the inert pieces before it that are left over; `None` where there is no such border, and no
-    /// piece is kept.
+    /// Keeps the pieces up to the last possible border, and of these only the pieces up to the last span. Returns the
+    /// border and the inert pieces before it that remain. `None` if there is no possible border; then no piece is
+    /// kept.
     ///
-    /// `ends` are sentence ends that nothing moves, in order, `settled` is where what may change begins, and `whole`
-    /// are ranges that are read as one.
+    /// `ends` are certain ends of sentences, in order. `settled` is the start of the part that later text may change.
+    /// `whole` are ranges that must be read as one.
     pub(crate) fn settle(
         &mut self,
         ends: &[usize],
@@ -190,7 +190,7 @@ impl Text {
         Some((border, Waiting { pieces, borders }))
     }
 
-    /// Whether the number of a list item can no longer cross the end of a sentence, whatever text follows.
+    /// Whether later text cannot turn the text around the end of a sentence into the number of a list item.
     fn ends_item(&self, end: usize) -> bool {
         let behind = self.text.get(end..).unwrap_or_default();
         let before = self.text.get(self.text.floor_char_boundary(end.saturating_sub(item::REACH))..end);
@@ -213,27 +213,27 @@ impl Text {
         &self.text
     }
 
-    /// Where the text begins: the bytes before are the end of another text, for context.
+    /// The start of the text; the bytes before it are the end of another text, as context.
     #[must_use]
     pub const fn origin(&self) -> usize {
         self.origin
     }
 
-    /// The bytes of a range; empty for one that is not of this text.
+    /// The bytes of a range; empty for a range outside the text.
     #[must_use]
     pub fn slice(&self, range: &Range<usize>) -> &str {
         self.text.get(range.clone()).unwrap_or_default()
     }
 
-    /// The pieces that the text is judged in: every byte once, in order.
+    /// The pieces in which the text is judged; they cover every byte once, in order.
     #[must_use]
     pub fn pieces(&self) -> &[Piece] {
         &self.pieces
     }
 
-    /// Splits the pieces into those that can be judged and those that wait for what follows: from the first one on that
-    /// more text could make a part of a hit. Of a piece that holds a hit now, or is longer than `most` bytes, only the
-    /// unfinished part waits; a hit in that takes all of it along, and does not wait.
+    /// Splits the pieces into pieces to judge and pieces that wait, from the first piece that more text could turn into
+    /// a part of a hit. If that piece contains a hit already, or is longer than `most` bytes, only its unfinished part
+    /// waits. If a hit is in the unfinished part, the whole piece is judged.
     pub fn finish(&mut self, most: usize) -> (Vec<Piece>, Vec<Piece>) {
         let end = self.unfinished.max(self.origin);
         self.hits.widen(&(end..self.text.len()));
@@ -255,17 +255,17 @@ impl Text {
         (done, rest)
     }
 
-    /// Smaller parts of a span that was decomposed, covering it; empty when there are none.
+    /// Smaller parts of a span after a decompose; they cover the span. Empty if it cannot be divided.
     ///
-    /// Hits are set apart first, so that they are judged alone; then the phrases that hold something of `apart`;
-    /// without either the span is cut at clauses, then before numbers, then at the word boundary nearest its middle. A
-    /// sentence with a word that says how far a statement holds ("not", "if", "only", "she says") is only cut around
-    /// values: else a part would say something else.
+    /// First choice is to separate the hits, so that they are judged alone; then the phrases that overlap `apart`; then
+    /// the clauses; then a cut before each number; last the word boundary nearest to the middle. A sentence with a word
+    /// that limits it or names its speaker ("not", "if", "only", "she says") is only cut around values, because its
+    /// parts could have another meaning.
     #[must_use]
     pub fn split(&self, span: &Range<usize>, apart: &[Range<usize>]) -> Vec<Piece> {
         let inside = |at: &usize| span.start < *at && *at < span.end;
         let edges: Vec<usize> = self.clusters(span).into_iter().flat_map(|c| [c.start, c.end]).filter(inside).collect();
-        // Several amounts are only set apart to be judged one by one: nothing is refused yet.
+        // Several amounts are separated only in order to be judged singly, so limiting words do not matter.
         let amounts = apart.is_empty() && !self.holds_hit(span) && self.measured(span).nth(1).is_some();
         let scoped = !amounts && self.is_scoped(span);
         let edges =
@@ -286,7 +286,7 @@ impl Text {
         ];
         for cuts in ways {
             let parts = self.cut(span, cuts);
-            // A part is smaller when the span itself is not among the parts.
+            // The cut succeeds if the span itself is not among the parts.
             if parts.len() > 1 && parts.iter().filter(|p| !p.inert).all(|p| p.range != *span) {
                 return parts;
             }
@@ -294,17 +294,17 @@ impl Text {
         Vec::new()
     }
 
-    /// Whether the sentence of a span has a word that limits a statement, or names its speaker.
+    /// Whether the sentence of a span has a word that limits it or names its speaker.
     fn is_scoped(&self, span: &Range<usize>) -> bool {
         is_scoped(self.slice(&self.sentence(span)), self.language)
     }
 
-    /// Whether a hit is a value, such as a card number or an address of e-mail, and not words of the sentence.
+    /// Whether a hit is a value, such as a card number or an e-mail address, and not words of the sentence.
     fn is_value(&self, hit: &Range<usize>) -> bool {
         self.slice(hit).contains(|c: char| c.is_numeric() || c == '@')
     }
 
-    /// Numbers of list items at the starts of sentences, and of items in brackets after a semicolon or comma.
+    /// Numbers of list items, at the starts of sentences, and in brackets after a semicolon or comma.
     fn item_numbers(&self) -> Vec<Range<usize>> {
         let starts = std::iter::once(self.origin).chain(self.sentences.iter().copied());
         let all = self.text.get(self.origin..).unwrap_or_default();
@@ -320,13 +320,13 @@ impl Text {
         found
     }
 
-    /// The beginning of the list item that a place belongs to, up to its first words. An item continues to the end of
-    /// its line, with a limit in bytes.
+    /// The beginning of the list item that contains a place, up to its first words. An item ends at the end of its line
+    /// or at a limit in bytes.
     pub(crate) fn item_of(&self, at: usize) -> Option<&str> {
         let near = self.text.floor_char_boundary(at.saturating_sub(ITEM));
         let line = match self.text.get(near..at)?.rfind('\n') {
             Some(end) => near + end + 1,
-            // The text before the context is not known.
+            // The text before the context is unknown.
             None if near == 0 && self.origin < ITEM => 0,
             None => return None,
         };
@@ -340,7 +340,7 @@ impl Text {
         self.hits.touching(span).map(|h| h.class).collect()
     }
 
-    /// Citations that share a byte with a span; `None` when nothing can be said of it.
+    /// Citations that share a byte with a span; `None` if the search failed.
     #[must_use]
     pub fn citations(&self, span: &Range<usize>) -> Option<Vec<&str>> {
         let all = self.citations.as_ref()?;
@@ -348,7 +348,7 @@ impl Text {
         Some(all.iter().skip(first).take_while(|c| c.start < span.end).map(|c| self.slice(c)).collect())
     }
 
-    /// The sentence that a span begins in, as far as it belongs to this text.
+    /// The sentence in which a span begins, as far as it is in this text.
     #[must_use]
     pub fn sentence(&self, span: &Range<usize>) -> Range<usize> {
         let whole = self.origin..self.text.len();
@@ -357,7 +357,7 @@ impl Text {
         start..self.sentences.get(ends).copied().unwrap_or(whole.end).max(span.end)
     }
 
-    /// Borders between phrases that overlap `apart` and phrases that do not. A phrase begins after a mark, or with a
+    /// Borders between phrases that overlap `apart` and other phrases. A phrase begins after a mark, or with a
     /// preposition, a connective or a clause word.
     fn phrase_cuts(&self, span: &Range<usize>, apart: &[Range<usize>]) -> Vec<usize> {
         if apart.is_empty() {
@@ -395,7 +395,7 @@ impl Text {
         Quantities::read(self.measured(span))
     }
 
-    /// The quantities of a span, as they are in the text.
+    /// The quantities of a span as written in the text.
     pub fn quantities_of(&self, span: &Range<usize>) -> impl Iterator<Item = &str> {
         self.measured(span).map(|quantity| self.slice(&quantity.range))
     }
@@ -407,7 +407,7 @@ impl Text {
         self.quantities.iter().skip(first).filter(move |q| q.range.start < end && start < q.range.end)
     }
 
-    /// Hits that overlap each other, joined, each with the call that it is in.
+    /// Overlapping hits of a span, joined, each extended to the call that contains it.
     fn clusters(&self, span: &Range<usize>) -> Vec<Range<usize>> {
         let mut clusters: Vec<Range<usize>> = Vec::new();
         for hit in self.hits.touching(span) {
@@ -421,7 +421,7 @@ impl Text {
         clusters
     }
 
-    /// The call that a byte belongs to.
+    /// The call that contains a byte.
     fn call_at(&self, at: usize) -> Option<&Range<usize>> {
         let call = self.calls.get(self.calls.partition_point(|call| call.end <= at));
         call.filter(|call| call.start <= at)

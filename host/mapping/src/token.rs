@@ -5,20 +5,20 @@ use crate::words::{lower, words};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// A word with its known properties.
+/// A word and its properties.
 pub(crate) struct Token<'a> {
     pub(crate) range: Range<usize>,
-    /// In lower case.
+    /// The word in lower case.
     pub(crate) word: Cow<'a, str>,
     /// Its [`key`].
     pub(crate) key: u128,
     pub(crate) kinds: u32,
     pub(crate) capital: bool,
-    /// Whether a mark is between it and the word before.
+    /// Whether a mark separates it from the previous word.
     pub(crate) breaks: bool,
-    /// Whether it is written with letters and digits alone.
+    /// Whether the word consists of letters and digits only.
     pub(crate) plain: bool,
-    /// The number that begins here.
+    /// Index of the number that begins here.
     pub(crate) number: Option<usize>,
 }
 
@@ -27,17 +27,17 @@ impl Token<'_> {
         self.kinds & kinds != 0
     }
 
-    /// Whether it carries content.
+    /// Whether the word is a content word.
     pub(crate) fn is_content(&self) -> bool {
         (self.word.len() > 2 || self.word.starts_with(|c: char| c.is_numeric()))
             && !self.is(kind::STOP | kind::NEGATION)
     }
 }
 
-/// Bytes of a word with the space after it, for the size of a list of words.
+/// Average length of a word with its space in bytes, to estimate the size of a list of words.
 const WORD: usize = 6;
 
-/// The words of `span`, in order, without their numbers.
+/// The words of `span`, in order; their numbers are not set yet.
 pub(crate) fn tokens<'a>(span: &'a str, language: &Language) -> Vec<Token<'a>> {
     let mut tokens = Vec::with_capacity(span.len() / WORD + 1);
     let mut end = 0;

@@ -1,5 +1,4 @@
-//! Tool calls: a name and JSON arguments, in one canonical text, with the classes that name tools and patterns of
-//! arguments.
+//! Tool calls: a name and JSON arguments in a canonical text, and the classes whose rules match them.
 
 use crate::error::MappingError;
 use crate::json::{Json, Prefix};
@@ -18,7 +17,7 @@ use std::ops::Range;
 pub struct Call {
     /// Name of the tool.
     pub name: String,
-    /// Its arguments, a JSON object as text.
+    /// Its arguments: a JSON object as text.
     pub arguments: String,
 }
 
@@ -51,7 +50,7 @@ impl Tools {
         Ok(Self { rules })
     }
 
-    /// Classes of a call.
+    /// Classes whose rules match a call.
     pub(crate) fn classes(&self, name: &str, arguments: &Json) -> Vec<ClassId> {
         let matches = |rule: &&Rule| {
             let targets = arguments.pointer(rule.argument.as_deref().unwrap_or_default());
@@ -61,7 +60,7 @@ impl Tools {
         self.rules.iter().filter(matches).map(|r| r.class).collect()
     }
 
-    /// The calls that are in a text, in order, their marks written in ASCII or with look-alikes. A reader of the text
+    /// The calls in a text, in order, including calls whose marks are look-alikes of ASCII marks. A reader of the text
     /// may execute them, so they are judged as calls.
     pub(crate) fn in_text(&self, text: &str) -> Vec<TextCall> {
         let mut found = self.written(text);
@@ -78,7 +77,7 @@ impl Tools {
         found
     }
 
-    /// Ranges that were read as objects but are not objects, or not complete: later text cannot be read without them.
+    /// Ranges that were read as objects but are invalid or incomplete. Later text must be read together with them.
     pub(crate) fn looked_at(text: &str) -> Vec<Range<usize>> {
         let mut ranges = objects(text, |_, _| {});
         if let Some(view) = View::of_marks(text) {
@@ -98,7 +97,7 @@ impl Tools {
                     }
                     calls.iter().flat_map(|(name, arguments)| self.classes(name, arguments)).collect()
                 }
-                // An object that cannot be read in bounded time counts as a call of every rule.
+                // An object that cannot be read in bounded time counts as a call that matches every rule.
                 Object::Unread => self.rules.iter().map(|rule| rule.class).collect(),
             };
             found.push(TextCall { range, classes });
@@ -110,12 +109,12 @@ impl Tools {
 /// An object in a text.
 enum Object<'j> {
     Read(&'j Json),
-    /// It is too long, or too much is open in it.
+    /// The object is too long, or too deeply nested.
     Unread,
 }
 
-/// Shows the objects of a text in order. Returns the ranges that were read for braces that begin no object; overlapping
-/// ranges are joined.
+/// Calls `show` for each object of a text in order. Returns the ranges read after braces that do not begin an object;
+/// overlapping ranges are joined.
 fn objects(text: &str, mut show: impl FnMut(Range<usize>, Object<'_>)) -> Vec<Range<usize>> {
     let mut from = 0;
     let mut looked_at = Vec::new();
@@ -155,15 +154,15 @@ fn objects(text: &str, mut show: impl FnMut(Range<usize>, Object<'_>)) -> Vec<Ra
     looked_at
 }
 
-/// Every expression about arguments that cannot be used.
+/// The errors of all expressions about arguments.
 pub(crate) fn problems(manifest: &Manifest) -> Vec<MappingError> {
     let tools = manifest.classes.iter().flat_map(|class| class.tools.iter().map(move |tool| (&class.name, tool)));
     let used = tools.filter_map(|(class, tool)| Some((class, tool.regex.as_deref()?)));
     used.filter_map(|(class, regex)| pattern::of_tool(class, regex).err()).collect()
 }
 
-/// The canonical text of a call, `{"arguments":{…},"name":"…"}` with sorted keys, and its arguments. `None` when the
-/// name is empty, or the arguments are not a JSON object, or a key occurs in them twice.
+/// The canonical text of a call, `{"arguments":{…},"name":"…"}` with sorted keys, and its arguments. `None` if the name
+/// is empty, or the arguments are not a JSON object, or an object in them contains a key twice.
 pub(crate) fn canonical(call: &Call) -> Option<(String, Json)> {
     let arguments = Json::parse(&call.arguments)?;
     if call.name.is_empty() || !matches!(arguments, Json::Object(_)) || arguments.repeats_a_key() {
@@ -174,35 +173,35 @@ pub(crate) fn canonical(call: &Call) -> Option<(String, Json)> {
     Some((text, arguments))
 }
 
-/// A tool call that is in a text, in one of the shapes that model servers and agent libraries read.
+/// A tool call in a text, in one of the formats that model servers and agent libraries accept.
 pub(crate) struct TextCall {
-    /// Its bytes: the outermost object that it is in.
+    /// Its bytes: the outermost object that contains it.
     pub(crate) range: Range<usize>,
-    /// Classes of the call.
+    /// Classes whose rules match the call.
     pub(crate) classes: Vec<ClassId>,
 }
 
-/// How often a byte is looked at, on average, to find the objects of a text: those that are not closed are read from
-/// each brace again.
+/// How often a byte may be read on average while searching for objects. After an unclosed object, the search starts
+/// again at each later brace.
 const EFFORT: usize = 32;
-/// Longest object.
+/// Greatest length of an object in bytes.
 const LONGEST: usize = 1 << 16;
 
-/// Members that hold the name of a tool: OpenAI, Anthropic, Llama and Mistral (`name`), Cohere (`tool_name`), ReAct
-/// agents (`action`), and what libraries accept besides.
+/// Keys for the name of a tool: OpenAI, Anthropic, Llama and Mistral (`name`), Cohere (`tool_name`), ReAct agents
+/// (`action`), and other keys that libraries accept.
 const NAMES: [&str; 6] = ["name", "tool_name", "tool", "function", "action", "recipient_name"];
-/// Members that hold its arguments, in the same shapes.
+/// Keys for the arguments, in the same formats.
 const ARGUMENTS: [&str; 9] =
     ["arguments", "parameters", "input", "args", "params", "action_input", "tool_input", "kwargs", "tool_args"];
 
-/// Names and arguments of every call in a value. A key that is there twice is read each way.
+/// Names and arguments of all calls in a value. Every value of a repeated key is used.
 fn calls(json: &Json) -> Vec<(&str, Cow<'_, Json>)> {
     let mut found = Vec::new();
     for object in json.values() {
         for name in NAMES.iter().flat_map(|key| object.members(key)) {
             let Json::String(name) = name else { continue };
             for arguments in ARGUMENTS.iter().flat_map(|key| object.members(key)) {
-                // Arguments may be an object or its text.
+                // Arguments may be an object, or a string that contains an object.
                 let inner = if let Json::String(text) = arguments { Json::parse(text) } else { None };
                 found.push((name.as_str(), inner.map_or(Cow::Borrowed(arguments), Cow::Owned)));
             }

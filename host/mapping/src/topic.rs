@@ -1,5 +1,6 @@
-//! The topic of a stream: how far a sentence lies from what was said before, in integers. Distance is the share of its
-//! content, weighed by rarity, that intent and memory do not hold, and less for a sentence that carries the subject on.
+//! The topic of a stream: the distance of a sentence from the earlier text, in integers. The distance is the share of
+//! its content, weighted by rarity, that is neither in intent nor in memory; it is reduced if the sentence continues
+//! the subject.
 
 use crate::language::{Language, kind};
 use crate::lexicon::Lexicon;
@@ -10,15 +11,15 @@ use portcullis_core::fixed::BasisPoints;
 use portcullis_core::state::SemanticState;
 use portcullis_core::topic::Topic;
 
-/// Content words under which a sentence has no topic of its own.
+/// Smallest number of content words with which a sentence has a topic of its own.
 const WORDS: usize = 3;
-/// Share of the mean that a new sentence makes, in tenths.
+/// Weight of a new sentence in the mean, in tenths.
 const NEW: u32 = 3;
-/// Rarity of a word that the tables lack, and of a number: 256 times a binary logarithm.
+/// Rarity of a word outside the tables, and of a number: 256 times a binary logarithm.
 const UNKNOWN: u32 = 2500;
 const NUMBER: u32 = 1000;
-/// Factors on a distance, in tenths: for a sentence that names the subject of the intent, that continues with a pronoun
-/// for the person, or that points back or addresses the reader.
+/// Factors on a distance, in tenths: for a sentence that names the subject of the intent; that continues with a pronoun
+/// for the person; that refers to earlier text or addresses the reader.
 const NAMED: u32 = 4;
 const CARRIED: u32 = 5;
 const LINKED: u32 = 6;
@@ -29,16 +30,16 @@ const WHOLE: u32 = 10_000;
 struct Links {
     masculine: u32,
     feminine: u32,
-    /// "It", "they", "this".
+    /// Whether the sentence contains "it", "they" or "this".
     things: bool,
-    /// "You", "we".
+    /// Whether the sentence contains "you" or "we".
     reader: bool,
     named: bool,
-    /// Whether it begins with a name of two words that nothing has introduced.
+    /// Whether the sentence begins with a name of two words that was not introduced before.
     stranger: bool,
 }
 
-/// The topic after a sentence, and the words that it adds.
+/// The topic after a sentence, and the sentence's new words.
 pub(crate) fn topic(
     state: &SemanticState,
     sentence: &str,
@@ -114,13 +115,13 @@ impl Links {
         links
     }
 
-    /// Whether it speaks of a person as the text does.
+    /// Whether the sentence's pronouns agree with the person of the text.
     const fn agrees(&self, topic: Topic) -> bool {
         (self.masculine > 0 && topic.masculine >= topic.feminine)
             || (self.feminine > 0 && topic.feminine >= topic.masculine)
     }
 
-    /// Reduces a distance. In a text about a person, only that person's pronouns continue the topic.
+    /// Reduces a distance for links. In a text about a person, only that person's pronouns continue the topic.
     fn distance(&self, distance: u32, topic: Topic) -> u32 {
         let part = |tenths: u32| distance * tenths / 10;
         if self.named {

@@ -1,14 +1,13 @@
-//! The end of a text that may be the beginning of a hit: what a class pattern or phrase could still complete.
+//! Finds the suffix of a text that could become a hit: a class pattern or phrase that more text could complete.
 //!
-//! An automaton over all patterns is led from each byte of the last 1,024 to the end; where it is still alive there,
-//! more text can make a match. A match that still waits for its `near` phrase is unfinished too, as long as the phrase
-//! can come.
+//! An automaton over all patterns runs from each of the last 1,024 bytes to the end. If it can still continue there,
+//! more text can make a match. A match without its `near` phrase is also unfinished while the phrase can still come.
 
 use crate::anchored::{End, Joint};
 use crate::phrase::Phrases;
 use regex_syntax::hir::Hir;
 
-/// Bytes at the end of a text in which an unfinished value begins: a pattern's longest match.
+/// Number of bytes at the end of a text in which an unfinished match can begin: a pattern's longest match.
 pub(crate) const REACH: usize = 1024;
 
 /// The automaton over the patterns.
@@ -22,20 +21,20 @@ impl Unfinished {
         Ok(Self { joint })
     }
 
-    /// The start of the longest end of `text`, at most [`REACH`] bytes, that could become a match of a pattern or a
-    /// phrase; the text's length if there is none.
+    /// The start of the longest suffix of `text`, at most [`REACH`] bytes, that could become a match of a pattern or a
+    /// phrase. The text's length if there is none.
     pub(crate) fn from(&self, text: &str, phrases: &Phrases) -> usize {
         let phrase = phrases.unfinished(text, text.len().saturating_sub(REACH));
         self.of_patterns(text).min(phrase.unwrap_or(text.len()))
     }
 
-    /// The same for the patterns alone.
+    /// As [`Self::from`], for patterns only.
     pub(crate) fn of_patterns(&self, text: &str) -> usize {
         let first = text.len().saturating_sub(REACH);
         let at = self.joint.as_ref().and_then(|joint| {
             joint.walks(|walker| {
                 let mut starts = (first..text.len()).filter(|at| text.is_char_boundary(*at));
-                // Text that the automaton cannot follow counts as unfinished: a failure here must not release it.
+                // If the automaton gives up, the text counts as unfinished, so that it is not released.
                 starts.find(|at| walker.walk(text.as_bytes(), *at, |_| {}) != End::Dead)
             })
         });

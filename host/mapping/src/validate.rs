@@ -1,11 +1,11 @@
-//! Validators: arithmetic checks of a pattern's match. Each gives the length in bytes of the part that it accepts.
+//! Validators: arithmetic checks of a pattern's match.
 
 use crate::card;
 use portcullis_core::manifest::Validator;
 use std::ops::Range;
 
-/// The accepted part of a match, or from where the text is to be looked at again. `apart` says whether something parts
-/// the two ends of a range, as the border of a cell does.
+/// The accepted part of a match. `Err` gives the place from which the search must continue. `apart` is whether
+/// something separates the two ends of a range, such as the border of a cell.
 pub(crate) fn accept(
     validator: Validator,
     text: &str,
@@ -27,7 +27,7 @@ fn digits(text: &str) -> impl DoubleEndedIterator<Item = u32> {
     text.chars().filter_map(|c| c.to_digit(10))
 }
 
-/// Lengths of the ISO 13616 registry by country code.
+/// IBAN lengths by country code, from the ISO 13616 registry.
 pub(crate) const IBAN_LENGTHS: &[(&str, usize)] = &[
     ("AD", 24),
     ("AE", 23),
@@ -109,8 +109,8 @@ pub(crate) const IBAN_LENGTHS: &[(&str, usize)] = &[
     ("XK", 20),
 ];
 
-/// The length of an IBAN at the start of the text, which depends on the country, if the check digits fit (ISO 7064 mod
-/// 97-10).
+/// The length of the IBAN at the start of the text, according to its country, if its check digits are valid (ISO 7064
+/// mod 97-10).
 fn iban(text: &str) -> Option<usize> {
     let country: String = text.chars().filter(char::is_ascii_alphanumeric).take(2).collect();
     let country = country.to_ascii_uppercase();
@@ -126,8 +126,8 @@ fn iban(text: &str) -> Option<usize> {
         characters.push(c);
         end = at + c.len_utf8();
     }
-    // In print the groups are of one size (ISO 13616-1), the last no longer; a number in groups ends at the border of a
-    // word.
+    // Printed groups have equal sizes, and the last is not longer (ISO 13616-1). A number in groups must end at a word
+    // boundary.
     let (last, before) = groups.split_last()?;
     let regular =
         before.iter().all(|size| before.first() == Some(size)) && before.first().is_none_or(|first| last <= first);
@@ -150,8 +150,8 @@ fn ssn(text: &str) -> bool {
     digits(text).count() == 9 && !matches!(area, 0 | 666 | 900..) && group != 0 && serial != 0
 }
 
-/// A dotted quad, with or without leading zeros, or an address of RFC 4291 section 2.2 that is not part of a word. A
-/// single colon after the address does not belong to it.
+/// An IPv4 dotted quad, with or without leading zeros, or an IPv6 address of RFC 4291 section 2.2 that is not part of a
+/// word. A single colon after the address is not part of it.
 fn ip(text: &str, found: &Range<usize>) -> Option<Range<usize>> {
     let matched = text.get(found.clone())?;
     if !matched.contains(':') {
@@ -165,23 +165,23 @@ fn ip(text: &str, found: &Range<usize>) -> Option<Range<usize>> {
     (apart && address.parse().is_ok_and(is_allocated)).then_some(found.start..end)
 }
 
-/// Whether an address is in a block that has a use (IANA, "Internet Protocol Version 6 Address Space" and "IPv6
-/// Special-Purpose Address Registry"): global unicast, unique local, link-local, multicast, and forms that represent an
-/// IPv4 address.
+/// Whether an IPv6 address is in an allocated block (IANA, "Internet Protocol Version 6 Address Space" and "IPv6
+/// Special-Purpose Address Registry"): global unicast, unique local, link-local, multicast, or a form that represents
+/// an IPv4 address.
 fn is_allocated(address: std::net::Ipv6Addr) -> bool {
     let [first, second, .., sixth, _, _] = address.segments();
     let mapped = first == 0 && sixth == 0xffff || first == 0x64 && second == 0xff9b;
     first >> 13 == 1 || first >> 9 == 0x7e || first >> 6 == 0x3fa || first >> 8 == 0xff || mapped
 }
 
-/// 7 to 15 digits (ITU-T E.164 section 6), not one repeated digit, not a calendar date, not years, not a round figure.
+/// 7 to 15 digits (ITU-T E.164 section 6), but not one repeated digit, a calendar date, years, or a round number.
 fn phone(text: &str) -> bool {
     let body = text.split(['x', 'X']).next().unwrap_or(text);
     let groups: Vec<&str> = body.split(|c: char| !c.is_ascii_digit()).filter(|g| !g.is_empty()).collect();
     let count = digits(body).count();
     let year = |group: &&str| group.len() == 4 && group.starts_with(['1', '2']);
     let round = groups.len() > 1 && groups.iter().skip(1).all(|g| g.len() == 3) && groups.last() == Some(&"000");
-    // A trunk 0 leads a number of at least nine digits, an international prefix one of at least eleven.
+    // A number with a trunk 0 has at least nine digits, a number with an international prefix at least eleven.
     let shortest = match body.trim_start_matches('(') {
         b if b.starts_with("00") => 11,
         b if b.starts_with('0') => 9,
@@ -190,15 +190,15 @@ fn phone(text: &str) -> bool {
     (shortest..=15).contains(&count) && !repeated(body) && !date(body) && !groups.iter().all(year) && !round
 }
 
-/// Whether a number is recognisable as a telephone number: a country code, an area code in brackets, or the North
-/// American form.
+/// Whether a number has the form of a telephone number: a country code, an area code in brackets, or the North American
+/// form.
 fn stands_out(text: &str) -> bool {
     let body = text.split(['x', 'X']).next().unwrap_or(text);
     let sizes: Vec<usize> = body.split(|c: char| !c.is_ascii_digit()).map(str::len).filter(|size| *size > 0).collect();
     body.starts_with(['+', '(']) || matches!(sizes.as_slice(), [3, 3, 4] | [1 | 3, 3, 3, 4] | [6, 4])
 }
 
-/// Whether no further digits are beside a match, with at most one mark between.
+/// Whether no other digit is next to a match, with at most one mark between.
 fn is_whole_run(text: &str, found: &Range<usize>) -> bool {
     let byte = |at: Option<usize>| at.and_then(|at| text.as_bytes().get(at)).copied();
     let digit = |at: Option<usize>| byte(at).is_some_and(|b| b.is_ascii_digit());
@@ -209,7 +209,7 @@ fn is_whole_run(text: &str, found: &Range<usize>) -> bool {
     !joined_before && !joined_behind
 }
 
-/// Year, month, day in either order with one kind of separator.
+/// Whether the text is a date: year, month, day in either order with one kind of separator.
 fn date(text: &str) -> bool {
     let parts: Vec<&str> = text.trim().split(['-', '/', '.']).collect();
     let [a, b, c] = parts.as_slice() else { return false };

@@ -1,7 +1,7 @@
 //! Words: maximal runs of letters and digits, with an apostrophe or hyphen inside.
 //!
-//! ASCII bytes are classified by a table and everything else by `char::is_alphanumeric`, so that the common case costs
-//! a byte.
+//! ASCII bytes are classified by a table, other characters by `char::is_alphanumeric`, so the common case costs one
+//! look-up per byte.
 
 use std::ops::Range;
 
@@ -45,12 +45,12 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// The first place from `at` on with one of the bytes.
+/// The first place from `at` on whose byte satisfies `is_one`.
 pub(crate) fn find(bytes: &[u8], at: usize, is_one: impl Fn(u8) -> bool) -> Option<usize> {
     Some(at + bytes.get(at..)?.iter().position(|byte| is_one(*byte))?)
 }
 
-/// Bytes of the character that begins with `lead` (RFC 3629).
+/// Length of the character that begins with `lead` (RFC 3629).
 const fn width(lead: u8) -> usize {
     match lead {
         0..=0xbf => 1,
@@ -67,14 +67,14 @@ fn starts_word(text: &str, at: usize) -> bool {
     }
 }
 
-/// Whether a word boundary is at `at`: not between two letters or digits.
+/// Whether `at` is a word boundary, that is not between two letters or digits.
 pub(crate) fn is_boundary(text: &str, at: usize) -> bool {
     let before = text.get(..at).and_then(|t| t.chars().next_back());
     let after = text.get(at..).and_then(|t| t.chars().next());
     !(before.is_some_and(char::is_alphanumeric) && after.is_some_and(char::is_alphanumeric))
 }
 
-/// A word in lower case; borrowed when it already is.
+/// A word in lower case; borrowed if it already is.
 pub(crate) fn lower(word: &str) -> std::borrow::Cow<'_, str> {
     if word.bytes().all(|b| b.is_ascii() && !b.is_ascii_uppercase()) { word.into() } else { word.to_lowercase().into() }
 }

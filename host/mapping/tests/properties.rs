@@ -1,4 +1,4 @@
-//! Properties of every text: coverage, purity, hits that are never cut, splits that end.
+//! Properties of every text: pieces cover it, reading it is pure, hits are never cut, splitting ends.
 #![cfg(test)]
 
 use portcullis_core::manifest::Manifest;
@@ -74,7 +74,7 @@ fn a_missing_vocabulary_is_an_error_that_says_which() {
     assert!(error.to_string().contains("vocabulary/persons.txt"), "{error}");
 }
 
-/// The weights of its words do not fit 32 bits once they are scaled.
+/// The scaled weights of the sentence's words exceed 32 bits.
 #[test]
 fn a_sentence_of_many_words_has_a_topic() {
     let (manifest, files) = package();
@@ -85,7 +85,7 @@ fn a_sentence_of_many_words_has_a_topic() {
     let unknown: Vec<String> = (0..2000).map(|at| format!("zq{at}x")).collect();
     let (topic, words) = mapper.topic(&state, &format!("Then {}.", unknown.join(" "))).unwrap();
     assert_eq!(words.len(), unknown.len());
-    // Wholly new: three tenths of the whole distance.
+    // All content is new: the mean is three tenths of the full distance.
     assert_eq!(topic.mean.get(), 3000);
 }
 

@@ -1,5 +1,4 @@
-//! A text that comes in chunks is read as the whole text is: pieces, mutations, citations, sentences and parts are the
-//! same.
+//! A text that arrives in chunks gives the same pieces, mutations, citations, sentences and parts as the whole text.
 #![cfg(test)]
 
 use portcullis_core::manifest::Manifest;
@@ -15,7 +14,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// A policy and an empty state under it.
+/// A policy, and an empty state for it.
 struct Reader {
     mapper: Mapper,
     state: SemanticState,
@@ -42,7 +41,7 @@ const CORPUS: &[&str] = &[
 
 const GRANULARITIES: [Granularity; 3] = [Granularity::Token, Granularity::Span, Granularity::Step];
 
-/// A piece of a whole text, and all that is read in it: what it proposes, what it cites, its sentence, and its parts.
+/// A piece of a whole text and its reading: mutation, citations, sentence and parts.
 #[derive(Debug, PartialEq)]
 struct Read {
     range: Range<usize>,
@@ -66,7 +65,7 @@ fn reads(Reader { mapper, state }: &Reader, text: &Text, granularity: Granularit
     text.pieces().iter().map(read).collect()
 }
 
-/// All that is read in a text that comes in chunks, and the most bytes that waited.
+/// The readings of a text that arrives in chunks, and the largest number of waiting bytes.
 fn streamed<'c>(
     reader: &Reader,
     chunks: impl IntoIterator<Item = &'c [u8]>,
@@ -116,7 +115,7 @@ fn bytes_that_are_no_text_are_refused() {
     assert_eq!(segmenter.finish(&mapper).unwrap_err(), NotUtf8 { at: 10 });
 }
 
-/// Five hundred texts of words, marks, numbers, hits and characters of every width, each cut at every byte.
+/// Five hundred texts of words, marks, numbers, hits and characters of all widths, each cut at every byte.
 #[test]
 fn every_split_of_five_hundred_texts_gives_the_same_spans() {
     const PARTS: &[&str] = &[
@@ -182,7 +181,7 @@ proptest! {
     }
 }
 
-/// Pieces of text that must not make spans depend on where the text was cut.
+/// Pieces of text for which chunk borders must not change the spans.
 const NASTY: &[&str] = &[
     "The dose",
     " is 500 mg",
@@ -270,7 +269,7 @@ const NASTY: &[&str] = &[
     "buy",
 ];
 
-/// This many random texts, and forty times as many in a long run.
+/// The given number of random texts, and forty times as many in a long run.
 fn config(cases: u32) -> ProptestConfig {
     let times = if std::env::var_os("PORTCULLIS_LONG").is_some() { 40 } else { 1 };
     ProptestConfig::with_cases(cases * times)
@@ -318,14 +317,14 @@ fn a_row_is_known_at_the_end_of_its_line() {
     }
 }
 
-/// A comment that is open after a value may join it to what follows the comment.
+/// A comment that is open after a value may join the value to the text after the comment.
 #[test]
 fn a_value_broken_by_a_comment_is_the_same_in_every_chunking() {
     let reader = reader("pii");
     assert_same(&reader, "pii", "\n\\My card is 4012.\n<!--. > 99 -->8888 8888 1881 if you need it.", &[7, 6, 8]);
 }
 
-/// How far a sentence continues after a hit decides whether the hit counts as affirmed.
+/// The end of the sentence decides whether its hit counts as affirmed.
 #[test]
 fn a_sentence_that_ends_where_nothing_is_looked_at_is_the_same_in_every_chunking() {
     let reader = reader("clinical");
@@ -338,7 +337,7 @@ fn a_sentence_that_ends_where_nothing_is_looked_at_is_the_same_in_every_chunking
     }
 }
 
-/// The texts of the cases.
+/// The texts of the case files.
 fn cases(files: &[&str]) -> Vec<String> {
     let rows = |file| std::fs::read_to_string(root().join(format!("tests/cases/bytes/{file}.jsonl"))).unwrap();
     let text = |row: &str| serde_json::from_str::<serde_json::Value>(row).unwrap()["text"].as_str().map(str::to_owned);

@@ -1,7 +1,7 @@
-//! The same descriptor on both sides: wire bytes for the card, a Cedar context for `cedar-policy` and for people.
+//! Conversions between descriptors, as wire bytes for the card, and Cedar contexts, for `cedar-policy` and for people.
 //!
-//! In JSON, enumerations and set members are names, fractions are decimal strings (`"0.2500"`; Cedar's `{"__extn":
-//! {"fn": "decimal", "arg": "0.2500"}}` is read too), quantities are under `quantity`, and absent ones are left out.
+//! In JSON, enumerations and set members are names. Fractions are decimal strings (`"0.2500"`); Cedar's `{"__extn":
+//! {"fn": "decimal", "arg": "0.2500"}}` is accepted too. Quantities are under `quantity`, if present.
 
 use crate::compile::decimal;
 use crate::cube::presence_bit;
@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use std::str::FromStr as _;
 use zerocopy::little_endian::{I32, U16, U128};
 
-/// Why JSON is not a context, or a descriptor cannot be shown as one.
+/// Why JSON is not a valid context, or a descriptor cannot be converted into one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ContextError {
     #[error("{0}")]
@@ -26,7 +26,7 @@ pub enum ContextError {
     #[error("unknown field `{field}`: {help}")]
     UnknownField {
         field: String,
-        /// The nearest name, or what there is.
+        /// The nearest name, or the list of names.
         help: String,
     },
     #[error("field `{0}` is missing")]
@@ -38,7 +38,7 @@ pub enum ContextError {
     Name {
         field: String,
         name: String,
-        /// The nearest name, or what there is.
+        /// The nearest name, or the list of names.
         help: String,
     },
     #[error("`uncertainty` is 1.0000 where `uncertainty_known` is false")]
@@ -59,7 +59,7 @@ pub struct Contexts<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
     Refuse,
-    /// The value of [`Contexts::neutral`].
+    /// Use the value of [`Contexts::neutral`].
     Neutral,
 }
 
@@ -70,8 +70,8 @@ impl<'a> Contexts<'a> {
         Self { vocabulary }
     }
 
-    /// The context without content: an assertion, the first declared value of every enumeration, a span, empty sets,
-    /// zero everywhere, uncertainty unknown, no quantity, host stages passed.
+    /// The neutral descriptor: an assertion, the first declared value of every enumeration, granularity span, empty
+    /// sets, zeros, unknown uncertainty, no quantities, host stages passed.
     #[must_use]
     pub fn neutral(self) -> Descriptor {
         Descriptor {
@@ -87,8 +87,8 @@ impl<'a> Contexts<'a> {
     }
 
     /// The descriptor of a category and a context: a GATE entry on slot 0 with sequence 1, host stages passed, a zero
-    /// commitment and the right CRC. Errors: unknown fields and names, values of the wrong type or out of range, and
-    /// missing fields under [`Missing::Refuse`].
+    /// commitment and a valid CRC. Errors: unknown fields or names; values of a wrong type or out of range; missing
+    /// fields under [`Missing::Refuse`].
     pub fn descriptor(self, category: &str, context: &Value, missing: Missing) -> Result<Descriptor, ContextError> {
         let object = context.as_object().ok_or(ContextError::NotAnObject)?;
         let mut d = self.neutral();
@@ -228,8 +228,8 @@ impl<'a> Contexts<'a> {
         Ok((self.name_of("category", 0, category)?.to_owned(), Value::Object(object)))
     }
 
-    /// The request that asks `cedar-policy` about the descriptor. Agent and stream are placeholders: no rule can name
-    /// them. Errors: values that the policy does not declare.
+    /// The descriptor as a request to `cedar-policy`. Agent and stream are placeholders: rules cannot name them.
+    /// Errors: values that the policy does not declare.
     pub fn request(self, d: &Descriptor) -> Result<Request, ContextError> {
         let text = |value: &str| RestrictedExpression::new_string(value.to_owned());
         let mut pairs = Vec::with_capacity(26);

@@ -1,4 +1,4 @@
-//! Determinations in the words of a policy: which stage, which rule, why.
+//! Determinations in a policy's terms: stage, rule and reason.
 
 use crate::compile::Compiled;
 use crate::evaluate::{BankAnswer, Outcome, Verdict, resolve};
@@ -13,27 +13,27 @@ use serde::Serialize;
 pub struct BankDecision {
     /// `pass`, `reject` or `decompose`.
     pub outcome: &'static str,
-    /// Id of the deciding rule; `DEFAULT-DENY` where no row matched, nothing for the entropy bank's permit-all.
+    /// Id of the deciding rule; `DEFAULT-DENY` if no row matched, `None` for the entropy bank's permit-all.
     pub rule: Option<String>,
     pub row: Option<u16>,
 }
 
-/// A determination, and what both banks answered on the way.
+/// A determination, and the answers of both banks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Decision {
     /// `admit`, `reject` or `decompose`.
     pub determination: Determination,
     /// The first stage that did not pass.
     pub stage: Option<Stage>,
-    /// Id of the rule or reason that decided; nothing for an admit.
+    /// Id of the deciding rule or reason; `None` for an admit.
     pub rule: Option<String>,
-    /// The rule's `@reason`; `DEPTH-LIMIT` where a decompose became a reject.
+    /// The rule's `@reason`; `DEPTH-LIMIT` for a decompose that became a reject.
     pub reason: Option<String>,
     pub policy: BankDecision,
     pub entropy: BankDecision,
 }
 
-/// The answer of `bank` if only the row is known, as in a completion.
+/// The answer of `bank` for a row number alone, as in a completion.
 #[must_use]
 pub fn answer_of_row(compiled: &Compiled, bank: Bank, row: Option<u16>) -> BankAnswer {
     let found = row.and_then(|row| compiled.image.rows(bank).get(usize::from(row)));
@@ -46,7 +46,7 @@ pub fn answer_of_row(compiled: &Compiled, bank: Bank, row: Option<u16>) -> BankA
 }
 
 impl Decision {
-    /// The decision on `descriptor` that these bank answers make.
+    /// The decision on `descriptor` for these bank answers.
     #[must_use]
     pub fn new(compiled: &Compiled, descriptor: &Descriptor, banks: &Banks) -> Self {
         let verdict = resolve(descriptor, banks, compiled.image.header().max_depth);

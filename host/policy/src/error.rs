@@ -1,4 +1,4 @@
-//! Problems of a policy package: what is wrong, where, in which rule, and what to write instead.
+//! Problems of a policy package: cause, place, rule and advice.
 
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, Severity, SourceCode};
 use std::fmt;
@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
-    /// A file cannot be read, or must not be in a package.
+    /// A file cannot be read, or is not allowed in a package.
     File,
-    /// `policy.toml` does not say what it must.
+    /// `policy.toml` is invalid.
     Manifest,
-    /// A regular expression of `policy.toml` does not compile, or has no bound.
+    /// A regular expression of `policy.toml` does not compile, or is unbounded.
     Pattern,
-    /// The checked-in schema is not the generated one.
+    /// The stored schema is not the generated one.
     Schema,
     Syntax,
     Validation,
@@ -20,20 +20,20 @@ pub enum Kind {
     Annotation,
     /// A scope names a principal or a resource.
     Scope,
-    /// A construct that no comparator row can express.
+    /// A construct that comparator rows cannot express.
     Construct,
     /// A class, an enumeration value or a slot that the policy does not declare.
     Name,
     Capacity,
-    /// No rule permits anything.
+    /// The package has no permit.
     NoPermit,
     /// A line of a file of tests or contexts is malformed.
     Line,
     /// Warning: a rule that can never match.
     NeverMatches,
-    /// Warning: other rules decide every match of a rule.
+    /// Warning: a rule that never decides, because other rules decide each of its matches.
     Covered,
-    /// Warning: a class that opens a gate wherever its words are, even in a denial.
+    /// Warning: a class that permits something even where the text denies it.
     Polarity,
 }
 
@@ -86,7 +86,7 @@ impl Kind {
     }
 }
 
-/// A stretch of a source file.
+/// A part of a source file.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Place {
     /// Path below the package's folder.
@@ -147,14 +147,14 @@ impl Problem {
         Self(Box::new(Inner { kind, message, rule: None, label: String::new(), help: None, place: None }))
     }
 
-    /// The same problem, in the rule with this id.
+    /// Sets the id of the rule with the problem.
     #[must_use]
     pub fn in_rule(mut self, id: impl Into<String>) -> Self {
         self.0.rule = Some(id.into());
         self
     }
 
-    /// The same problem, with its place and what to say under it.
+    /// Sets the place, and the label printed under it.
     #[must_use]
     pub fn at(mut self, place: Place, label: impl Into<String>) -> Self {
         let source = NamedSource::new(&place.file, Arc::clone(&place.source));
@@ -163,14 +163,14 @@ impl Problem {
         self
     }
 
-    /// The same problem, with its remedy.
+    /// Sets the advice.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.0.help = Some(help.into());
         self
     }
 
-    /// The same problem of a package that is below this folder.
+    /// Prefixes the problem's path with the folder of the package.
     pub(crate) fn below(mut self, folder: &str) -> Self {
         match self.0.place.take() {
             Some((place, _)) => {
@@ -189,7 +189,7 @@ impl Problem {
         self.0.kind
     }
 
-    /// Id of the rule it is in.
+    /// Id of the rule with the problem.
     #[must_use]
     pub fn rule(&self) -> Option<&str> {
         self.0.rule.as_deref()
@@ -211,7 +211,7 @@ impl Problem {
         render(self)
     }
 
-    /// The same for a terminal: in colour if it shows colours, and wrapped to its width.
+    /// The problem for a terminal: wrapped to its width, and in colour if `colour`.
     #[must_use]
     pub fn render_in(&self, colour: bool, columns: Option<usize>) -> String {
         render_in(self, colour, columns)
@@ -272,19 +272,19 @@ impl PolicyError {
         self.render_in(false, None)
     }
 
-    /// The same, for a terminal: in colour where it shows colours, and no wider than it is.
+    /// The problems for a terminal: wrapped to its width, and in colour if `colour`.
     #[must_use]
     pub fn render_in(&self, colour: bool, columns: Option<usize>) -> String {
         let problems = self.problems.iter().map(|problem| problem.render_in(colour, columns));
         problems.collect::<Vec<_>>().join("\n")
     }
 
-    /// The same problems of a package that is below this folder.
+    /// Prefixes the problems' paths with the folder of the package.
     pub(crate) fn below(self, folder: &str) -> Self {
         Self { problems: self.problems.into_iter().map(|problem| problem.below(folder)).collect() }
     }
 
-    /// An error of these problems, if there are any.
+    /// An error with these problems, or `Ok` without any.
     pub(crate) fn unless_empty(problems: Vec<Problem>) -> Result<(), Self> {
         if problems.is_empty() { Ok(()) } else { Err(Self { problems }) }
     }
@@ -341,7 +341,7 @@ impl PolicyError {
     }
 }
 
-/// Fewest and most columns of a diagnostic: below the first, its drawing takes all the room.
+/// Smallest and largest width of a diagnostic in columns. In fewer columns, its frame leaves no room for text.
 const WIDTHS: (usize, usize) = (40, 100);
 
 /// A diagnostic as text: Unicode drawing, no colour, 100 columns.
@@ -354,7 +354,7 @@ fn render_in(diagnostic: &dyn Diagnostic, colour: bool, columns: Option<usize>) 
     let mut text = String::new();
     let theme = if colour { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
     let width = columns.map_or(WIDTHS.1, |columns| columns.clamp(WIDTHS.0, WIDTHS.1));
-    // Colours, but not the links of the graphical form.
+    // With colours if wanted, but without the links of the graphical form.
     let handler = GraphicalReportHandler::new_themed(theme).with_links(false).with_width(width);
     match handler.render_report(&mut text, diagnostic) {
         Ok(()) => text,
@@ -362,13 +362,13 @@ fn render_in(diagnostic: &dyn Diagnostic, colour: bool, columns: Option<usize>) 
     }
 }
 
-/// The name in `known` nearest to `name`, where one is near enough to be meant.
+/// The name in `known` that is nearest to `name`, if it is near enough to be a misspelling.
 pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let near = |candidate: &&str| strsim::damerau_levenshtein(name, candidate) <= 1 + candidate.chars().count() / 4;
     known.into_iter().filter(near).min_by_key(|candidate| strsim::damerau_levenshtein(name, candidate))
 }
 
-/// "did you mean", or the list of the possible names.
+/// Advice for an unknown name: the nearest known name, or the list of known names.
 pub(crate) fn suggestion<'a>(name: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> String {
     if let Some(near) = nearest(name, known.clone()) {
         return format!("did you mean `{near}`?");
@@ -381,7 +381,7 @@ pub(crate) fn suggestion<'a>(name: &str, known: impl IntoIterator<Item = &'a str
     }
 }
 
-/// The error in a line of JSON, in the terms of its author.
+/// The error in a line of JSON, in words for its author.
 #[must_use]
 pub fn json_problem(error: &serde_json::Error) -> String {
     let column = error.column();

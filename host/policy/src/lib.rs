@@ -1,9 +1,9 @@
 //! Policy packages: compiles validated Cedar into comparator rows and a table image, and evaluates an image in
 //! software.
 //!
-//! [`package`] reads the files, [`compile`] makes rows from them, and [`image`] fixes the bytes that a card loads and
-//! hashes. [`evaluate`] judges a descriptor by an image. [`context`] gives the same descriptor to Cedar, so that tests
-//! can compare the rows with `cedar-policy` itself.
+//! [`package`] reads the files, [`compile`] turns them into rows, and [`image`] writes the bytes that a card loads and
+//! hashes. [`evaluate`] judges descriptors with an image. [`context`] converts a descriptor into a Cedar context, so
+//! that tests can compare the rows with `cedar-policy` itself.
 
 pub mod commands;
 pub mod compile;

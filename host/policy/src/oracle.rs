@@ -1,13 +1,14 @@
-//! `cedar-policy` as the judge of the compiled rows.
+//! Compares the compiled rows with `cedar-policy`.
 //!
-//! Oracle 1: both banks pass exactly when Cedar answers Allow for the whole, unsplit policy set.
+//! Check 1: both banks pass if and only if Cedar answers Allow for the complete policy set.
 //!
-//! Oracle 2: each bank is also a policy set of its own (the entropy bank with a permit-all). Of that set the bank must
-//! reject by the bytewise smallest id among the determining forbids with outcome reject; else decompose by the smallest
-//! among the determining forbids; else pass by the smallest determining permit; else reject by default while nothing is
-//! determining. A forbid that a bank names is also determining in the whole set, and so is the permit where both pass.
+//! Check 2: each bank is also a policy set of its own (the entropy bank with a permit-all). Cedar reports the
+//! determining rules of that set, and the bank must answer accordingly: with a determining forbid of outcome reject,
+//! reject by the smallest id of these; otherwise with a determining forbid, decompose by the smallest id; otherwise
+//! with a determining permit, pass by the smallest id; otherwise the default reject. A forbid that a bank names must
+//! also be determining in the complete set, and so must the permit if both banks pass.
 //!
-//! Cedar must report no error: a rule that fails at run time is skipped by Cedar, forbid included.
+//! Cedar must not report an error, because it skips a rule that fails at run time, even a forbid.
 
 use crate::compile::Compiled;
 use crate::context::{ContextError, Contexts};
@@ -23,7 +24,7 @@ use std::fmt;
 /// Name of the permit at the end of the entropy bank.
 const PERMIT_ALL: &str = "permit-all";
 
-/// A compiled package beside its Cedar policies.
+/// A compiled package and its Cedar policies.
 #[derive(Debug)]
 pub struct Oracle<'a> {
     package: &'a Package,
@@ -34,10 +35,10 @@ pub struct Oracle<'a> {
     entropy: PolicySet,
 }
 
-/// Where rows and Cedar differ: a fault of the compiler or of the evaluator.
+/// A difference between rows and Cedar: a defect of the compiler or of the evaluator.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Disagreement {
-    /// The descriptor cannot be asked about.
+    /// The descriptor cannot be converted into a request.
     #[error(transparent)]
     Context(#[from] ContextError),
     #[error("cedar failed at run time: {0}")]
@@ -48,14 +49,14 @@ pub enum Disagreement {
     Rule {
         bank: Bank,
         found: String,
-        /// Outcome and rule that Cedar's determining set implies.
+        /// Outcome and rule that follow from Cedar's determining rules.
         expected: String,
         determining: String,
     },
 }
 
 impl<'a> Oracle<'a> {
-    /// The oracle of `package` and what it compiled to. Errors: as [`Package::compile`], as far as parsing goes.
+    /// The oracle of `package` with its compiled form. Errors: those of [`Package::compile`] that concern parsing.
     pub fn new(package: &'a Package, compiled: &'a Compiled) -> Result<Self, PolicyError> {
         let whole = package.cedar_policies()?;
         let fault = |error: &dyn fmt::Display| Problem::new(crate::error::Kind::Syntax, error.to_string());
@@ -95,7 +96,7 @@ impl<'a> Oracle<'a> {
         Ok(())
     }
 
-    /// Compares one bank's answer with Cedar's, which decides by that bank's rules alone. Errors: the disagreement.
+    /// Compares one bank's answer with Cedar's decision by that bank's rules alone. Errors: the disagreement.
     pub fn check_bank(&self, bank: Bank, answer: BankAnswer, request: &Request) -> Result<(), Disagreement> {
         let set = match bank {
             Bank::Policy => &self.policy,
@@ -115,7 +116,7 @@ impl<'a> Oracle<'a> {
                 (reject, _) => (Outcome::Reject, reject),
             },
         };
-        // A default deny has nothing determining; anything else names a rule.
+        // Only the default deny has no determining rule.
         let complete = expected.1.is_some() != determining.is_empty();
         if complete && (answer.outcome, named) == expected {
             return Ok(());

@@ -1,4 +1,4 @@
-//! The policies in a folder: a package, or the members of a composition, compiled into one image.
+//! The policies of a folder, compiled into one image: a package, or the members of a composition.
 
 use crate::compile::Compiled;
 use crate::composition::{COMPOSITION_FILE, Composition};
@@ -16,15 +16,15 @@ pub struct Policies {
     others: Vec<Policy>,
 }
 
-/// A compiled package: alone in its image, or as the member of a composition.
+/// A compiled package, alone in its image or as a member of a composition.
 #[derive(Clone, Debug)]
 pub struct Policy {
-    /// The member's name; `None` for a package alone.
+    /// The member's name; `None` for a package that is used alone.
     pub name: Option<String>,
     pub package: Package,
     /// Its part of the image.
     pub compiled: Compiled,
-    /// The profiles that a member is used with, by name.
+    /// The profiles that may use a member, by name.
     pub profiles: BTreeMap<String, Profile>,
 }
 
@@ -35,7 +35,7 @@ impl Policies {
         if is_composition(dir) { Self::composed(&Composition::load(dir)?) } else { Self::alone(Package::load(dir)?) }
     }
 
-    /// The same from every file that a listing names, as a bundle keeps them. Errors: as [`Policies::load`], apart from
+    /// The policies from all files of a listing, as a bundle stores them. Errors: as [`Policies::load`], except for
     /// reading.
     pub fn from_listed(files: BTreeMap<String, Vec<u8>>) -> Result<Self, PolicyError> {
         if files.contains_key(COMPOSITION_FILE) {
@@ -45,14 +45,14 @@ impl Policies {
         }
     }
 
-    /// A package alone. Errors: as [`Package::compile`].
+    /// The policies of a package that is used alone. Errors: as [`Package::compile`].
     pub fn alone(package: Package) -> Result<Self, PolicyError> {
         let compiled = package.compile()?;
         let first = Policy { name: None, package, compiled, profiles: BTreeMap::new() };
         Ok(Self { first, others: Vec::new() })
     }
 
-    /// The members of a composition. Errors: as [`Composition::compile`].
+    /// The policies of a composition's members. Errors: as [`Composition::compile`].
     pub fn composed(composition: &Composition) -> Result<Self, PolicyError> {
         let members = composition.members().iter().zip(composition.compile()?);
         let mut policies = members.map(|(member, compiled)| Policy {
@@ -70,7 +70,7 @@ impl Policies {
         std::iter::once(&self.first).chain(&self.others)
     }
 
-    /// The image that holds all of them.
+    /// The image of all policies.
     #[must_use]
     pub const fn image(&self) -> &Image {
         &self.first.compiled.image
@@ -82,8 +82,8 @@ impl Policies {
         self.image().header().package_digest
     }
 
-    /// The policy of the member called `member`; of a package alone, without a name. Errors: a composition and no name,
-    /// a package alone and a name, or a name that no member has.
+    /// The policy of the member called `member`, or of a package that is used alone. Errors: a composition without a
+    /// name, a package with a name, or an unknown name.
     pub fn into_policy(self, member: Option<&str>) -> Result<Policy, PolicyError> {
         let names: Vec<String> = self.iter().filter_map(|policy| policy.name.clone()).collect();
         let mut all = std::iter::once(self.first).chain(self.others);

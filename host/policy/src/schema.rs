@@ -1,5 +1,5 @@
-//! The Cedar schema of a package, generated from its manifest: principal the agent, action the category, resource the
-//! stream, context the descriptor's fields by name.
+//! Generates a package's Cedar schema from its manifest: principal is the agent, action the category, resource the
+//! stream, and context the descriptor's fields by name.
 
 use crate::vocabulary::{ENUMERATIONS, FLAGS, RANGES, SETS, Unit, Vocabulary};
 use portcullis_core::manifest::Manifest;
@@ -8,7 +8,7 @@ use portcullis_core::wire::Category;
 /// Name of the schema's file in a package.
 pub const SCHEMA_FILE: &str = "policy.cedarschema";
 
-/// The schema of the package with this manifest.
+/// The schema for a manifest.
 #[must_use]
 pub fn generate(manifest: &Manifest) -> String {
     let vocabulary = Vocabulary::new(manifest);
@@ -57,7 +57,7 @@ pub fn generate(manifest: &Manifest) -> String {
 }
 
 fn field(text: &mut String, name: &str, cedar_type: &str, note: &str) {
-    // A note is one line of a comment, with any description.
+    // A note must stay on one line of a comment, whatever the description contains.
     let note: String = note.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let comment = if note.is_empty() { String::new() } else { format!(" // {note}") };
     text.push_str(&format!("    {name}: {cedar_type},{comment}\n"));

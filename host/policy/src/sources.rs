@@ -1,4 +1,4 @@
-//! The texts of a package: its Cedar sources, with the prelude that every package includes.
+//! The Cedar sources of a package, and the prelude that every package includes.
 
 use crate::error::{Kind, Place, Problem};
 use std::collections::BTreeMap;
@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 /// The rules that every package includes.
 pub const PRELUDE: &str = include_str!("../../../policies/prelude.cedar");
-/// The prelude's name in digests, messages and reports; no package can have a file of this name.
+/// The prelude's name in digests, messages and reports; a package must not have a file of this name.
 pub const PRELUDE_FILE: &str = "prelude.cedar";
 
-/// Cedar sources in order of their paths, the prelude first; a problem for each that is not text.
+/// Cedar sources in order of path, the prelude first; a problem for each source that is not UTF-8.
 pub(crate) fn cedar_sources(files: &BTreeMap<String, Vec<u8>>) -> impl Iterator<Item = Result<(&str, &str), Problem>> {
     let own = files.iter().filter(|(path, _)| path.ends_with(".cedar"));
     let own = own.map(|(path, bytes)| Ok((path.as_str(), text(path, bytes)?)));

@@ -1,4 +1,4 @@
-//! The columns of a row by the names that Cedar rules use for them, and the values that a policy declares in each.
+//! The columns of a row under their names in Cedar rules, and the values that a policy declares for each.
 
 use portcullis_core::class::ClassId;
 use portcullis_core::manifest::Manifest;
@@ -11,7 +11,7 @@ pub const ENUMERATIONS: [&str; 8] =
 pub const FLAGS: [&str; 2] = ["inert_prefix", "uncertainty_known"];
 /// Sets, in the order of their columns.
 pub const SETS: [&str; 3] = ["fields_touched", "classes", "established"];
-/// Ranges before the quantities, in the order of their columns.
+/// Ranges without those of quantities, in the order of their columns.
 pub const RANGES: [(&str, Unit); 11] = [
     ("depth", Unit::Count(u8::MAX as i64)),
     ("alternatives", Unit::Count(u8::MAX as i64)),
@@ -30,10 +30,10 @@ pub(crate) const UNCERTAINTY: usize = 4;
 /// Column of the first quantity's range.
 pub(crate) const QUANTITIES: usize = RANGES.len();
 
-/// How Cedar sees a range.
+/// The Cedar type of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// `Long`, from 0 to this.
+    /// `Long`, from 0 to the given value.
     Count(i64),
     /// `decimal`, from 0 to 1.
     BasisPoints,
@@ -127,7 +127,7 @@ impl Vocabulary {
         self.first_domain
     }
 
-    /// Number of a value of the enumeration in `column`, as descriptors carry it.
+    /// The number in descriptors of a value of the enumeration in `column`.
     #[must_use]
     pub fn value_number(&self, column: usize, name: &str) -> Option<usize> {
         self.enumeration(column).iter().position(|known| known == name).map(|at| at + self.first_value(column))
@@ -140,7 +140,7 @@ impl Vocabulary {
         self.enumeration(column).get(at).map(String::as_str)
     }
 
-    /// Declared values of the enumeration in `column`, a bit for each number.
+    /// Declared values of the enumeration in `column`, as a mask with a bit per number.
     pub(crate) fn value_mask(&self, column: usize) -> u32 {
         (prefix_mask(self.enumeration(column).len()) as u32).checked_shl(self.first_value(column) as u32).unwrap_or(0)
     }
@@ -149,7 +149,7 @@ impl Vocabulary {
         if column == DOMAIN { self.first_domain as usize } else { 0 }
     }
 
-    /// Number of a member of the set in `column`, as descriptors carry it.
+    /// The number in descriptors of a member of the set in `column`.
     #[must_use]
     pub fn member_number(&self, column: usize, name: &str) -> Option<usize> {
         let at = self.set(column).iter().position(|known| known == name)?;
@@ -163,7 +163,7 @@ impl Vocabulary {
         self.set(column).get(at).map(String::as_str)
     }
 
-    /// Members of the set in `column`, a bit for each number.
+    /// Members of the set in `column`, as a mask with a bit per number.
     pub(crate) fn member_mask(&self, column: usize) -> u128 {
         let own = || self.classes.iter().fold(0, |mask, class| mask | bit(*class));
         if column == 0 { prefix_mask(self.set(column).len()) } else { own() }
@@ -197,13 +197,13 @@ fn range(column: usize) -> Option<Field> {
     RANGES.get(column).map(|(_, unit)| Field::Range(column, *unit))
 }
 
-/// A mask with a bit for each of the first `count` values.
+/// A mask of the first `count` bits.
 #[must_use]
 pub(crate) const fn prefix_mask(count: usize) -> u128 {
     if count >= 128 { u128::MAX } else { (1 << count) - 1 }
 }
 
-/// Bit `index`, or nothing where there is none.
+/// The mask with bit `index` alone; 0 if there is no such bit.
 #[must_use]
 pub(crate) fn bit(index: usize) -> u128 {
     u32::try_from(index).ok().and_then(|index| 1u128.checked_shl(index)).unwrap_or(0)

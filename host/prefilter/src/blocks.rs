@@ -1,13 +1,12 @@
-//! Where certain bytes are, 64 at a time: comparisons without branches, which compilers turn into vector
-//! instructions.
+//! Finds bytes 64 at a time, with comparisons without branches, which compilers turn into vector instructions.
 
-/// Bytes of a block: one bit each of a mask.
+/// Bytes of a block; a mask has one bit for each.
 pub(crate) const BLOCK: usize = 64;
 
-/// Eight bytes of 0 or 1 times this have them as bits in the uppermost byte, the first one lowest.
+/// Multiplier that collects eight bytes of 0 or 1 as bits in the uppermost byte, the first one lowest.
 const GATHER: u64 = 0x0102_0408_1020_4080;
 
-/// A bit for each byte of a block that is one of them, the first byte lowest.
+/// A mask of the bytes of a block for which `is_one` holds, the first byte in the lowest bit.
 #[inline]
 pub(crate) fn mask(block: &[u8; BLOCK], is_one: impl Fn(u8) -> bool) -> u64 {
     let mut flags = [0u8; BLOCK];
@@ -19,7 +18,7 @@ pub(crate) fn mask(block: &[u8; BLOCK], is_one: impl Fn(u8) -> bool) -> u64 {
     eights.iter().rev().fold(0, |mask, eight| mask << 8 | bits(eight))
 }
 
-/// The blocks of an input with the place where each begins; the last one is filled up with blanks.
+/// The blocks of an input, each with its offset; the last one is padded with spaces.
 pub(crate) fn blocks(bytes: &[u8]) -> impl Iterator<Item = (usize, [u8; BLOCK])> + '_ {
     (0..).step_by(BLOCK).zip(bytes.chunks(BLOCK)).map(|(at, chunk)| {
         let mut block = [b' '; BLOCK];
@@ -30,7 +29,7 @@ pub(crate) fn blocks(bytes: &[u8]) -> impl Iterator<Item = (usize, [u8; BLOCK])>
     })
 }
 
-/// The places of the bits of a mask, from the lowest.
+/// The indexes of the bits that are set, from the lowest.
 pub(crate) struct Bits(pub(crate) u64);
 
 impl Iterator for Bits {
@@ -47,11 +46,11 @@ impl Iterator for Bits {
     }
 }
 
-/// Every place of a byte that is one of them, in order.
+/// The offset of every byte for which `is_one` holds, in order.
 pub(crate) fn places(bytes: &[u8], is_one: impl Fn(u8) -> bool + Copy) -> impl Iterator<Item = usize> {
     let within = move |(at, block): (usize, [u8; BLOCK])| Bits(mask(&block, is_one)).map(move |bit| at + bit);
     let length = bytes.len();
-    // Blanks that fill the last block are no bytes of the input.
+    // Excludes the padding of the last block.
     blocks(bytes).flat_map(within).take_while(move |at| *at < length)
 }
 

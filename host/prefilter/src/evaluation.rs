@@ -1,4 +1,4 @@
-//! How good the filter is: recall and false positives on labelled rows.
+//! Measures the filter: recall and false positives on labelled rows.
 
 mod rows;
 mod share;
@@ -11,23 +11,23 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// Bytes below which an input counts as short.
+/// Inputs with fewer bytes count as short.
 const SHORT: usize = 800;
 const JOINED: std::ops::Range<u64> = 1024..8193;
 
-/// The class in which a refused row is counted.
+/// The statistic in which a row with a label is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Counts {
     Recall,
-    /// It should have passed.
+    /// Rows that should pass.
     FalsePositive,
-    /// The label says neither.
+    /// Rows whose label is neither attack nor benign.
     Refused,
 }
 
 impl Counts {
-    /// The class in which a refused row with this label is counted.
+    /// The statistic for rows with this label.
     #[must_use]
     pub fn of(label: Option<&str>) -> Self {
         match label {
@@ -37,7 +37,7 @@ impl Counts {
         }
     }
 
-    /// In words.
+    /// The name in words.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -60,7 +60,7 @@ impl Tally {
         Share::new(self.refused, self.all)
     }
 
-    /// The time in nanoseconds below which `of_thousand` of a thousand inputs are.
+    /// The quantile of the times in nanoseconds: `of_thousand` of a thousand inputs took less.
     fn quantile(&self, of_thousand: usize) -> u64 {
         let mut nanos = self.nanos.clone();
         nanos.sort_unstable();
@@ -68,32 +68,32 @@ impl Tally {
     }
 }
 
-/// One set of rows, or a part of one.
+/// The result of one set of rows, or of a part of a set.
 #[derive(Clone, Debug, Serialize)]
 pub struct Line {
     pub set: String,
-    /// Part of it; empty for the whole.
+    /// Name of the part; empty for the whole set.
     pub variant: String,
-    /// The class of its refused rows.
+    /// The statistic of its rows.
     pub counts: Counts,
-    /// How many were refused.
+    /// The refused rows.
     #[serde(flatten)]
     pub share: Share,
-    /// Time of a judgement, nanoseconds.
+    /// Median time of a judgement, in nanoseconds.
     pub median_ns: u64,
-    /// The same, of the slowest hundredth.
+    /// 99th percentile of the time, in nanoseconds.
     pub p99_ns: u64,
 }
 
-/// How often a rule was seen, and how often it alone made the difference, in attacks and in benign rows.
+/// How often a rule was violated, and how often it was the only one, in attacks and in benign rows.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct RuleLine {
-    /// Seen in attacks.
+    /// Violations in attacks.
     pub attacks: u64,
-    /// Seen in benign rows.
+    /// Violations in benign rows.
     pub benign: u64,
     pub alone_attacks: u64,
-    /// The only rule of a benign row.
+    /// Benign rows in which it was the only violated rule.
     pub alone_benign: u64,
 }
 
@@ -108,7 +108,7 @@ pub struct Evaluation {
 const ALL: &str = "";
 
 impl Evaluation {
-    /// An evaluation in which each row is judged `repeat` times; the median of its times counts.
+    /// An evaluation in which each row is judged `repeat` times; the median of its times is used.
     #[must_use]
     pub fn new(repeat: u16) -> Self {
         Self { repeat, ..Self::default() }
@@ -151,7 +151,7 @@ impl Evaluation {
         }
     }
 
-    /// A line for each set and each part of one.
+    /// A line for each set and each part of a set.
     #[must_use]
     pub fn lines(&self) -> Vec<Line> {
         let line = |((set, variant, counts), tally): (&(String, String, Counts), &Tally)| Line {
@@ -165,7 +165,7 @@ impl Evaluation {
         self.sets.iter().map(line).collect()
     }
 
-    /// All sets in one.
+    /// The result over all sets.
     #[must_use]
     pub fn pooled(&self, counts: Counts) -> Share {
         let of = |((_, variant, found), _): &(&(String, String, Counts), &Tally)| *found == counts && variant == ALL;
@@ -179,7 +179,7 @@ impl Evaluation {
     }
 }
 
-/// Benign rows one after the other until they are as long as is drawn.
+/// Consecutive benign rows, joined until they have a randomly drawn length.
 #[must_use]
 pub fn joined(rows: &[String], seed: u64, number: u64) -> String {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ number.wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,4 +1,4 @@
-//! The filter: every evaluator judges its own copy, and the most severe verdict counts.
+//! The filter: every evaluator judges its own copy of the input, and the most severe verdict counts.
 
 use crate::evaluator::{Evaluator, HALT_BUDGET, builtin, halt};
 use crate::policy::{FilterPolicy, FilterPolicyError};
@@ -11,25 +11,25 @@ use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
 use std::time::Instant;
 
-/// How the evaluators are kept apart. The verdicts are the same.
+/// The isolation of the evaluators. It does not change the verdicts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Isolation {
-    /// One after the other on the caller's thread, each with its own copy of the bytes. One that does not come back
-    /// holds the caller up; one that comes back late is a fault.
+    /// One after another on the caller's thread, each with its own copy of the bytes. An evaluator that does not return
+    /// blocks the caller; an evaluator that returns late is a fault.
     #[default]
     Turn,
-    /// Each on a thread of its own, left behind when it is late.
+    /// Each in its own thread, which is abandoned when it is late.
     Thread,
-    /// Each in a process of its own, killed when it is late: `program` with `arguments` and the evaluator's name runs
-    /// [`crate::serve_evaluator`].
+    /// Each in its own process, which is killed when it is late. The command is `program` with `arguments` and the
+    /// evaluator's name, and must run [`crate::serve_evaluator`].
     Process {
         program: PathBuf,
-        /// Its arguments before the evaluator's name.
+        /// Arguments before the evaluator's name.
         arguments: Vec<String>,
     },
 }
 
-/// The evaluators under a policy. It is stateless: inputs leave nothing behind.
+/// The evaluators under a policy. The filter is stateless: judgements do not depend on earlier inputs.
 #[derive(Debug)]
 pub struct Prefilter {
     policy: FilterPolicy,
@@ -39,13 +39,13 @@ pub struct Prefilter {
 }
 
 impl Prefilter {
-    /// The program's evaluators, as far as the policy enables them. Errors: [`FilterPolicyError`]: the policy names an
-    /// evaluator or a rule that does not exist.
+    /// The built-in evaluators that the policy enables. Errors: [`FilterPolicyError`]: the policy names an unknown
+    /// evaluator or rule.
     pub fn new(policy: FilterPolicy) -> Result<Self, FilterPolicyError> {
         Self::of(policy, builtin()?)
     }
 
-    /// These evaluators and no others. Without one, everything is refused. Errors: as [`Prefilter::new`].
+    /// Only these evaluators. If there are none, every input is refused. Errors: as [`Prefilter::new`].
     pub fn of(policy: FilterPolicy, evaluators: Vec<Evaluator>) -> Result<Self, FilterPolicyError> {
         let names = evaluators.iter().map(Evaluator::name).collect::<BTreeSet<_>>();
         let rules = evaluators.iter().flat_map(|e| e.rules().rules()).map(|r| r.id.as_str()).collect();
@@ -64,7 +64,7 @@ impl Prefilter {
         Ok(Self { policy, evaluators, isolation: Isolation::default(), digest: hash.finalize().into() })
     }
 
-    /// The same with its evaluators kept apart in this way.
+    /// Sets the isolation of the evaluators.
     #[must_use]
     pub fn isolated(mut self, isolation: Isolation) -> Self {
         self.isolation = isolation;
@@ -76,7 +76,7 @@ impl Prefilter {
         &self.policy
     }
 
-    /// The evaluators in force.
+    /// The enabled evaluators.
     pub fn evaluators(&self) -> impl Iterator<Item = &Evaluator> {
         self.evaluators.iter().map(AsRef::as_ref)
     }
@@ -87,7 +87,7 @@ impl Prefilter {
         self.digest
     }
 
-    /// Judges an input and sends it down the one road or the other.
+    /// Judges an input, and routes it.
     #[must_use]
     pub fn route(&self, bytes: &[u8]) -> Route {
         let budget = self.policy.budget();
@@ -98,7 +98,7 @@ impl Prefilter {
                 Isolation::Turn => self.evaluators.iter().map(|e| self.in_turn(e, bytes)).collect(),
                 Isolation::Thread => self.on_threads(bytes),
                 Isolation::Process { program, arguments } => {
-                    // All are started before any is waited for.
+                    // All processes are started before the first wait.
                     let child = |e: &Arc<Evaluator>| {
                         let name = e.name().to_owned();
                         (name, Child::start(program, arguments, e.name(), &self.policy, bytes))
@@ -115,7 +115,7 @@ impl Prefilter {
         Router::route(report, input)
     }
 
-    /// The report alone, for those who only look.
+    /// Judges an input, and returns only the report.
     #[must_use]
     pub fn report(&self, bytes: &[u8]) -> FilterReport {
         match self.route(bytes) {
@@ -127,7 +127,7 @@ impl Prefilter {
     fn in_turn(&self, evaluator: &Evaluator, bytes: &[u8]) -> EvaluatorVerdict {
         let started = Instant::now();
         let finding = evaluator.judge_caught(bytes.into(), self.policy.budget());
-        // The clock says nothing of the input: late is a fault and not a verdict.
+        // A late result is a fault and not a verdict, because time does not depend on the input alone.
         let finding = finding.filter(|_| started.elapsed() <= self.policy.deadline());
         verdict_of(evaluator.name(), bytes.len(), finding)
     }
@@ -139,7 +139,7 @@ impl Prefilter {
             let (sender, receiver) = mpsc::sync_channel(1);
             let (own, copy) = (Arc::clone(evaluator), bytes.into());
             let spawned = std::thread::Builder::new().spawn(move || {
-                // No one waits any more when it is late.
+                // If the evaluator is late, the receiver is gone already.
                 let _ = sender.send(own.judge_caught(copy, budget));
             });
             (evaluator.name().to_owned(), spawned.is_ok().then_some(receiver))
@@ -158,7 +158,7 @@ fn verdict_of(name: &str, bytes: usize, finding: Option<EvaluatorFinding>) -> Ev
     finding.map_or_else(|| EvaluatorVerdict::fault(name, bytes), |f| EvaluatorVerdict::of(name, bytes, f))
 }
 
-/// An input of more bytes than the budget gives is not even copied.
+/// The verdict on an input with more bytes than the budget; it is not even copied.
 fn over(evaluator: &Evaluator, bytes: usize) -> EvaluatorVerdict {
     EvaluatorVerdict::of(evaluator.name(), bytes, halt(evaluator.rules(), HALT_BUDGET, 0, bytes, 0))
 }

@@ -1,11 +1,10 @@
 //! The structural pre-execution filter of prompts, retrieved documents and tool results.
 //!
-//! Before such an input reaches anything that acts on it, isolated evaluators judge the structure of its bytes. The
-//! most severe verdict counts, and every refusal has an identifier.
+//! Isolated evaluators judge the structure of an input's bytes before any program acts on the input. The most severe
+//! verdict counts, and every refusal has an identifier.
 //!
-//! The filter judges bytes in the form in which they come. It does not decode, normalise, fold or translate them, and
-//! keeps nothing between two inputs. `docs/explanation/prefilter.md` defines what a structure is, and where each
-//! evaluator is weak.
+//! The filter judges the bytes as they arrive. It does not decode, normalise, fold or translate them, and keeps nothing
+//! between inputs. `docs/explanation/prefilter.md` defines structures, and names the weak points of each evaluator.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,4 +1,4 @@
-//! The policy under which inputs are judged: a threshold, the evaluators, and other tiers for some rules.
+//! The policy of the filter: a threshold, the enabled evaluators, and changed tiers for some rules.
 
 use crate::evaluator::{Budget, INTAKE};
 use crate::tier::Tier;
@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// The profiles that come with the program.
+/// The built-in profiles.
 const PROFILES: &str = include_str!("../rules/profiles.toml");
-/// The longest that one evaluator may take unless a policy says otherwise.
+/// Default time limit of an evaluator.
 const DEADLINE_MS: u64 = 2000;
 
 #[derive(Debug, thiserror::Error)]
@@ -23,12 +23,12 @@ pub enum FilterPolicyError {
     Evaluator { name: String, known: String },
     #[error("no evaluator is enabled; name at least one, or leave `evaluators` out")]
     Nothing,
-    /// The rules that come with the program do not read: a defect of it.
+    /// The built-in rules are invalid, which is a defect of the program.
     #[error(transparent)]
     Rules(#[from] crate::rules::RuleError),
 }
 
-/// The settings of a profile, or of a file that changes one. Every field may be left out.
+/// The settings of a profile, or of a file that changes a profile. Every field is optional.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Layer {
@@ -46,20 +46,20 @@ struct Layer {
 pub struct FilterPolicy {
     profile: String,
     threshold: Tier,
-    /// `None` enables all.
+    /// The enabled evaluators; `None` enables all.
     evaluators: Option<BTreeSet<String>>,
     tiers: BTreeMap<String, Tier>,
     /// The most severe tier of a quoted order; `None` if quotation makes no difference.
     quoted: Option<Tier>,
     bytes: usize,
     steps_per_byte: u64,
-    /// Not a part of the policy's meaning.
+    /// Time limit of an evaluator. It is not part of the policy's digest.
     #[serde(skip)]
     deadline: Duration,
 }
 
 impl FilterPolicy {
-    /// The profile of that name: `user-prompt`, `document` or `tool-result`. Errors: [`FilterPolicyError::Profile`].
+    /// The profile with this name: `user-prompt`, `document` or `tool-result`. Errors: [`FilterPolicyError::Profile`].
     pub fn profile(name: &str) -> Result<Self, FilterPolicyError> {
         let mut profiles = profiles()?;
         let known = profiles.keys().cloned().collect::<Vec<_>>().join(", ");
@@ -78,12 +78,12 @@ impl FilterPolicy {
         Ok(base.under(layer))
     }
 
-    /// The names of the profiles. Errors: the data file is part of the program; an error is a defect.
+    /// The names of the profiles. Errors: the built-in data file is invalid, which is a defect.
     pub fn profiles() -> Result<Vec<String>, FilterPolicyError> {
         Ok(profiles()?.into_keys().collect())
     }
 
-    /// The same with the settings of a file (TOML: `threshold`, `evaluators`, `[tiers]`, `bytes`, `steps-per-byte`,
+    /// Applies the settings of a file (TOML: `threshold`, `evaluators`, `[tiers]`, `bytes`, `steps-per-byte`,
     /// `deadline-ms`).
     pub fn with_file(self, text: &str) -> Result<Self, FilterPolicyError> {
         let layer: Layer = toml::from_str(text).map_err(|e| FilterPolicyError::Read(e.to_string()))?;
@@ -93,14 +93,14 @@ impl FilterPolicy {
         Ok(self.under(layer))
     }
 
-    /// The same with another threshold: the most severe tier that may execute. What is critical never does.
+    /// Sets the threshold: the most severe tier that may execute. `Critical` never executes.
     #[must_use]
     pub const fn with_threshold(mut self, threshold: Tier) -> Self {
         self.threshold = threshold;
         self
     }
 
-    /// The same with another bound on the time of one evaluator.
+    /// Sets the time limit of an evaluator.
     #[must_use]
     pub const fn with_deadline(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;
@@ -122,7 +122,7 @@ impl FilterPolicy {
         }
     }
 
-    /// Its profile's name.
+    /// The name of the profile.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.profile
@@ -134,13 +134,13 @@ impl FilterPolicy {
         self.threshold
     }
 
-    /// Tiers that differ from the rules' own.
+    /// Tiers that replace those of the rules.
     #[must_use]
     pub const fn tiers(&self) -> &BTreeMap<String, Tier> {
         &self.tiers
     }
 
-    /// The most severe tier of an order that is quoted, where that is less than an order's own.
+    /// The most severe tier of a quoted order, if that differs from other orders.
     #[must_use]
     pub const fn quoted(&self) -> Option<Tier> {
         self.quoted

@@ -1,7 +1,7 @@
-//! An evaluator in a process of its own: no shared memory at all.
+//! An evaluator in its own process, without shared memory.
 //!
-//! The parent starts the program, writes the policy as one JSON line and then the input to its standard input, closes
-//! that, and reads one JSON object, a [`EvaluatorFinding`], from its standard output. Whatever else happens is a
+//! The parent starts the program, and writes the policy as one JSON line and the input to its standard input. It closes
+//! that, and reads one JSON object, an [`EvaluatorFinding`], from the standard output. Every other behaviour is a
 //! fault, not a finding.
 
 use crate::evaluator::{Budget, Evaluator, builtin};
@@ -37,7 +37,7 @@ pub(crate) struct Child {
 }
 
 impl Child {
-    /// Starts an evaluator on an input; `None` when that fails.
+    /// Starts an evaluator on an input; `None` if that fails.
     pub(crate) fn start(
         program: &Path,
         arguments: &[String],
@@ -58,7 +58,7 @@ impl Child {
         message.extend_from_slice(bytes);
         let (sender, answer) = mpsc::sync_channel(1);
         std::thread::spawn(move || {
-            // If a child does not read, its answer does not come and it is killed, which ends this thread.
+            // If the child does not read, it is killed at the deadline, which ends this thread.
             let told = to.write_all(&message);
             drop(to);
             let _ = sender.send(told.ok().and_then(|()| read(from)));
@@ -71,7 +71,7 @@ impl Child {
         let mut child = child?;
         let left = child.ends.saturating_duration_since(Instant::now());
         let finding = child.answer.recv_timeout(left).ok().flatten();
-        // Finished or not, the process must not remain.
+        // The process is ended in any case.
         let _ = child.process.kill();
         let _ = child.process.wait();
         finding
@@ -85,8 +85,8 @@ fn read(from: impl Read) -> Option<EvaluatorFinding> {
 }
 
 /// Serves one evaluator: reads a policy and an input, writes a finding. For the hidden command of a program that
-/// isolates in processes. Errors: there is no such evaluator, the input does not come, or the evaluator panics; nothing
-/// is written then.
+/// isolates evaluators in processes. Errors: the evaluator is unknown, the input is incomplete, or the evaluator
+/// panics; in these cases nothing is written.
 pub fn serve(name: &str, mut from: impl BufRead, mut to: impl Write) -> io::Result<()> {
     let mut head = Vec::new();
     (&mut from).take(HEAD_MAX).read_until(b'\n', &mut head)?;

@@ -4,18 +4,18 @@ use crate::tier::Tier;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// The identifier of a refusal for which no evaluator that refuses gave one.
+/// The identifier of a refusal for which the refusing evaluators gave none.
 pub const STRUCT_UNSPECIFIED: &str = "STRUCT-UNSPECIFIED";
-/// The identifier of a halt that says nothing of the input: the evaluator failed, or was not done in time.
+/// The identifier of a halt that does not depend on the input: the evaluator failed, or was late.
 pub const HALTED_BY_FAULT: &str = "HALT-FAULT";
 
-/// A structure that was seen, and where.
+/// A structure, and its place.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Violation {
-    /// The rule, or what halted.
+    /// The id of the rule, or of the reason for a halt.
     pub id: String,
-    /// The evaluator that saw it.
+    /// The evaluator that found it.
     pub evaluator: String,
     /// Its first byte.
     pub start: usize,
@@ -23,12 +23,12 @@ pub struct Violation {
     pub end: usize,
 }
 
-/// The report of an evaluator about an input.
+/// The result of an evaluator on an input.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EvaluatorFinding {
     pub violations: Vec<(Tier, Violation)>,
-    /// Whether it could not come to an end: then nothing that it did not see counts as absent.
+    /// Whether the evaluator stopped early. In that case, other structures may be present.
     pub halted: bool,
     pub steps: u64,
 }
@@ -37,19 +37,19 @@ pub struct EvaluatorFinding {
 #[serde(deny_unknown_fields)]
 pub struct EvaluatorVerdict {
     pub evaluator: String,
-    /// The most severe tier that it saw; [`Tier::Critical`] when it halted.
+    /// The most severe tier found; [`Tier::Critical`] for a halt.
     pub tier: Tier,
     pub halted: bool,
-    /// Whether it halted for a reason that is not in the input: a panic, a process that died, a deadline.
+    /// Whether the halt has a cause outside the input: a panic, a dead process, a deadline.
     pub fault: bool,
     pub bytes: u64,
-    /// Steps that it used of its budget.
+    /// Number of steps used.
     pub steps: u64,
     violations: Vec<Violation>,
 }
 
 impl EvaluatorVerdict {
-    /// The verdict of an evaluator's findings.
+    /// The verdict that follows from an evaluator's finding.
     #[must_use]
     pub(crate) fn of(evaluator: &str, bytes: usize, finding: EvaluatorFinding) -> Self {
         let seen = finding.violations.iter().map(|(t, _)| *t).fold(Tier::Clear, Tier::escalate);
@@ -73,15 +73,15 @@ impl EvaluatorVerdict {
         Self { fault: true, ..Self::of(evaluator, bytes, finding) }
     }
 
-    /// The structures that it saw.
+    /// The structures found.
     #[must_use]
     pub fn violations(&self) -> &[Violation] {
         &self.violations
     }
 }
 
-/// The report about an input. It is made in one place, which takes the most severe verdict and gives every refusal an
-/// identifier: a refusal without one cannot be constructed.
+/// The report on an input. Only one function makes it: it takes the most severe verdict and gives every refusal an
+/// identifier, so a refusal without one cannot be constructed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FilterReport {
     version: u32,
@@ -109,13 +109,13 @@ impl FilterReport {
         length: usize,
         mut evaluators: Vec<EvaluatorVerdict>,
     ) -> Self {
-        // The order in which the evaluators ran must not change the report.
+        // The report must not depend on the order in which the evaluators ran.
         evaluators.sort_by(|a, b| a.evaluator.cmp(&b.evaluator));
         let verdict = evaluators.iter().map(|e| e.tier).fold(Tier::Clear, Tier::escalate);
-        // No one judged: nothing speaks for the input.
+        // Without an evaluator the input was not judged, so it is refused.
         let verdict = if evaluators.is_empty() { Tier::Critical } else { verdict };
         let executive = verdict <= threshold && verdict < Tier::Critical;
-        // A finding of a milder evaluator must not name another evaluator's refusal.
+        // A milder evaluator's finding must not serve as the name of another evaluator's refusal.
         let refuses = |e: &EvaluatorVerdict| e.tier > threshold || e.tier == Tier::Critical;
         let named = evaluators.iter().any(|e| refuses(e) && !e.violations.is_empty());
         if !executive && !named {
@@ -143,19 +143,19 @@ impl FilterReport {
         self.verdict
     }
 
-    /// The most severe tier that the policy lets execute.
+    /// The most severe tier that the policy permits to execute.
     #[must_use]
     pub const fn threshold(&self) -> Tier {
         self.threshold
     }
 
-    /// Whether the input may be passed on to the program that acts on it.
+    /// Whether the input may be passed to the program that acts on it.
     #[must_use]
     pub const fn is_executive(&self) -> bool {
         self.executive
     }
 
-    /// The profile that it was judged under.
+    /// The profile of the policy.
     #[must_use]
     pub fn profile(&self) -> &str {
         &self.profile
@@ -166,12 +166,12 @@ impl FilterReport {
         &self.evaluators
     }
 
-    /// Every structure that was seen. Of a refusal there is at least one.
+    /// All structures found. A refusal has at least one.
     pub fn violations(&self) -> impl Iterator<Item = &Violation> {
         self.evaluators.iter().flat_map(|e| &e.violations)
     }
 
-    /// Whether some evaluator failed, which says nothing of the input.
+    /// Whether an evaluator failed, which does not depend on the input.
     #[must_use]
     pub fn is_fault(&self) -> bool {
         self.evaluators.iter().any(|e| e.fault)
@@ -183,20 +183,20 @@ impl FilterReport {
         &self.input
     }
 
-    /// Bytes of the input.
+    /// Number of bytes of the input.
     #[must_use]
     pub const fn length(&self) -> usize {
         self.length
     }
 
-    /// The report's JSON: keys in order, no white space.
+    /// The report as JSON: keys in order, no white space.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         // Plain strings and numbers can always be serialised.
         serde_json::to_vec(self).unwrap_or_default()
     }
 
-    /// SHA-256 of [`FilterReport::bytes`]: what a NOTE record carries.
+    /// SHA-256 of [`FilterReport::bytes`], for a NOTE record.
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
         Sha256::digest(self.bytes()).into()
@@ -209,7 +209,7 @@ pub(crate) fn commitment(bytes: &[u8]) -> [u8; 32] {
     hash.chain_update(bytes).finalize().into()
 }
 
-/// Written here rather than taken from a library: no crate that the filter reaches can decode.
+/// Implemented here, so that the filter depends on no library that can decode.
 fn hex(bytes: &[u8; 32]) -> String {
     bytes.iter().flat_map(|b| [b >> 4, b & 15]).filter_map(|d| char::from_digit(d.into(), 16)).collect()
 }

@@ -2,17 +2,17 @@
 
 use crate::report::{FilterReport, commitment};
 
-/// Where an input goes.
+/// The destination of an input.
 #[derive(Debug)]
 pub enum Route {
-    /// To the program that acts on the input, with the pass that it demands.
+    /// The program that acts on the input, with the required pass.
     Executive(Pass),
-    /// Nowhere: only the report remains.
+    /// None; there is only the report.
     NonExecutive(FilterReport),
 }
 
-/// The right of one input to be acted on. The router alone makes it, from a report that is executive; whoever acts on
-/// inputs takes one and compares it with the bytes that it was given.
+/// The permission to act on one input. Only the router makes it, from an executive report. Code that acts on inputs
+/// requires a pass, and compares it with the bytes.
 #[derive(Debug)]
 pub struct Pass {
     report: FilterReport,
@@ -30,13 +30,13 @@ impl Pass {
         &self.report
     }
 
-    /// The report about the input; the pass is dropped.
+    /// Drops the pass, and returns the report.
     #[must_use]
     pub fn into_report(self) -> FilterReport {
         self.report
     }
 
-    /// Spends the pass on the bytes that it is for. Errors: [`WrongPass`]: it is for others.
+    /// Uses the pass for its input. Errors: [`WrongPass`]: the pass is for other bytes.
     pub fn spend(self, bytes: &[u8]) -> Result<FilterReport, WrongPass> {
         if commitment(bytes) == self.input { Ok(self.report) } else { Err(WrongPass) }
     }

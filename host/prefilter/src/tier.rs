@@ -2,18 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How severe a structure is; the order is the escalation.
+/// The severity of a structure, in ascending order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Tier {
-    /// Nothing was seen.
+    /// No structure was found.
     #[default]
     Clear,
-    /// A structure that harmless inputs have, too; reported.
+    /// A structure that harmless inputs may have, too; it is reported.
     Notice,
     Guarded,
     Blocked,
-    /// Several coercing structures at once, or a structure that cannot be judged at all. Never execution-safe.
+    /// Several coercing structures at once, or an input that cannot be judged. It never executes.
     Critical,
 }
 
@@ -21,7 +21,7 @@ impl Tier {
     /// Every tier, in order.
     pub const ALL: [Self; 5] = [Self::Clear, Self::Notice, Self::Guarded, Self::Blocked, Self::Critical];
 
-    /// Its name in data files and reports.
+    /// The name in data files and reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -33,7 +33,7 @@ impl Tier {
         }
     }
 
-    /// The more severe of two: the only way in which tiers combine.
+    /// The more severe of two tiers. Tiers are combined in no other way.
     #[must_use]
     pub fn escalate(self, other: Self) -> Self {
         self.max(other)

@@ -1,11 +1,11 @@
-//! The cases of `tests/cases/bytes/prefilter.jsonl`: in each group at least a fixed number is judged correctly.
+//! The cases of `tests/cases/bytes/prefilter.jsonl`: each group has a minimum share of correct judgements.
 #![cfg(test)]
 
 use portcullis_prefilter::{FilterPolicy, Prefilter, Tier};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Share of each group that is judged as expected, in percent: what holds today, and may only grow.
+/// Minimum share of correct judgements in each group, in percent. It is the current share, and may only grow.
 const LEAST: [(&str, usize); 10] = [
     ("encoded", 95),
     ("end-mark", 100),

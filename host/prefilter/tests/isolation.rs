@@ -1,5 +1,4 @@
-//! No library that decodes or normalises text can be reached from the evaluators, and they have nowhere to keep
-//! anything.
+//! The evaluators cannot reach a library that decodes or normalises text, and cannot store anything.
 #![cfg(test)]
 
 use serde_json::Value;
@@ -7,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
-/// Every crate that the filter is built from, each looked at: none decodes, normalises, folds or translates text. A
-/// crate that is not here fails the test until somebody has looked at it, too.
+/// Every crate of which the filter is built. Each was reviewed: none decodes, normalises, folds or translates text. An
+/// unlisted crate fails the test until it is reviewed and listed.
 const LOOKED_AT: [&str; 31] = [
     "aho-corasick",
     "block-buffer",
@@ -53,7 +52,7 @@ fn metadata() -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// Names of the crates that the filter's code can reach when it runs.
+/// Names of the crates that the filter's code can reach at run time.
 fn reached(metadata: &Value) -> BTreeSet<String> {
     let by_id = |list: &'_ Value| -> BTreeMap<String, Value> {
         list.as_array().unwrap().iter().map(|p| (p["id"].as_str().unwrap().to_owned(), p.clone())).collect()
@@ -64,13 +63,13 @@ fn reached(metadata: &Value) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     while let Some(id) = open.pop() {
         let kinds = |t: &Value| t["kind"].as_array().unwrap().iter().any(|k| k == "proc-macro");
-        // A macro and what it is made of run in the compiler.
+        // A macro and its dependencies run in the compiler only.
         if packages[&id]["targets"].as_array().unwrap().iter().any(kinds) || !seen.insert(id.clone()) {
             continue;
         }
         names.insert(packages[&id]["name"].as_str().unwrap().to_owned());
         for dependency in nodes[&id]["deps"].as_array().unwrap() {
-            // Neither dependencies of tests nor of builds: null is a plain dependency.
+            // Only plain dependencies have the kind null; dependencies of tests and builds do not count.
             if dependency["dep_kinds"].as_array().unwrap().iter().any(|k| k["kind"].is_null()) {
                 open.push(dependency["pkg"].as_str().unwrap().to_owned());
             }
@@ -92,7 +91,7 @@ fn no_normalising_library_is_reachable() {
     assert!(gone.is_empty(), "no longer a dependency: {gone:?}");
 }
 
-/// The check sees one that is added, however deep.
+/// The check finds an added library at any depth.
 #[test]
 fn a_normalising_library_would_be_seen() {
     let mut metadata = metadata();

@@ -1,13 +1,13 @@
-//! The memory of the filters of the shipped profiles together, as a gateway holds them. It is a separate program,
-//! because it measures its whole process.
+//! The memory of all shipped profiles' filters, as a gateway holds them. A separate program, because it measures the
+//! whole process.
 #![cfg(all(test, target_os = "linux"))]
 
 use portcullis_prefilter::{FilterPolicy, Prefilter};
 
-/// Most that they may take, in KiB, while they are made.
+/// Largest memory in KiB while the filters are made.
 const MOST: u64 = 64 << 10;
 
-/// The most memory that the process had so far, in KiB.
+/// The largest memory that the process has had, in KiB.
 fn most_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -1,12 +1,12 @@
-//! The format: a head, and frames.
+//! The file format: a head, then frames.
 //!
 //! ```text
 //! head     magic 8 | ticket digest 32 | SHA-256 of the public key 32
 //! frame    length u32 | lane u8 | log index of BEGIN u64 | rest
 //! ```
 //!
-//! All integers are little-endian. `length` counts what follows it. The rest of a stream's first frame is the
-//! encapsulated key. The rest of each later one is a sealed message: the kind of the opening in one byte, and its
+//! All integers are little-endian. `length` is the number of bytes after it. In a stream's first frame, the rest is the
+//! encapsulated key. In each later frame, the rest is a sealed message: the kind of the opening in one byte, and its
 //! content.
 
 use hpke::aead::{AeadCtxR, AeadCtxS, ChaCha20Poly1305};
@@ -24,21 +24,21 @@ pub(crate) type Receiver = AeadCtxR<Aead, Kdf, Kem>;
 
 pub(crate) const MAGIC: [u8; 8] = *b"PTCSEAL1";
 pub(crate) const HEAD_BYTES: usize = 72;
-/// Bytes of a frame behind its length and before its rest.
+/// Number of bytes of a frame between its length and its rest.
 pub(crate) const PLACE_BYTES: usize = 9;
-/// Bytes of an encapsulated key, and of a public key.
+/// Number of bytes of an encapsulated key, and of a public key.
 pub(crate) const KEY_BYTES: usize = 32;
-/// Longest content of an opening in bytes: the longest line of a bundle.
+/// Greatest length of an opening's content in bytes: the longest line of a bundle.
 pub(crate) const CONTENT_MAX: usize = 64 << 20;
-/// Longest frame in bytes, its length field not included: place, kind, content and tag.
+/// Greatest length of a frame in bytes, without its length field: place, kind, content and tag.
 pub(crate) const FRAME_MAX: usize = PLACE_BYTES + 1 + CONTENT_MAX + 16;
 
 const DOMAIN: &[u8] = b"portcullis/sealed/1";
 
-/// A stream, by its lane and the log index of its BEGIN record.
+/// Identifies a stream: its lane, and the log index of its BEGIN record.
 pub(crate) type StreamAt = (u8, u64);
 
-/// What an opening is, and what HPKE binds to its stream.
+/// The kind of an opening. HPKE binds it to its stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Context = 0,
@@ -61,12 +61,12 @@ impl Kind {
     }
 }
 
-/// The application's information of a stream's HPKE context: its session and its place.
+/// The `info` of a stream's HPKE context: its session and its place.
 pub(crate) fn info(ticket: &[u8; 32], (lane, begin): StreamAt) -> Vec<u8> {
     [DOMAIN, ticket.as_slice(), &[lane], &begin.to_le_bytes()].concat()
 }
 
-/// A place as it stands in a frame.
+/// The place of a stream as in a frame.
 pub(crate) fn place((lane, begin): StreamAt) -> [u8; PLACE_BYTES] {
     let mut bytes = [0; PLACE_BYTES];
     let [first, rest @ ..] = &mut bytes;

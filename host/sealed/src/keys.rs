@@ -1,4 +1,4 @@
-//! X25519 keys in files (RFC 8410), as `openssl genpkey -algorithm x25519` makes them.
+//! X25519 keys in files (RFC 8410), in the form of `openssl genpkey -algorithm x25519`.
 
 use crate::format::Kem;
 use der::asn1::OctetStringRef;
@@ -17,43 +17,40 @@ const X25519: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.110");
 /// Largest key file in bytes.
 const MAX_BYTES: u64 = 4096;
 
-/// Why there is no key.
+/// Why a key cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// The file system.
+    /// The file cannot be read.
     #[error("cannot read the key `{}`: {source}", path.display())]
     Io {
-        /// The file.
         path: PathBuf,
-        /// What the system reports.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// Others may read or write the file.
+    /// Other users may read or write the file.
     #[error("`{}` has mode {mode:o}; a private key must be of mode 600", path.display())]
     Mode {
-        /// The file.
         path: PathBuf,
-        /// Its mode.
+        /// The file's mode.
         mode: u32,
     },
-    /// Not a key of this kind in PEM.
+    /// The file is not a key of this kind in PEM.
     #[error(
         "`{}` is not an X25519 {kind} key in PEM; make one with `openssl genpkey -algorithm x25519 -out KEY` and \
          `openssl pkey -in KEY -pubout`", path.display()
     )]
     Format {
-        /// The file.
         path: PathBuf,
-        /// Public or private.
+        /// The kind: public or private.
         kind: &'static str,
     },
 }
 
-/// The key that texts are sealed to.
+/// The key to which texts are sealed.
 #[derive(Clone)]
 pub struct PublicKey(pub(crate) <Kem as hpke::Kem>::PublicKey);
 
-/// The key that opens them.
+/// The key that opens sealed texts.
 #[derive(Clone)]
 pub struct PrivateKey {
     pub(crate) secret: <Kem as hpke::Kem>::PrivateKey,
@@ -78,7 +75,7 @@ impl PublicKey {
         key().map(Self).ok_or_else(|| KeyError::Format { path: path.to_owned(), kind: "public" })
     }
 
-    /// SHA-256 of its 32 bytes.
+    /// SHA-256 of the key's 32 bytes.
     pub(crate) fn id(&self) -> [u8; 32] {
         Sha256::digest(self.0.to_bytes()).into()
     }
@@ -88,14 +85,14 @@ impl PrivateKey {
     /// Reads a key.
     ///
     /// # Errors
-    /// [`KeyError`]: also a file that anybody but its owner may use.
+    /// [`KeyError`], also if other users may access the file.
     pub fn load(path: &Path) -> Result<Self, KeyError> {
         let pem = read(path, true)?;
         let key = || {
             let (label, document) = SecretDocument::from_pem(&pem).ok()?;
             let info = PrivateKeyInfoRef::from_der(document.as_bytes()).ok().filter(|_| label == "PRIVATE KEY")?;
             let is_x25519 = info.algorithm.oid == X25519 && info.algorithm.parameters.is_none();
-            // The key is an octet string in an octet string.
+            // The private key is an octet string inside an octet string.
             let inner = is_x25519.then(|| <&OctetStringRef>::from_der(info.private_key.as_bytes()).ok())??;
             <Kem as hpke::Kem>::PrivateKey::from_bytes(inner.as_bytes()).ok()
         };
@@ -108,7 +105,7 @@ impl PrivateKey {
 fn read(path: &Path, is_private: bool) -> Result<String, KeyError> {
     let io = |source| KeyError::Io { path: path.to_owned(), source };
     let file = File::open(path).map_err(io)?;
-    // The open file's mode: the path may be another file by now.
+    // The mode comes from the open file, because the path may name another file by now.
     let mode = file.metadata().map_err(io)?.mode() & 0o7777;
     if is_private && mode & 0o177 != 0 {
         return Err(KeyError::Mode { path: path.to_owned(), mode });

@@ -1,4 +1,4 @@
-//! Seals the texts of streams as they come.
+//! Seals the texts of streams while the session runs.
 
 use crate::format::{Aead, CONTENT_MAX, Kdf, Kem, Kind, MAGIC, Sender, StreamAt, info, place};
 use crate::keys::PublicKey;
@@ -11,22 +11,22 @@ use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Something that a bundle would hold about a stream.
+/// A part of a stream's data in a bundle.
 #[derive(Clone, Copy, Debug)]
 pub enum Opening<'a> {
-    /// Its context document.
+    /// The context document.
     Context(&'a [u8]),
-    /// The anchor store that it brought, as JSON Lines.
+    /// The anchor store that came with the stream, as JSON Lines.
     Store(&'a [u8]),
-    /// A span, with its salt.
+    /// A span with its salt.
     Span(&'a SpanLine),
-    /// What it was given.
+    /// An input of the stream.
     Input(&'a InputLine),
-    /// What the reader of a released span was given.
+    /// The receipt of a released span.
     Receipt(&'a Receipt),
 }
 
-/// A file of sealed texts that is being written, of one session.
+/// A file of sealed texts of one session, while it is written.
 pub struct Sealer {
     path: PathBuf,
     file: BufWriter<File>,
@@ -37,10 +37,10 @@ pub struct Sealer {
 }
 
 impl Sealer {
-    /// A new file at `path`, for the session of this ticket digest. Only its user may read it.
+    /// Creates the file at `path`, for the session with this ticket digest. Only its user may read it.
     ///
     /// # Errors
-    /// The system's, a file that exists already included.
+    /// Those of the system; the file exists.
     pub fn create(path: &Path, key: PublicKey, ticket: [u8; 32]) -> io::Result<Self> {
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
         let mut file = BufWriter::new(file);
@@ -52,7 +52,7 @@ impl Sealer {
     /// Adds an opening of the stream that began with record `begin` of `lane`.
     ///
     /// # Errors
-    /// The system's, or an opening that is too long.
+    /// Those of the system; the opening is too long.
     pub fn seal(&mut self, lane: u8, begin: u64, opening: Opening<'_>) -> io::Result<()> {
         let at = (lane, begin);
         let (kind, content) = match opening {
@@ -81,32 +81,32 @@ impl Sealer {
         frame(&mut self.file, at, &sealed)
     }
 
-    /// Nothing of this stream follows.
+    /// Ends a stream; it must not get further openings.
     pub fn end(&mut self, lane: u8, begin: u64) {
         self.open.remove(&(lane, begin));
     }
 
-    /// Hands what was added to the system: it survives this process.
+    /// Passes everything to the system, so that it survives the end of this process.
     ///
     /// # Errors
-    /// The system's.
+    /// Those of the system.
     pub fn flush(&mut self) -> io::Result<()> {
         self.file.flush()
     }
 
-    /// Nothing follows: what was added is on the disk when this returns.
+    /// Ends the file; when this returns, its content is on the disk.
     ///
     /// # Errors
-    /// The system's.
+    /// Those of the system.
     pub fn finish(mut self) -> io::Result<()> {
         self.file.flush()?;
         self.file.get_ref().sync_all()
     }
 
-    /// Removes the file: there was no session.
+    /// Removes the file, because the session did not begin.
     ///
     /// # Errors
-    /// The system's.
+    /// Those of the system.
     pub fn discard(self) -> io::Result<()> {
         fs::remove_file(&self.path)
     }

@@ -1,4 +1,4 @@
-//! Shows a bundle with what was sealed beside it.
+//! Presents a bundle together with its sealed texts.
 
 use crate::format::{
     Aead, CONTENT_MAX, FRAME_MAX, HEAD_BYTES, KEY_BYTES, Kdf, Kem, Kind, MAGIC, PLACE_BYTES, Receiver, StreamAt, info,
@@ -18,39 +18,39 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-/// Where the sealed texts of a bundle stand: `NAME.sealed`, beside it.
+/// The path of a bundle's sealed texts: `NAME.sealed`, beside the bundle.
 #[must_use]
 pub fn beside(bundle: &Path) -> PathBuf {
-    // A path that ends with `/` names the same folder.
+    // Removes a `/` at the end of the path.
     let mut name = bundle.components().collect::<PathBuf>().into_os_string();
     name.push(OsString::from(".sealed"));
     name.into()
 }
 
-/// Whether this is a file of sealed texts, which stands among bundles, by its name.
+/// Whether a path beside bundles is a file of sealed texts, by its name.
 #[must_use]
 pub fn is_sealed_texts(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "sealed") && path.is_file()
 }
 
-/// The files of a bundle, with the texts of a sealed file. The texts are held in memory.
+/// The files of a bundle together with the texts of a sealed file, which are kept in memory.
 pub struct Unsealed {
     files: Box<dyn Files>,
-    /// What the sealed file adds, and the manifest over everything.
+    /// The additional files, and the manifest over all files.
     opened: BTreeMap<String, Vec<u8>>,
     report: UnsealReport,
 }
 
-/// What a sealed file held.
+/// Summary of a sealed file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UnsealReport {
-    /// Streams of which something was opened.
+    /// Number of streams with opened data.
     pub streams: u64,
-    /// Bytes at the end that are not a whole frame: the writer died, or somebody cut the file short.
+    /// Length of an incomplete frame at the end, in bytes: the writer died, or the file was shortened.
     pub torn: u64,
 }
 
-/// What was opened: documents by their names, and lines by file and record.
+/// The opened data: documents by name, and lines by file and record.
 #[derive(Default)]
 struct Openings {
     documents: BTreeMap<String, Vec<u8>>,
@@ -58,13 +58,13 @@ struct Openings {
 }
 
 impl Unsealed {
-    /// Opens the texts in the file `sealed` of the bundle in `files`.
+    /// Opens the texts in the file `sealed` for the bundle in `files`.
     ///
-    /// A file that ends within a frame gives what stands before it: the streams behind it stay withheld.
+    /// If the file ends inside a frame, the frames before it are used; the later streams stay withheld.
     ///
     /// # Errors
-    /// [`BundleError`]: `Io` where a file cannot be read or the key is not that of the file; `Content` for a file of
-    /// another session, or one that is not what was sealed.
+    /// [`BundleError`]: `Io` if a file cannot be read, or the key is not the file's; `Content` if the file belongs to
+    /// another session, or its content was changed.
     pub fn open(files: Box<dyn Files>, sealed: &Path, key: &PrivateKey) -> Result<Self, BundleError> {
         let name = sealed.to_string_lossy().into_owned();
         let from = File::open(sealed).map_err(|source| BundleError::Io { name: name.clone(), source })?;
@@ -93,7 +93,7 @@ impl Unsealed {
         Ok(Self { files, opened, report })
     }
 
-    /// What the file held.
+    /// The summary of the sealed file.
     #[must_use]
     pub const fn report(&self) -> UnsealReport {
         self.report
@@ -115,7 +115,7 @@ impl Files for Unsealed {
     }
 }
 
-/// The bundle's manifest with what was opened in it; what the bundle's own files are listed as stays as it is.
+/// The bundle's manifest with the opened files added. The entries of the bundle's own files do not change.
 fn manifest(
     files: &dyn Files,
     names: &BTreeMap<String, u64>,
@@ -124,7 +124,7 @@ fn manifest(
     if !names.contains_key(MANIFEST) {
         return Ok(None);
     }
-    // What is not a manifest is for the verifier to find.
+    // The verifier reports an invalid manifest.
     let Ok(mut manifest) = serde_json::from_slice::<Manifest>(&read(files, MANIFEST)?) else { return Ok(None) };
     for (name, content) in opened.iter().filter(|(name, _)| !names.contains_key(*name)) {
         let sha256 = Hex(Sha256::digest(content).into());
@@ -142,7 +142,7 @@ fn read(files: &dyn Files, name: &str) -> Result<Vec<u8>, BundleError> {
     Ok(content)
 }
 
-/// Frames of a sealed file.
+/// Reads the frames of a sealed file.
 struct FrameReader<R> {
     name: String,
     from: R,
@@ -154,7 +154,7 @@ impl<R: Read> FrameReader<R> {
         BundleError::Content { name: self.name.clone(), what: what.into() }
     }
 
-    /// The next bytes, as many as there are.
+    /// Reads `length` bytes, or fewer at the end of the file.
     fn bytes(&mut self, length: usize) -> Result<Vec<u8>, BundleError> {
         let mut bytes = Vec::new();
         let read = self.from.by_ref().take(length as u64).read_to_end(&mut bytes);
@@ -162,7 +162,7 @@ impl<R: Read> FrameReader<R> {
         Ok(bytes)
     }
 
-    /// Reads the head, which is for this session and this key.
+    /// Reads the head, and checks that it belongs to this session and this key.
     fn head(&mut self, ticket: &[u8; 32], key: &PrivateKey) -> Result<(), BundleError> {
         let head = self.bytes(HEAD_BYTES)?;
         let Some(rest) = head.strip_prefix(&MAGIC).filter(|_| head.len() == HEAD_BYTES) else {
@@ -179,7 +179,7 @@ impl<R: Read> FrameReader<R> {
         Ok(())
     }
 
-    /// The next frame; `None` at the end, or before a frame that is not whole.
+    /// The next frame; `None` at the end, or before an incomplete frame.
     fn frame(&mut self) -> Result<Option<(StreamAt, Vec<u8>)>, BundleError> {
         let length = self.bytes(4)?;
         let Ok(prefix) = <[u8; 4]>::try_from(length.as_slice()) else {
@@ -230,7 +230,7 @@ impl<R: Read> FrameReader<R> {
 }
 
 impl Openings {
-    /// Takes a message of a stream in `lane`.
+    /// Adds the message of a stream in `lane`.
     fn add(&mut self, lane: u8, message: &[u8]) -> Result<(), String> {
         let (kind, content) = message.split_first().ok_or("an empty message")?;
         let kind = Kind::of(*kind).ok_or("an opening of an unknown kind")?;
@@ -260,7 +260,7 @@ impl Openings {
     }
 }
 
-/// What every line has; the reader of the bundle looks at the rest.
+/// The field that every line has; the reader of the bundle checks the others.
 #[derive(serde::Deserialize)]
 struct AnyLine {
     index: u64,

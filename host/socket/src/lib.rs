@@ -1,7 +1,7 @@
-//! A listening UNIX socket with a name in the file system: the gate's, and the simulated card's.
+//! A listening UNIX socket with a name in the file system, for the gate and the simulated card.
 //!
-//! A name on which no process listens is replaced. The name is removed with the socket, unless another socket has
-//! taken it by then.
+//! A name without a listening process is replaced. The name is removed with the socket, unless another socket has
+//! replaced it.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -21,26 +21,26 @@ pub enum BindError {
     System { path: PathBuf, source: io::Error },
 }
 
-/// Who may connect, apart from the rights of the socket's folder.
+/// The users who may connect; the rights of the socket's folder also apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// This user.
+    /// This user only.
     Owner,
     /// Every user.
     Everyone,
 }
 
-/// A listening socket that does not block. Dropping it removes its name.
+/// A listening, non-blocking socket. Dropping it removes its name.
 #[derive(Debug)]
 pub struct Listener {
     listener: UnixListener,
     path: PathBuf,
-    /// Device and inode, so that another socket with the same name is not removed.
+    /// Device and inode of the name, so that another socket with the same name is not removed.
     id: (u64, u64),
 }
 
 impl Listener {
-    /// Listens at `path`, where at most `waiting` connections wait to be accepted.
+    /// Listens at `path`; at most `waiting` connections may wait to be accepted.
     pub fn bind(path: &Path, access: Access, waiting: u16) -> Result<Self, BindError> {
         let failed = |source| BindError::System { path: path.to_owned(), source };
         match std::fs::symlink_metadata(path) {
@@ -59,7 +59,7 @@ impl Listener {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).map_err(errno)?;
         rustix::net::bind(&socket, &SocketAddrUnix::new(path).map_err(errno)?).map_err(errno)?;
-        // No one can connect before it listens, so the permissions are never wider.
+        // The permissions are set before the socket listens, so they are never wider.
         let mode = match access {
             Access::Owner => 0o600,
             Access::Everyone => 0o666,
@@ -75,7 +75,7 @@ impl Listener {
         &self.path
     }
 
-    /// The next connection, which blocks; `None` when there is none.
+    /// The next connection, in blocking mode; `None` if none is waiting.
     pub fn accept(&self) -> io::Result<Option<UnixStream>> {
         match self.listener.accept() {
             Ok((stream, _)) => stream.set_nonblocking(false).map(|()| Some(stream)),
@@ -85,7 +85,7 @@ impl Listener {
     }
 }
 
-/// Whether an error says only that there is no connection now.
+/// Whether an error only means that there is no connection now.
 fn is_passing(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, Interrupted, WouldBlock};
     matches!(error.kind(), WouldBlock | Interrupted | ConnectionAborted)

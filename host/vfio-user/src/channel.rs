@@ -1,4 +1,4 @@
-//! Whole messages over a UNIX socket, with the files that come along, each within a deadline.
+//! Sends and receives complete messages with their files over a UNIX socket, each within a deadline.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -34,7 +34,7 @@ pub enum ChannelError {
 pub struct Message {
     pub header: Header,
     pub payload: Vec<u8>,
-    /// Files that came with it.
+    /// Files that came with the message.
     pub files: Vec<OwnedFd>,
 }
 
@@ -46,13 +46,13 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// A channel that gives a peer `deadline` for each message.
+    /// A channel with a time limit for each message of the peer.
     pub fn new(socket: UnixStream, deadline: Duration) -> Result<Self, ChannelError> {
         socket.set_nonblocking(true)?;
         Ok(Self { socket, deadline })
     }
 
-    /// Sends one message; `size` in the header is filled in. Errors: [`ChannelError::Late`], [`ChannelError::Cut`],
+    /// Sends one message; fills in `size` in the header. Errors: [`ChannelError::Late`], [`ChannelError::Cut`],
     /// [`ChannelError::Socket`].
     pub fn send(&mut self, header: Header, payload: &[&[u8]], files: &[BorrowedFd<'_>]) -> Result<(), ChannelError> {
         let size = Header::BYTES + payload.iter().map(|part| part.len()).sum::<usize>();
@@ -69,7 +69,7 @@ impl Channel {
             match sendmsg(&self.socket, &[IoSlice::new(rest)], &mut control, SendFlags::NOSIGNAL) {
                 Ok(sent) => {
                     rest = rest.get(sent..).unwrap_or_default();
-                    // Files go with the first byte only.
+                    // Files are sent with the first byte only.
                     control.clear();
                 }
                 Err(Errno::AGAIN) => self.await_until(PollFlags::OUT, until, "take a message")?,
@@ -81,7 +81,7 @@ impl Channel {
         Ok(())
     }
 
-    /// Receives one message, all of it within the deadline. Errors: [`ChannelError`]; the stream is out of step then.
+    /// Receives one complete message within the deadline. Errors: [`ChannelError`]; the stream is then out of step.
     pub fn receive(&mut self) -> Result<Message, ChannelError> {
         let until = Instant::now() + self.deadline;
         let mut files = Vec::new();

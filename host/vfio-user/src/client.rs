@@ -1,4 +1,4 @@
-//! The driver's end: one request at a time, and every answer must fit it.
+//! The driver's side: sends one request at a time, and checks that the answer fits it.
 
 use std::os::fd::BorrowedFd;
 use std::os::unix::net::UnixStream;
@@ -33,13 +33,13 @@ pub enum ClientError {
 /// A connection to a device.
 #[derive(Debug)]
 pub struct DeviceClient {
-    /// `None` after the first violation.
+    /// `None` after the first violation of the protocol.
     channel: Option<Channel>,
     next_id: u16,
 }
 
 impl DeviceClient {
-    /// Connects and agrees on the version. Every later request is given `deadline`, too. Errors:
+    /// Connects and negotiates the version. `deadline` is the time limit for every request. Errors:
     /// [`ClientError::Connect`], [`ClientError::Handshake`], [`ClientError::Device`].
     pub fn connect(path: &Path, deadline: Duration) -> Result<Self, ClientError> {
         let failed = |source| ClientError::Connect { path: path.display().to_string(), source };
@@ -47,7 +47,7 @@ impl DeviceClient {
         Self::from_stream(socket, deadline)
     }
 
-    /// [`DeviceClient::connect`] over a socket that is connected already. Errors: [`ClientError::Handshake`],
+    /// As [`DeviceClient::connect`], over a connected socket. Errors: [`ClientError::Handshake`],
     /// [`ClientError::Device`].
     pub fn from_stream(socket: UnixStream, deadline: Duration) -> Result<Self, ClientError> {
         let channel = Channel::new(socket, deadline).map_err(ClientError::Handshake)?;
@@ -77,7 +77,7 @@ impl DeviceClient {
         Ok(client)
     }
 
-    /// Description of region `index`.
+    /// The description of region `index`.
     pub fn region(&mut self, index: u32) -> Result<Region, ClientError> {
         let ask = RegionInfo { argsz: (RegionInfo::BYTES as u32).into(), index: index.into(), ..RegionInfo::default() };
         let found: RegionInfo = self.structure(Command::GetRegionInfo, &ask)?;
@@ -85,7 +85,7 @@ impl DeviceClient {
         Ok(Region { size: found.size.get(), flags: found.flags.get() })
     }
 
-    /// How many vectors interrupt index `index` has.
+    /// Number of vectors of interrupt index `index`.
     pub fn irqs(&mut self, index: u32) -> Result<u32, ClientError> {
         let ask = IrqInfo { argsz: (IrqInfo::BYTES as u32).into(), index: index.into(), ..IrqInfo::default() };
         let found: IrqInfo = self.structure(Command::GetIrqInfo, &ask)?;
@@ -114,7 +114,7 @@ impl DeviceClient {
         self.require(Command::RegionWrite, reply == ask.as_bytes(), "a reply that does not fit the write")
     }
 
-    /// Lets the device read and write `size` bytes of `file` from its start on at `address`.
+    /// Gives the device access to the first `size` bytes of `file`, at address `address`.
     pub fn map(&mut self, address: u64, size: u64, file: BorrowedFd<'_>) -> Result<(), ClientError> {
         let ask = DmaMap {
             argsz: (DmaMap::BYTES as u32).into(),
@@ -127,7 +127,7 @@ impl DeviceClient {
         self.require(Command::DmaMap, reply.is_empty(), "a reply that is too long")
     }
 
-    /// Takes memory back. When this returns, the device reaches it no more.
+    /// Removes the device's access to memory; it has ended when this returns.
     pub fn unmap(&mut self, address: u64, size: u64) -> Result<(), ClientError> {
         let ask = DmaUnmap {
             argsz: (DmaUnmap::BYTES as u32).into(),
@@ -143,7 +143,7 @@ impl DeviceClient {
         )
     }
 
-    /// Has vector `vector` of interrupt index `index` signalled by `event`.
+    /// Connects vector `vector` of interrupt index `index` to `event`.
     pub fn set_irq(&mut self, index: u32, vector: u32, event: BorrowedFd<'_>) -> Result<(), ClientError> {
         let ask = SetIrqs {
             argsz: (SetIrqs::BYTES as u32).into(),
@@ -162,7 +162,7 @@ impl DeviceClient {
         self.require(Command::Reset, reply.is_empty(), "a reply that is too long")
     }
 
-    /// A request whose reply is the same structure, filled in.
+    /// Sends a request whose reply is the same structure with its fields filled in.
     fn structure<T>(&mut self, command: Command, ask: &T) -> Result<T, ClientError>
     where
         T: FromBytes + IntoBytes + KnownLayout + Immutable,
@@ -194,7 +194,7 @@ impl DeviceClient {
         self.require(command, reply.files.is_empty(), "a reply with files")?;
         if flags & header_flags::ERROR != 0 {
             self.require(command, reply.payload.is_empty(), "a refusal with data")?;
-            // Zero would read as success somewhere.
+            // Error number zero could be mistaken for success, so it becomes 5 (EIO).
             let errno = i32::try_from(reply.header.error.get()).ok().filter(|errno| *errno != 0).unwrap_or(5);
             return Err(ClientError::Refused { command, errno });
         }

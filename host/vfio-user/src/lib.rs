@@ -2,17 +2,16 @@
 //!
 //! | part | content |
 //! | --- | --- |
-//! | [`message`] | commands, their bytes, the bits in them |
-//! | [`Channel`] | whole messages with their files, each within a deadline |
-//! | [`DeviceClient`] | the driver's end: one request at a time, every answer checked |
-//! | [`Connection`], [`Device`] | the device's end: one request in, one answer out |
-//! | [`words`] | memory that driver and device touch at the same time |
+//! | [`message`] | commands, their layouts, their flags |
+//! | [`Channel`] | complete messages with their files, each within a deadline |
+//! | [`DeviceClient`] | the driver's side: one request at a time, every answer checked |
+//! | [`Connection`], [`Device`] | the device's side: each request gets one answer |
+//! | [`words`] | memory that driver and device access at the same time |
 //!
-//! Neither end trusts the other: lengths are bounded before memory is allocated, an answer must fit its request in
-//! every field, and waiting for a peer that stops in the middle of a message ends at a deadline. After the first
-//! violation the connection is closed.
+//! Neither side trusts the other. Lengths are limited before memory is allocated, an answer must fit its request in
+//! every field, and a wait for an incomplete message ends at a deadline. The first violation closes the connection.
 //!
-//! Not served: DMA without a file (`DMA_READ` and `DMA_WRITE` from the device), mapped regions, migration.
+//! Not implemented: DMA without a file (`DMA_READ` and `DMA_WRITE` from the device), mapped regions, migration.
 
 mod channel;
 mod client;

@@ -1,13 +1,13 @@
-//! The content of a message. Everything is little-endian and without padding.
+//! The layouts of messages. All fields are little-endian and without padding.
 
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-/// Data bytes that one region access may carry; both ends say so in `VERSION`.
+/// Largest number of data bytes of a region access; both sides declare it in `VERSION`.
 pub const DATA_MAX: usize = 1 << 16;
-/// Bytes of a message after its header, at most.
+/// Largest number of bytes of a message after its header.
 pub const PAYLOAD_MAX: usize = DATA_MAX + 64;
-/// Files with one message, at most. What is offered to the peer is one; a few more are no offence.
+/// Largest number of files with a message. The peer is offered one; a few more are accepted.
 pub const FILES_MAX: usize = 16;
 /// Major version of the protocol; the minor one is 0.
 pub const MAJOR: u16 = 0;
@@ -18,9 +18,9 @@ pub enum Command {
     /// Version and capabilities; the first message.
     Version = 1,
     DmaMap = 2,
-    /// Memory that it may no longer reach.
+    /// Removes access to memory.
     DmaUnmap = 3,
-    /// Kind of device, numbers of regions and interrupts.
+    /// Kind of device, numbers of regions and interrupt indexes.
     GetInfo = 4,
     GetRegionInfo = 5,
     /// Kind and number of an interrupt index.
@@ -45,13 +45,13 @@ impl Command {
         Self::Reset,
     ];
 
-    /// The command with this number, if it is one that is served.
+    /// The command with this number; `None` if it is not implemented.
     #[must_use]
     pub fn from_number(number: u16) -> Option<Self> {
         Self::ALL.into_iter().find(|command| *command as u16 == number)
     }
 
-    /// Name in the specification.
+    /// The name in the specification.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -71,13 +71,13 @@ impl Command {
 
 /// Bits of [`Header::flags`].
 pub mod header_flags {
-    /// The low four bits are the type.
+    /// Mask of the message type: the low four bits.
     pub const TYPE: u32 = 0xf;
-    /// A reply; a command is 0.
+    /// Type of a reply; a command has type 0.
     pub const REPLY: u32 = 1;
-    /// The sender wants no reply.
+    /// The sender does not want a reply.
     pub const NO_REPLY: u32 = 1 << 4;
-    /// The command was refused; `error` says why.
+    /// The command was refused; `error` gives the reason.
     pub const ERROR: u32 = 1 << 5;
 }
 
@@ -89,7 +89,7 @@ pub mod region_flags {
 
 /// Bits of [`DeviceInfo::flags`].
 pub mod device_flags {
-    /// Takes `DEVICE_RESET`.
+    /// The device supports `DEVICE_RESET`.
     pub const RESET: u32 = 1;
     pub const PCI: u32 = 1 << 1;
 }
@@ -98,25 +98,25 @@ pub mod device_flags {
 pub mod dma_flags {
     pub const READ: u32 = 1;
     pub const WRITE: u32 = 1 << 1;
-    /// In `DMA_UNMAP`: everything.
+    /// In `DMA_UNMAP`: all memory.
     pub const UNMAP_ALL: u32 = 1 << 1;
 }
 
 /// Bits of [`IrqInfo::flags`] and [`SetIrqs::flags`].
 pub mod irq_flags {
     pub const EVENTFD: u32 = 1;
-    /// Information: vectors are set all at once.
+    /// In information: all vectors must be set at once.
     pub const NORESIZE: u32 = 1 << 3;
-    /// No data: all vectors named.
+    /// There is no data; the request applies to all named vectors.
     pub const DATA_NONE: u32 = 1;
-    /// One event file a vector.
+    /// The data is one event file per vector.
     pub const DATA_EVENTFD: u32 = 1 << 2;
     pub const TRIGGER: u32 = 1 << 5;
 }
 
 /// Regions of a PCI device.
 pub mod region {
-    /// Base address register 0; five others follow.
+    /// Base address register 0; registers 1 to 5 follow.
     pub const BAR0: u32 = 0;
     /// Base address register 2.
     pub const BAR2: u32 = 2;
@@ -131,7 +131,7 @@ pub mod region {
 pub mod irq {
     pub const MSIX: u32 = 2;
     pub const ERR: u32 = 3;
-    /// The device is wanted back.
+    /// The system asks for the device back.
     pub const REQ: u32 = 4;
     pub const COUNT: u32 = 5;
 }
@@ -152,7 +152,7 @@ macro_rules! layout {
 }
 
 layout! {
-    /// Before every message.
+    /// The header of every message.
     Header {
         /// Chosen by the sender of a command, repeated in its reply.
         id: U16,
@@ -164,7 +164,7 @@ layout! {
         /// An error number of the host in a reply with [`header_flags::ERROR`].
         error: U32,
     }
-    /// `VERSION`; JSON with a closing zero byte may follow.
+    /// `VERSION`; a zero-terminated JSON text may follow.
     Version {
         major: U16,
         minor: U16,
@@ -175,7 +175,7 @@ layout! {
         /// [`dma_flags`].
         flags: U32,
         offset: U64,
-        /// First address in the device's eyes.
+        /// First device address.
         address: U64,
         size: U64,
     }
@@ -184,7 +184,7 @@ layout! {
         argsz: U32,
         /// [`dma_flags`].
         flags: U32,
-        /// First address.
+        /// First device address.
         address: U64,
         size: U64,
     }
@@ -202,10 +202,10 @@ layout! {
         /// [`region_flags`].
         flags: U32,
         index: U32,
-        /// Offset of capabilities; none.
+        /// Offset of capabilities; 0, because there are none.
         capabilities: U32,
         size: U64,
-        /// Offset for mapping; none.
+        /// Offset for mapping; 0, because regions cannot be mapped.
         offset: U64,
     }
     /// `DEVICE_GET_IRQ_INFO`, and its reply.
@@ -226,9 +226,9 @@ layout! {
         start: U32,
         count: U32,
     }
-    /// `REGION_READ` and `REGION_WRITE`, and their replies; the data follows where it goes.
+    /// `REGION_READ` and `REGION_WRITE`, and their replies; data follows in a write request and in a read reply.
     Access {
-        /// First byte.
+        /// Offset of the first byte.
         offset: U64,
         region: U32,
         count: U32,

@@ -1,6 +1,6 @@
-//! A region of a device, as both ends see it.
+//! A region of a device, for both sides.
 
-/// A region; one of 0 bytes does not exist.
+/// A region; size 0 means that it does not exist.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Region {
     pub size: u64,

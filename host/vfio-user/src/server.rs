@@ -1,4 +1,4 @@
-//! The device's end: one request in, one answer out.
+//! The device's side: each request gets one answer.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -13,7 +13,7 @@ use crate::message::{
 };
 use crate::region::Region;
 
-/// Memory that a device shall reach.
+/// Memory that a device gets access to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DmaRange {
     /// The device may read it.
@@ -21,27 +21,27 @@ pub struct DmaRange {
     /// The device may write it.
     pub write: bool,
     pub offset: u64,
-    /// First address.
+    /// First device address.
     pub address: u64,
     pub size: u64,
 }
 
-/// A PCI device. What it refuses, the driver gets as an error number; it stays served.
+/// A PCI device. The driver gets an error number for a refused request; the connection continues.
 pub trait Device {
     fn region(&self, index: u32) -> Region;
     fn irqs(&self, index: u32) -> u32;
-    /// Reads bytes that are in the region.
+    /// Reads bytes inside the region.
     fn read(&mut self, region: u32, offset: u64, into: &mut [u8]) -> Result<(), Errno>;
-    /// Writes bytes that are in the region.
+    /// Writes bytes inside the region.
     fn write(&mut self, region: u32, offset: u64, from: &[u8]) -> Result<(), Errno>;
-    /// Lets the device reach memory. Without a file it cannot, which is not an error: an access there is.
+    /// Gives the device access to memory. Without a file it cannot access it; only such an access is an error.
     fn map(&mut self, map: DmaRange, file: Option<OwnedFd>) -> Result<(), Errno>;
-    /// Takes everything between two addresses away; both may be anything. When this returns, the device reaches it no
-    /// more.
+    /// Removes access to everything between two addresses, which may be any numbers. The access has ended when this
+    /// returns.
     fn unmap(&mut self, from: u128, to: u128) -> Result<(), Errno>;
-    /// Connects vectors, which exist, with event files; `None` disconnects.
+    /// Connects existing vectors to event files; `None` disconnects.
     fn connect_irqs(&mut self, index: u32, start: u32, files: Vec<Option<OwnedFd>>) -> Result<(), Errno>;
-    /// Signals vectors, which exist.
+    /// Signals existing vectors.
     fn fire_irqs(&mut self, index: u32, start: u32, count: u32) -> Result<(), Errno>;
     /// Resets the device; memory stays mapped.
     fn reset(&mut self) -> Result<(), Errno>;
@@ -68,7 +68,7 @@ fn broken(what: &'static str) -> ServeError {
     ServeError::Channel(ChannelError::Protocol(what))
 }
 
-/// One driver.
+/// The connection to one driver.
 #[derive(Debug)]
 pub struct Connection {
     channel: Channel,
@@ -76,14 +76,14 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// A driver that has not said its version yet.
+    /// A connection before the negotiation of the version.
     #[must_use]
     pub const fn new(channel: Channel) -> Self {
         Self { channel, agreed: false }
     }
 
-    /// Receives one request and answers it. The whole message must come within the channel's deadline, so this is
-    /// called when the socket has something to read. Errors: [`ServeError`]: the connection is over.
+    /// Receives one request and answers it. The complete message must arrive within the channel's deadline, so call
+    /// this when the socket is readable. Errors: [`ServeError`]: the connection is over.
     pub fn serve<D: Device>(&mut self, device: &mut D) -> Result<(), ServeError> {
         let message = self.channel.receive()?;
         let header = message.header;
@@ -123,7 +123,7 @@ impl AsFd for Connection {
     }
 }
 
-/// The capabilities of a driver. None is required, but they must be JSON.
+/// The capabilities that a driver offers. None is required, but they must be JSON.
 #[derive(serde::Deserialize)]
 struct Offer {
     #[serde(default, rename = "capabilities")]
@@ -145,7 +145,7 @@ fn version(payload: &[u8]) -> Result<Vec<u8>, ServeError> {
     Ok([ours.as_bytes(), capabilities.as_bytes()].concat())
 }
 
-/// The structure that opens the payload, and what follows it.
+/// The structure at the start of the payload, and the bytes after it.
 fn open<T: FromBytes + KnownLayout + Immutable>(payload: &[u8]) -> Result<(T, &[u8]), Errno> {
     T::read_from_prefix(payload).map_err(|_| Errno::INVAL)
 }
@@ -231,7 +231,7 @@ fn answer<D: Device>(command: Command, message: Message, device: &mut D) -> Resu
     }
 }
 
-/// Bytes of an access that is in its region.
+/// Number of bytes of an access, if it is inside its region.
 fn inside<D: Device>(device: &D, access: &Access) -> Result<usize, Errno> {
     let (index, count) = (access.region.get(), access.count.get());
     let size = if index < region::COUNT { device.region(index).size } else { 0 };
@@ -266,7 +266,7 @@ fn set_irqs<D: Device>(payload: &[u8], files: Vec<OwnedFd>, device: &mut D) -> R
     const CONNECT: u32 = irq_flags::DATA_EVENTFD | irq_flags::TRIGGER;
     const FIRE: u32 = irq_flags::DATA_NONE | irq_flags::TRIGGER;
     match (ask.flags.get(), files.len()) {
-        // Without vectors: all of the index are disconnected.
+        // Without vectors, all vectors of the index are disconnected.
         (FIRE, 0) if count == 0 && start == 0 => device.connect_irqs(index, 0, (0..vectors).map(|_| None).collect()),
         (FIRE, 0) if count > 0 => device.fire_irqs(index, start, count),
         (CONNECT, 0) if count > 0 => device.connect_irqs(index, start, (0..count).map(|_| None).collect()),

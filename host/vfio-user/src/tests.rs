@@ -15,7 +15,7 @@ use crate::{
 
 const DEADLINE: Duration = Duration::from_millis(200);
 
-/// A device of 32 bytes that remembers what it received.
+/// A device of 32 bytes that stores what it receives.
 #[derive(Default)]
 struct Memory {
     bytes: [u8; 32],
@@ -66,7 +66,7 @@ impl Device for Memory {
     }
 }
 
-/// A device in a thread. The thread returns what the device saw once the driver is gone.
+/// A device in a thread. The thread returns the device after the driver has disconnected.
 fn serve() -> (UnixStream, std::thread::JoinHandle<(Memory, ServeError)>) {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let served = std::thread::spawn(move || {
@@ -143,7 +143,7 @@ fn version() -> Vec<u8> {
     message(Command::Version as u16, Version::default().as_bytes())
 }
 
-/// Takes one reply off the socket: its flags, error number and payload.
+/// Reads one reply: its flags, error number and payload.
 fn reply(socket: &mut UnixStream) -> (u32, u32, Vec<u8>) {
     let mut bytes = [0; Header::BYTES];
     socket.read_exact(&mut bytes).unwrap();
@@ -162,25 +162,25 @@ fn a_version_may_come_without_json_and_byte_by_byte() {
     let (flags, error, payload) = reply(&mut socket);
     assert_eq!((flags, error), (header_flags::REPLY, 0));
     assert!(payload.ends_with(b"}\0"));
-    // An unknown command is refused, and the next is served.
+    // An unknown command is refused, and the next command is served.
     socket.write_all(&message(99, &[1, 2, 3])).unwrap();
     assert_eq!(reply(&mut socket), (header_flags::REPLY | header_flags::ERROR, 95, vec![]));
-    // A region that is not there takes its payload with it.
+    // A write to a missing region is refused; its payload is consumed.
     let access = Access { offset: 0.into(), region: 55.into(), count: 4.into() };
     socket.write_all(&message(Command::RegionWrite as u16, &[access.as_bytes(), &[0; 4]].concat())).unwrap();
     assert_eq!(reply(&mut socket).1, 22);
     socket.write_all(&message(Command::Reset as u16, &[])).unwrap();
     assert_eq!(reply(&mut socket), (header_flags::REPLY, 0, vec![]));
-    // A read of 4 GiB is refused before a byte is taken for it.
+    // A read of 4 GiB is refused before memory is allocated.
     let access = Access { offset: 0.into(), region: 0.into(), count: u32::MAX.into() };
     socket.write_all(&message(Command::RegionRead as u16, access.as_bytes())).unwrap();
     assert_eq!(reply(&mut socket).1, 22);
-    // Requests that are too short for what they ask.
+    // Requests that are too short for their command.
     for command in [2, 3, 4, 5, 7, 8, 9, 10] {
         socket.write_all(&message(command, &[0; 7])).unwrap();
         assert_eq!(reply(&mut socket).1, 22, "command {command}");
     }
-    // Interrupts by flags that are not served, and with vectors that are not there.
+    // Interrupts with unsupported flags, and with vectors that do not exist.
     for (flags, start, count) in [(0x22, 0, 1), (0x28, 0, 1), (0x21, 4, 1), (0x21, 1, u32::MAX), (0x24, 0, 5)] {
         let ask = SetIrqs {
             index: 2.into(),
@@ -192,7 +192,7 @@ fn a_version_may_come_without_json_and_byte_by_byte() {
         socket.write_all(&message(Command::SetIrqs as u16, ask.as_bytes())).unwrap();
         assert_eq!(reply(&mut socket).1, 22, "{flags:#x} {start} {count}");
     }
-    // A map without a file is taken; the device knows what to do with it.
+    // A map without a file is accepted; the device decides what it means.
     let ask = MapBytes { size: 4096.into(), flags: 1.into(), ..MapBytes::default() };
     socket.write_all(&message(Command::DmaMap as u16, ask.as_bytes())).unwrap();
     assert_eq!(reply(&mut socket), (header_flags::REPLY, 0, vec![]));
@@ -253,7 +253,7 @@ fn garbage_ends_the_connection_and_nothing_else() {
         assert!(matches!(end, ServeError::Channel(ChannelError::Protocol(_))), "{what}: {end}");
         assert_eq!(device.resets, 0, "{what}");
     }
-    // Cut at any byte: an end, at once.
+    // A message cut at any byte ends the connection at once.
     let whole = version();
     for cut in 1..whole.len() {
         let (mut socket, served) = serve();
@@ -262,7 +262,7 @@ fn garbage_ends_the_connection_and_nothing_else() {
         let (_, end) = served.join().unwrap();
         assert!(matches!(end, ServeError::Channel(ChannelError::Cut)), "{cut}: {end}");
     }
-    // Stalled in the middle: an end after the deadline.
+    // A message that stalls ends the connection after the deadline.
     let started = Instant::now();
     let (mut socket, served) = serve();
     socket.write_all(&whole[..5]).unwrap();
@@ -278,7 +278,7 @@ fn more_files_than_a_message_takes_end_the_connection() {
     let mut channel = Channel::new(socket.try_clone().unwrap(), DEADLINE).unwrap();
     channel.send(Header { command: 1.into(), ..Header::default() }, &[Version::default().as_bytes()], &[]).unwrap();
     channel.receive().unwrap();
-    // As many files as two messages may carry, sent with the pieces of one message.
+    // Sends the files of two messages with the parts of one message.
     let header = Header { command: 13.into(), size: 16.into(), ..Header::default() };
     for half in header.as_bytes().chunks(8) {
         let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(16))];
@@ -293,7 +293,7 @@ fn more_files_than_a_message_takes_end_the_connection() {
     assert_eq!(device.resets, 0);
 }
 
-/// A device that agrees on everything and then answers a read with `answer`.
+/// A device that negotiates correctly, then answers a read with `answer`.
 fn lying(answer: impl FnOnce(&mut UnixStream, Header) + Send + 'static) -> ClientError {
     let (ours, mut theirs) = UnixStream::pair().unwrap();
     let lies = std::thread::spawn(move || {
@@ -305,7 +305,7 @@ fn lying(answer: impl FnOnce(&mut UnixStream, Header) + Send + 'static) -> Clien
         let mut bytes = [0; Header::BYTES];
         theirs.read_exact(&mut bytes).unwrap();
         answer(&mut theirs, Header::read_from_bytes(&bytes).unwrap());
-        // Stays there until the driver has had enough.
+        // Keeps the connection until the driver closes it.
         let _ = theirs.read_to_end(&mut Vec::new());
     });
     let mut client = DeviceClient::from_stream(ours, DEADLINE).unwrap();
@@ -365,10 +365,10 @@ fn a_device_that_lies_stalls_or_dies_is_found_out() {
         socket.shutdown(std::net::Shutdown::Both).unwrap();
     });
     assert!(matches!(error, ClientError::Channel { source: ChannelError::Cut, .. }), "{error}");
-    // An error without a number is an error all the same.
+    // An error without an error number is still an error.
     let error = lying(|socket, header| say(socket, Header { flags: 0x21.into(), ..header }, &[]));
     assert!(matches!(error, ClientError::Refused { errno: 5, .. }), "{error}");
-    // A device that promises 4 GiB gets no memory for them.
+    // A device that announces 4 GiB does not make the driver allocate them.
     let error = lying(move |socket, header| {
         let header = Header { flags: ok.into(), size: u32::MAX.into(), ..header };
         socket.write_all(header.as_bytes()).unwrap();

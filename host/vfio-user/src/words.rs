@@ -1,13 +1,13 @@
-//! Memory that two parties touch at the same time, as words of 8 bytes.
+//! Memory that two parties access at the same time, as words of 8 bytes.
 //!
-//! Every access is an atomic word: loads acquire, stores release, in ascending order. So a reader that finds a later
-//! word new finds what was written before it, across processes as within one.
+//! Every access is atomic per word: loads acquire, stores release, in ascending order. So a reader that sees a new word
+//! also sees everything that was written before it, within one process and across processes.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub const WORD: usize = size_of::<u64>();
 
-/// Copies the bytes from `offset` on into `into`; false, with `into` partly written, when they leave the words.
+/// Copies bytes from `offset` on into `into`. False, with `into` partly written, if the range leaves the words.
 #[must_use]
 pub fn read(words: &[AtomicU64], offset: usize, into: &mut [u8]) -> bool {
     let mut at = offset;
@@ -25,8 +25,8 @@ pub fn read(words: &[AtomicU64], offset: usize, into: &mut [u8]) -> bool {
     true
 }
 
-/// Copies `from` to the bytes from `offset` on; false, with a part written, when they leave the words. Not atomic over
-/// more than one aligned word.
+/// Copies `from` to the bytes from `offset` on. False, with a part written, if the range leaves the words. Only one
+/// aligned word at a time is atomic.
 #[must_use]
 pub fn write(words: &[AtomicU64], offset: usize, from: &[u8]) -> bool {
     let mut at = offset;
@@ -46,7 +46,7 @@ pub fn write(words: &[AtomicU64], offset: usize, from: &[u8]) -> bool {
         if n == WORD {
             word.store(merge(0).unwrap_or_default(), Ordering::Release);
         } else {
-            // Always `Some`, hence always `Ok`.
+            // The closure always returns `Some`, so the result is always `Ok`.
             let _ = word.fetch_update(Ordering::AcqRel, Ordering::Acquire, merge);
         }
         rest = later;

@@ -1,4 +1,4 @@
-//! Speed: how fast a saturated card judges.
+//! Benchmark: the verdict rate and the latency of a saturated card.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -13,13 +13,12 @@ use super::known;
 use crate::card::Card;
 use crate::driver::{CheckpointConfig, LossCause, Outcome, Session, SessionConfig, SessionError};
 
-/// What to measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BenchConfig {
     pub verdicts: u64,
-    /// Streams of each lane; each has one GATE in flight.
+    /// Streams per lane; each has one GATE in flight.
     pub streams: u16,
-    /// Have checkpoints signed, one after every 4,096 records.
+    /// Whether the card signs a checkpoint after every 4,096 records.
     pub attest: bool,
 }
 
@@ -30,11 +29,11 @@ impl Default for BenchConfig {
     }
 }
 
-/// What was measured.
+/// The results.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BenchReport {
     pub verdicts: u64,
-    /// How many of them each lane gave.
+    /// Verdicts of each lane.
     pub lanes: Vec<u64>,
     pub admits: u64,
     pub rejects: u64,
@@ -43,28 +42,27 @@ pub struct BenchReport {
     pub opened: Duration,
     /// Wall time from the first submission to the last answer.
     pub elapsed: Duration,
-    /// Clocks of the card in that time, where the transport knows them.
+    /// Clocks of the card in the same time, if the transport counts them.
     pub clocks: Option<u64>,
-    /// Rows of the larger bank: the clocks that a sweep takes at one row per clock.
+    /// Rows of the larger bank: the clocks of one sweep at one row per clock.
     pub rows: u16,
-    /// From the submission of an entry to the moment at which the driver has its answer, in nanoseconds, to three
-    /// digits.
+    /// Time from the submission of an entry to its answer at the driver, in nanoseconds, rounded to three digits.
     pub latency: Histogram<u64>,
 }
 
-/// Data beats of the card's bus for one verdict: its entry is read, its record and its completion are written.
+/// Data beats on the card's bus per verdict: reads for the entry, writes for its record and its completion.
 pub const BEATS: (u64, u64) =
     ((Descriptor::BYTES / BEAT_BYTES) as u64, ((Record::BYTES + Completion::BYTES) / BEAT_BYTES) as u64);
 
 impl BenchReport {
-    /// Verdicts in a second of wall time, rounded down.
+    /// Verdicts per second of wall time, rounded down.
     #[must_use]
     pub fn verdicts_per_second(&self) -> u64 {
         let nanoseconds = self.elapsed.as_nanos().max(1);
         u64::try_from(u128::from(self.verdicts) * 1_000_000_000 / nanoseconds).unwrap_or(u64::MAX)
     }
 
-    /// Clocks of the card in a second of wall time, rounded down; of a simulated card its speed.
+    /// Clocks of the card per second of wall time, rounded down. For a simulated card this is the simulation's speed.
     #[must_use]
     pub fn clocks_per_second(&self) -> Option<u64> {
         let nanoseconds = self.elapsed.as_nanos().max(1);
@@ -72,50 +70,50 @@ impl BenchReport {
         self.clocks.map(rate)
     }
 
-    /// The shares of bus time that the card used for reading and for writing, in basis points: data beats per clock.
+    /// The shares of clocks in which the card read and wrote data on its bus, in basis points.
     #[must_use]
     pub fn bus_basis_points(&self) -> Option<(u64, u64)> {
         let share = |beats: u64, clocks: u64| beats * self.verdicts * 10_000 / clocks.max(1);
         self.clocks.map(|clocks| (share(BEATS.0, clocks), share(BEATS.1, clocks)))
     }
 
-    /// Latency that this share of the answers kept, 0 to 1, in nanoseconds.
+    /// The latency that the given share (0 to 1) of the answers did not exceed, in nanoseconds.
     #[must_use]
     pub fn latency(&self, share: f64) -> u64 {
         self.latency.value_at_quantile(share)
     }
 
-    /// Latencies in steps that double from 1 µs on: the upper end of each in nanoseconds, and how many answers it
-    /// holds.
+    /// A histogram of latencies with steps that double from 1 µs: the upper end of each step in nanoseconds, and the
+    /// number of its answers.
     #[must_use]
     pub fn latency_steps(&self) -> Vec<(u64, u64)> {
         let steps = self.latency.iter_log(1000, 2.0);
         steps.map(|step| (step.value_iterated_to() + 1, step.count_since_last_iteration())).collect()
     }
 
-    /// Hundredths of a clock for one verdict, rounded up.
+    /// Hundredths of a clock per verdict, rounded up.
     #[must_use]
     pub fn clocks_per_verdict_hundredths(&self) -> Option<u64> {
         self.clocks.map(|clocks| (clocks * 100).div_ceil(self.verdicts.max(1)))
     }
 }
 
-/// Longest latency that is counted apart from longer ones, in nanoseconds: every wait ends before.
+/// Upper end of the histogram, in nanoseconds; every bounded wait is shorter.
 const LONGEST: u64 = 3_600_000_000_000;
 
-/// An image that fills the default tables, 256 and 64 rows.
+/// An image that fills the default tables of 256 and 64 rows.
 pub fn full_image() -> Result<Image, ImageError> {
     known::full_image(256, 64)
 }
 
-/// Saturates `card` with GATEs that `image` does not refuse. Errors: [`SessionError`]; also when the card refuses an
-/// entry, as then nothing was measured.
+/// Saturates `card` with GATEs that are valid under `image`. Errors: [`SessionError`]; also a refused entry, because
+/// the measurement is then worthless.
 pub fn run<C: Card>(card: C, image: &Image, config: BenchConfig) -> Result<BenchReport, SessionError> {
     run_with(card, image, &known::gates(image, 509), config)
 }
 
-/// [`run`] with the caller's GATEs, taken in turn; slot, sequence, the stream's context and CRC are filled in. Errors:
-/// as [`run`].
+/// As [`run`], with the caller's GATEs in rotation. The function fills in slot, sequence, the stream's context and CRC.
+/// Errors: as [`run`].
 pub fn run_with<C: Card>(
     card: C,
     image: &Image,
@@ -127,7 +125,7 @@ pub fn run_with<C: Card>(
     let mut session = Session::open(card, image, SessionConfig { checkpoints, ..SessionConfig::default() })?;
     let opened = begun.elapsed();
     let lanes = session.info().lanes;
-    // Neighbouring slots belong to neighbouring lanes.
+    // Consecutive slots belong to consecutive lanes.
     let streams = (u32::from(config.streams) * u32::from(lanes)).min(session.info().max_streams).min(1 << 16);
     let begins: Vec<_> = (0..streams)
         .map(|slot| Descriptor::entry(Opcode::Begin, Place { slot: slot as u16, sequence: 0 }, [0; 32]).sealed())
@@ -142,7 +140,7 @@ pub fn run_with<C: Card>(
     let mut next_gate = |slot: u16, sequence: u32| {
         left = left.checked_sub(1)?;
         let template = templates.next()?;
-        // A stream keeps the context of its first GATE.
+        // Every GATE of a stream has the context of its first one.
         let first = gates.get(usize::from(slot) % gates.len())?;
         let placed = Descriptor {
             slot: U16::new(slot),
@@ -229,7 +227,7 @@ mod tests {
         assert_eq!(report.lanes, [5_000]);
         assert_eq!(report.admits + report.rejects + report.decomposes, 5_000);
         assert!(report.rejects > 0, "{report:?}");
-        // Each answer has its latency, and the steps hold all of them.
+        // The histogram counts every answer once.
         assert_eq!(report.latency.len(), 5_000);
         assert_eq!(report.latency_steps().iter().map(|step| step.1).sum::<u64>(), 5_000);
         assert!(

@@ -1,4 +1,4 @@
-//! Finds what a machine lacks for the driver to reach a card, and names the remedies.
+//! Finds the conditions on a machine that keep the driver from a card, and names remedies.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,45 +8,45 @@ use rustix::process::{Resource, geteuid, getrlimit};
 
 use crate::machine::pci::{Bdf, Function, Sysfs, VFIO_PCI};
 
-/// Memory that a session locks at most: its rings, with room.
+/// Upper bound of the memory that a session locks for its rings, in bytes.
 const LOCKED: u64 = 64 << 20;
-/// Greatest number of huge pages of a session without an IOMMU: one for each ring of eight lanes, and one for the
-/// checkpoint ring.
+/// Upper bound of the huge pages that a session without an IOMMU needs: one for each ring of eight lanes, and one for
+/// the checkpoint ring.
 const HUGE_PAGES: u64 = 32;
 
-/// One thing that was looked at.
+/// The result of one examination.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DoctorFinding {
     pub what: &'static str,
     pub found: String,
-    /// How to solve a problem, as a command if possible; absent if there is no problem.
+    /// The remedy, as a command if possible; absent if there is no problem.
     pub remedy: Option<String>,
 }
 
-/// The machine's files, or copies of them for tests.
+/// The machine's files, or a copy of them for tests.
 #[derive(Debug)]
 pub struct Doctor {
     root: PathBuf,
-    /// Locked memory that this process may have, bytes; none means no limit.
+    /// Bytes of memory that this process may lock; `None` means no limit.
     locked: Option<u64>,
 }
 
 impl Default for Doctor {
     fn default() -> Self {
-        // Root may lock what it wants.
+        // The limit does not apply to root.
         let locked = if geteuid().is_root() { None } else { getrlimit(Resource::Memlock).current };
         Self { root: "/".into(), locked }
     }
 }
 
 impl Doctor {
-    /// A machine whose files (`/sys`, `/proc`) are below `root`.
+    /// A machine whose `/sys` and `/proc` are below `root`.
     #[must_use]
     pub fn at(root: &Path, locked: Option<u64>) -> Self {
         Self { root: root.into(), locked }
     }
 
-    /// Looks at everything that a card at `bdf` needs, in the order in which it has to be mended.
+    /// Examines everything that a card at `bdf` needs, in the order in which problems have to be solved.
     #[must_use]
     pub fn examine(&self, bdf: Bdf) -> Vec<DoctorFinding> {
         let sysfs = Sysfs::at(&self.root.join("sys"));
@@ -157,7 +157,7 @@ fn bound(function: &Function) -> DoctorFinding {
 }
 
 fn neighbours(sysfs: &Sysfs, function: &Function) -> DoctorFinding {
-    // Bridges do no DMA of their own: the kernel lets their driver be.
+    // Bridges do not perform DMA, so the kernel accepts their own drivers in the group.
     let fine =
         |driver: &Option<String>| driver.as_deref().is_none_or(|d| [VFIO_PCI, "pcieport", "pci-stub"].contains(&d));
     let neighbours = sysfs.neighbours(function.bdf);
@@ -167,7 +167,7 @@ fn neighbours(sysfs: &Sysfs, function: &Function) -> DoctorFinding {
         .filter_map(|bdf| sysfs.function(bdf).ok())
         .filter(|other| !fine(&other.driver))
         .collect();
-    // A device that the machine uses is never offered to another driver.
+    // The advice never gives away a device that the machine uses.
     let used = busy.iter().any(|other| !other.has_card_ids() && !other.bdf.is_beside(function.bdf));
     let commands: Vec<String> = busy.iter().map(|other| bind_command(sysfs, other)).collect();
     let remedy = if used {
@@ -184,7 +184,7 @@ fn neighbours(sysfs: &Sysfs, function: &Function) -> DoctorFinding {
     }
 }
 
-/// The command that gives another function of the card's own board to `vfio-pci`.
+/// The command that binds another function of the card's own board to `vfio-pci`.
 fn bind_command(sysfs: &Sysfs, other: &Function) -> String {
     let force = if sysfs.obstacles(other).is_empty() { "" } else { " --force" };
     format!("`portcullis card bind {}{force}`", other.bdf)
@@ -236,14 +236,14 @@ mod tests {
         put(root, "dev/vfio/7", "");
         assert_eq!(missing(&doctor, bdf), ["locked memory"]);
         assert_eq!(missing(&Doctor::at(root, None), bdf), [""; 0]);
-        // Without an IOMMU it is huge pages that count.
+        // Without an IOMMU, huge pages are needed.
         put(root, "sys/kernel/iommu_groups/7/name", "vfio-noiommu\n");
         assert_eq!(missing(&doctor, bdf), ["group's node", "huge pages"]);
         put(root, "dev/vfio/noiommu-7", "");
         put(root, "sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "32\n");
         assert_eq!(missing(&doctor, bdf), [""; 0]);
     }
-    /// A disk or network controller gets no advice that would take it from the machine.
+    /// The advice never takes a disk or network controller from the machine.
     #[test]
     fn a_foreign_device_is_named_first_and_binding_it_is_not_advised() {
         let dir = tempfile::tempdir().unwrap();
@@ -256,7 +256,7 @@ mod tests {
         assert!(findings[0].found.contains("1af4:1045") && findings[0].found.contains("not the ids"), "{findings:?}");
         assert!(!remedy.contains("card bind"), "{remedy}");
 
-        // The same device in the group of a card: the card moves, not the device.
+        // The same device shares a group with a card: the advice is to move the card.
         let card: Bdf = "0000:03:00.0".parse().unwrap();
         put(dir.path(), "sys/bus/pci/devices/0000:03:00.0/vendor", "0x10ee");
         put(dir.path(), "sys/bus/pci/devices/0000:03:00.0/device", "0x7c01");

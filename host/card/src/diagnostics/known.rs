@@ -1,4 +1,4 @@
-//! A small image with known answers, and descriptors that fit an image: what self-test and benchmark submit.
+//! A small image with known answers, and descriptors that fit an image, for the self-test and the benchmark.
 
 use portcullis_core::mutation::Place;
 use portcullis_core::wire::{
@@ -11,12 +11,12 @@ use zerocopy::little_endian::{I32, U16, U32, U128};
 pub(crate) const CLASS_REJECT: u128 = 1 << 0;
 pub(crate) const CLASS_DECOMPOSE: u128 = 1 << 1;
 pub(crate) const CLASS_FREE: u128 = 1 << 2;
-/// Depth at which it rejects what it would decompose.
+/// Depth at which the image rejects instead of decomposing.
 pub(crate) const MAX_DEPTH: u8 = 2;
-/// Uncertainty over which its entropy bank rejects.
+/// Largest uncertainty that the image's entropy bank accepts.
 pub(crate) const UNCERTAINTY_MAX: u16 = 2_000;
 
-/// A row without a condition.
+/// A row that matches every entry.
 fn row(header: &ImageHeader, kind: RowKind, rule: u16) -> Row {
     let any = U16::new(u16::MAX);
     let none = U16::new(0);
@@ -69,14 +69,14 @@ pub(crate) fn image() -> Result<Image, ImageError> {
     Image::new(header, &policy, &[uncertain, row(&header, RowKind::Permit, 1)])
 }
 
-/// An image that fills tables of this many rows: forbids that rarely match, then a permit in the last row of each bank.
+/// An image with the given numbers of rows: forbids that rarely match, then a permit in the last row of each bank.
 pub(crate) fn full_image(policy: u16, entropy: u16) -> Result<Image, ImageError> {
     let header = header();
     let bank = |rows: u16| -> Vec<Row> {
         let forbid = |number: u16| {
             let mut forbid =
                 Row { classes_all: U128::new(CLASS_REJECT), ..row(&header, RowKind::ForbidReject, number) };
-            // Each row tests another novelty, so all rows differ.
+            // Each row tests a different novelty value, so no two rows are equal.
             if let Some(low) = forbid.scalars.first_mut() {
                 *low = U16::new(number);
             }
@@ -87,7 +87,7 @@ pub(crate) fn full_image(policy: u16, entropy: u16) -> Result<Image, ImageError>
     Image::new(header, &bank(policy), &bank(entropy))
 }
 
-/// A GATE that the known image admits; no CRC yet.
+/// A GATE that the known image admits; its CRC is not set.
 pub(crate) fn gate() -> Descriptor {
     Descriptor {
         flags: flags::UNCERTAINTY_KNOWN as u8,
@@ -98,8 +98,8 @@ pub(crate) fn gate() -> Descriptor {
     }
 }
 
-/// `count` GATEs that `image` does not refuse, spread over its declarations by a fixed generator. Slot, sequence and
-/// CRC are the submitter's.
+/// `count` GATEs that are valid under `image`, spread over its declarations by a fixed random sequence. The submitter
+/// fills in slot, sequence and CRC.
 pub(crate) fn gates(image: &Image, count: usize) -> Vec<Descriptor> {
     let header = image.header();
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
@@ -114,7 +114,7 @@ pub(crate) fn gates(image: &Image, count: usize) -> Vec<Descriptor> {
     let classes = header.classes.get();
     (0..count)
         .map(|_| {
-            // Declarations are ones up from bit 0.
+            // A mask of declared values has its ones in the lowest bits.
             let mut value = |mask: U32| next(mask.get().count_ones().max(1)) as u8;
             let (temporal, domain) = (value(header.temporal), value(header.domain));
             let (audience, register) = (value(header.audience), value(header.register));

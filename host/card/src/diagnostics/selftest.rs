@@ -1,4 +1,4 @@
-//! Self-test with known answers: the card comes up, judges, refuses and closes.
+//! Self-test with known answers: opens a session, submits valid and invalid entries, and closes it.
 
 use portcullis_core::mutation::Place;
 use portcullis_core::wire::{Descriptor, Determination, Fault, Opcode, Stage, StageOutcome};
@@ -15,23 +15,21 @@ use crate::driver::{CardInfo, Outcome, Session, SessionConfig, SessionError};
 pub struct SelftestStep {
     pub name: &'static str,
     pub lane: u8,
-    /// What the card must answer.
+    /// The correct answer.
     pub expected: Outcome,
     pub found: Outcome,
 }
 
 impl SelftestStep {
-    /// Whether the card answered as it must.
     #[must_use]
     pub fn passed(&self) -> bool {
         self.expected == self.found
     }
 }
 
-/// What the self-test found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelftestReport {
-    /// What the card says about itself.
+    /// The card's identity and capabilities.
     pub info: CardInfo,
     /// Every step, in order.
     pub checks: Vec<SelftestStep>,
@@ -47,12 +45,12 @@ impl SelftestReport {
     }
 }
 
-/// A self-test that could not be carried to its end.
+/// Why a self-test could not be completed.
 #[derive(Debug, thiserror::Error)]
 pub enum SelftestError {
     #[error(transparent)]
     Session(#[from] SessionError),
-    /// This program's known image is none; a defect of the program.
+    /// This program's known image is invalid: a defect of the program.
     #[error("the image of the self-test is malformed")]
     Image(#[from] ImageError),
     #[error("the card closed without a CLOSE record")]
@@ -110,15 +108,15 @@ fn gates() -> Vec<(&'static str, Descriptor, Outcome)> {
     ]
 }
 
-/// Brings `card` up with a small image of its own, submits descriptors with known answers, among them a corrupted one,
-/// and closes the session. Whatever the card was doing before is lost. Errors: when a session cannot be had or ended;
-/// wrong answers are in the report.
+/// Opens a session on `card` with a small image, submits descriptors with known answers, a corrupted one included, and
+/// closes the session. The card's earlier state is lost. Errors: the session cannot be opened or closed; wrong answers
+/// are in the report instead.
 pub fn run<C: Card>(card: C) -> Result<SelftestReport, SelftestError> {
     let image = known::image()?;
     let mut session = Session::open(card, &image, SessionConfig::default())?;
     let info = session.info().clone();
     let mut checks = Vec::new();
-    // On the lowest slots: one in each lane.
+    // The lowest slots: one in each lane.
     let mut streams = Vec::new();
     for lane in 0..info.lanes {
         let (stream, begun) = session.begin([1; 32])?;
@@ -145,7 +143,7 @@ pub fn run<C: Card>(card: C) -> Result<SelftestReport, SelftestError> {
             check(name, expected, session.call(entry)?.outcome);
         }
         if info.lanes > 1 {
-            // Right in everything, but of the next lane.
+            // A correct entry, but its slot belongs to the next lane.
             let other = Place { slot: place.slot + 1, sequence: 0 };
             let other = Descriptor::entry(Opcode::Begin, other, [0; 32]).sealed();
             session.submit_to_lane(lane, &[other])?;
@@ -172,7 +170,7 @@ mod tests {
             let report = run(ModelCard::with_lanes(lanes).unwrap()).unwrap();
             let failed: Vec<_> = report.checks.iter().filter(|check| !check.passed()).collect();
             assert!(failed.is_empty(), "{failed:#?}");
-            // Every lane gets the same checks. Its records are one for each check, and OPEN and CLOSE.
+            // Every lane gets the same checks. Each lane has a record per check, an OPEN and a CLOSE.
             assert_eq!(report.records, report.checks.len() as u64 + 2 * u64::from(lanes));
             let asked = |lane| report.checks.iter().filter(|check| check.lane == lane).count();
             assert!((0..lanes).all(|lane| asked(lane) == report.checks.len() / usize::from(lanes)));

@@ -1,4 +1,4 @@
-//! The checkpoint ring, and what a checkpoint must agree with.
+//! The checkpoint ring, and the checks of a checkpoint's lane heads.
 
 use portcullis_core::wire::{BEAT_BYTES, CHECKPOINT_STRIDE, Checkpoint, LaneHead, SIGNATURE_BYTES};
 use sha2::{Digest, Sha256};
@@ -9,10 +9,10 @@ use crate::card::{Card, DmaBuffer};
 use crate::error::CardError;
 use crate::registers;
 
-/// Records between checkpoints where a session sets none: the card's own default.
+/// Default number of records between checkpoints, the same as the card's.
 pub const CHECKPOINT_INTERVAL: u32 = 32_768;
 
-/// Checkpoints of a session: how many the host can be behind, and how often they are due.
+/// Size of the checkpoint ring, and interval of checkpoints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CheckpointConfig {
     /// log2 of the entries of the checkpoint ring, 1 to 8.
@@ -33,8 +33,8 @@ pub struct SignedCheckpoint {
     pub checkpoint: Checkpoint,
     /// SLH-DSA-SHA2-128f over the COSE `Sig_structure` of the checkpoint's bytes (RFC 9052, 4.4).
     pub signature: Box<[u8]>,
-    /// Each lane's log as the checkpoint saw it, by lane. Not signed by themselves: they are the leaves under the
-    /// checkpoint's root.
+    /// The head of each lane's log under the checkpoint, by lane. The heads are not signed themselves; they are the
+    /// leaves under the checkpoint's root.
     pub heads: Vec<LaneHead>,
 }
 
@@ -49,9 +49,9 @@ pub(super) struct CheckpointRing {
     pub(super) ring: DmaBuffer,
     pub(super) config: CheckpointConfig,
     pub(super) consumed: u64,
-    /// The last one; all zero before the first.
+    /// The last checkpoint read; all zero before the first.
     pub(super) last: Checkpoint,
-    /// Its heads; none before the first.
+    /// The heads of the last checkpoint; empty before the first.
     pub(super) heads: Vec<LaneHead>,
 }
 
@@ -77,12 +77,12 @@ impl CheckpointRing {
         })
     }
 
-    /// Whether the log is far enough for another one.
+    /// Whether the log has grown by an interval since the last checkpoint.
     pub(super) fn due(&self, logged: u64) -> bool {
         logged - self.last.size.get() >= self.config.interval as u64
     }
 
-    /// The next one. After checkpoint and signature is each lane's head in a beat of its own.
+    /// Reads the next checkpoint. The lanes' heads follow its signature, each in a beat of its own.
     pub(super) fn read<C: Card>(&self, card: &C, lanes: u8) -> Result<SignedCheckpoint, SessionError> {
         let slot = self.consumed & ((1 << self.config.ring_log2) - 1);
         let at = slot as usize * CHECKPOINT_STRIDE;
@@ -103,7 +103,7 @@ impl CheckpointRing {
     }
 }
 
-/// Whether the heads are those of the checkpoint, and no lane has fewer records than under the `last` one.
+/// Checks that the heads match the checkpoint's root and size, and that no lane has shrunk since `last`.
 pub(super) fn check_heads(signed: &SignedCheckpoint, last: &[LaneHead]) -> Result<(), LossCause> {
     let SignedCheckpoint { checkpoint, heads, .. } = signed;
     let check = |holds: bool, what| {
@@ -118,7 +118,7 @@ pub(super) fn check_heads(signed: &SignedCheckpoint, last: &[LaneHead]) -> Resul
     check(root(heads) == checkpoint.root, "lanes whose root is not its own")
 }
 
-/// Root of the tree over the lanes' heads (RFC 9162, 2.1.1); their number is a power of two.
+/// Root of the tree over the lanes' heads (RFC 9162, 2.1.1); the number of lanes is a power of two.
 fn root(heads: &[LaneHead]) -> [u8; 32] {
     let hash = |prefix: u8, parts: &[&[u8]]| -> [u8; 32] {
         let start = Sha256::new().chain_update([prefix]);

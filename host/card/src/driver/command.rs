@@ -1,4 +1,4 @@
-//! Commands, and waiting for what they lead to.
+//! Commands, and waits for their effects.
 
 use portcullis_core::wire::{Command, Life};
 
@@ -11,10 +11,10 @@ pub(super) fn command<C: Card + ?Sized>(card: &mut C, command: Command) -> Resul
     Ok(registers::with(card, |r| r.command().try_write(|w| w.set_v(command.into())))?)
 }
 
-/// A signature takes millions of clocks: about this many times as long as any other step of the card.
+/// Factor for waits that include a signature: signing takes millions of clocks, about 64 times any other step.
 pub(super) const SIGNING: u32 = 64;
 
-/// Waits until `done` says so of the status.
+/// Waits until `done` accepts the card's status.
 pub(super) fn await_status<C: Card + ?Sized>(
     card: &mut C,
     awaited: &'static str,
@@ -31,8 +31,8 @@ pub(super) fn await_status<C: Card + ?Sized>(
     Err(WaitError { awaited, bound, quantum: card.quantum() }.into())
 }
 
-/// The card's public key, once it has made it; zero where the card has no signer. Errors: [`SessionError::Missing`] for
-/// a card without a signer, [`SessionError::Wait`], and the transport's.
+/// Waits until the card has made its key, and returns the public key. Errors: [`SessionError::Missing`] for a card
+/// without a signer, [`SessionError::Wait`], and the transport's.
 pub fn await_public_key<C: Card + ?Sized>(card: &mut C) -> Result<[u8; 32], SessionError> {
     if !CardInfo::read(card)?.signer {
         return Err(SessionError::Missing("signer"));
@@ -40,7 +40,7 @@ pub fn await_public_key<C: Card + ?Sized>(card: &mut C) -> Result<[u8; 32], Sess
     let bound = card.patience().saturating_mul(SIGNING);
     for _ in 0..bound {
         if public_key(card)? != [0; 32] {
-            // It may have appeared between two words.
+            // The key may have appeared between two word reads, so it is read again.
             return Ok(public_key(card)?);
         }
         card.wait(None)?;
@@ -48,8 +48,8 @@ pub fn await_public_key<C: Card + ?Sized>(card: &mut C) -> Result<[u8; 32], Sess
     Err(WaitError { awaited: "the card's key", bound, quantum: card.quantum() }.into())
 }
 
-/// Brings the card to RESET with nothing in flight, from any state. Errors: [`SessionError::NeedsReset`] when the card
-/// cannot get quiet any more, [`SessionError::Wait`] and the transport's.
+/// Brings the card from any state to RESET, with no transfer in flight. Errors: [`SessionError::NeedsReset`] when only
+/// the hardware reset can make the card quiet, [`SessionError::Wait`], and the transport's.
 pub fn reset<C: Card + ?Sized>(card: &mut C) -> Result<(), SessionError> {
     command(card, Command::Reset)?;
     let over = |s: Status| s.needs_reset || (s.life == Life::Reset && !s.busy);
@@ -57,8 +57,8 @@ pub fn reset<C: Card + ?Sized>(card: &mut C) -> Result<(), SessionError> {
     tracks_its_bus(card)
 }
 
-/// Checks that the card still tracks all outstanding answers of its bus. Otherwise the bus may still write, and no
-/// memory that it reaches may be freed.
+/// Checks that the card can still account for all outstanding transfers of its bus. Otherwise the bus may still write
+/// to the card's memory, which must not be freed.
 pub(super) fn tracks_its_bus<C: Card + ?Sized>(card: &mut C) -> Result<(), SessionError> {
     if Status::read(card)?.needs_reset { Err(SessionError::NeedsReset(sticky_fault(card)?)) } else { Ok(()) }
 }

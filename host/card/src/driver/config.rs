@@ -1,10 +1,10 @@
-//! How a session is set up.
+//! Configuration of a session.
 
 use super::checkpoint_ring::CheckpointConfig;
 use super::sink::RecordSink;
 
-/// Limits of a card's work without contact to an outside party: past either limit every entry is refused with the
-/// credit fault.
+/// Limits of a card's work without a heartbeat. Above either limit, the card refuses every entry with the credit
+/// fault.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HeartbeatLimits {
     /// Accepted entries; 0 means no limit.
@@ -19,20 +19,20 @@ pub struct SessionConfig {
     pub ring_log2: u8,
     /// log2 of the entries of the log ring.
     pub log_log2: u8,
-    /// Epoch; `None` takes one from the operating system. Fixed ones are for tests.
+    /// Epoch; `None` draws one from the operating system. Fixed epochs are for tests.
     pub epoch: Option<u32>,
     /// Digest of the session's ticket, bound into the OPEN record; zero means no ticket.
     pub ticket_digest: [u8; 32],
     /// Heartbeat limits; latched at OPEN and recorded.
     pub heartbeat: HeartbeatLimits,
-    /// Signed checkpoints; without them the session leaves no evidence.
+    /// Signed checkpoints; `None` means that the session leaves no evidence.
     pub checkpoints: Option<CheckpointConfig>,
-    /// Takes every record and every checkpoint.
+    /// Receives every record and every checkpoint.
     pub sink: Box<dyn RecordSink>,
 }
 
 impl Default for SessionConfig {
-    /// Rings of 1,024 entries, a random epoch, no ticket, no heartbeats, no checkpoints, records kept nowhere but in
+    /// Rings of 1,024 entries, a random epoch, no ticket, no heartbeats, no checkpoints. Records are kept only in
     /// [`crate::Completed`].
     fn default() -> Self {
         Self {

@@ -16,9 +16,9 @@ pub enum SessionError {
     MapVersion { found: u16, known: u16 },
     #[error("the card was built for map digest {found}, this driver for {known}: use the bitstream of this release")]
     MapDigest {
-        /// The card's, hexadecimal.
+        /// The card's digest, hexadecimal.
         found: String,
-        /// This driver's, hexadecimal.
+        /// This driver's digest, hexadecimal.
         known: String,
     },
     #[error("the card has {0} lanes, this driver serves 1, 2, 4 or 8")]
@@ -31,7 +31,7 @@ pub enum SessionError {
     #[error("{ring} ring of 2^{log2} entries; the card takes 2^{min} to 2^{max}")]
     RingSize {
         ring: &'static str,
-        /// log2 asked for.
+        /// The requested log2.
         log2: u8,
         min: u8,
         max: u8,
@@ -52,10 +52,10 @@ pub enum SessionError {
     Wait(#[from] WaitError),
     #[error("the operating system gives no randomness: {0}")]
     Random(getrandom::Error),
-    /// The card has a sticky fault; entries in flight were answered with it.
+    /// The card has a sticky fault; the entries in flight got it as their answer.
     #[error("the card has a sticky fault: {} ({:#06x})", .0.name(), u16::from(*.0))]
     Faulted(Fault),
-    /// The bus of an earlier session may still owe the card answers, and may write to that session's memory.
+    /// The bus may still have transfers of an earlier session outstanding, and may write to that session's memory.
     #[error(
         "the card needs a hardware reset: {}its bus may still answer, or write to memory of, an earlier session, which is kept until the \
          card is given up. Opening the card again resets its function; where the function has no reset, reset its slot \
@@ -65,8 +65,8 @@ pub enum SessionError {
     NeedsReset(Fault),
     #[error("the card refused the entry: {} ({:#06x})", .0.name(), u16::from(*.0))]
     Refused(Fault),
-    /// The card contradicted itself or us, or cannot be reached any more: nothing it says counts. Or its evidence
-    /// cannot be kept.
+    /// The card contradicted itself or the driver, or cannot be reached, so its reports are no longer trusted; or its
+    /// evidence cannot be stored.
     #[error("{}{}", .0.whose(), .0)]
     Lost(LossCause),
     #[error("{entries} entries for one lane, but its submission ring has room for {room}")]
@@ -87,7 +87,7 @@ pub enum SessionError {
     NotOpen,
 }
 
-/// The fault that led there, where there is one.
+/// The message for the fault that caused the condition, empty if there is none.
 fn cause(fault: Fault) -> String {
     match fault {
         Fault::None | Fault::NeedsReset => String::new(),
@@ -96,8 +96,8 @@ fn cause(fault: Fault) -> String {
 }
 
 impl SessionError {
-    /// The fault of an entry whose answer was lost because of this error: the card's own fault if it has one, else that
-    /// it was not heard from.
+    /// The fault to report for an entry whose answer this error prevented: the card's own fault if there is one,
+    /// otherwise the watchdog fault.
     #[must_use]
     pub const fn fault(&self) -> Fault {
         match self {
@@ -112,12 +112,12 @@ impl SessionError {
 #[error("waited {bound} times {quantum} for {awaited}, in vain")]
 pub struct WaitError {
     pub awaited: &'static str,
-    /// Quanta waited.
+    /// Number of quanta waited.
     pub bound: u32,
     pub quantum: &'static str,
 }
 
-/// Why nothing that the card says counts any more.
+/// Why the card is no longer trusted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LossCause {
     #[error("completion of submission {ticket}: {what}")]
@@ -128,13 +128,13 @@ pub enum LossCause {
     Broken(String),
     #[error("checkpoint {serial}: {what}")]
     Checkpoint { serial: u64, what: &'static str },
-    /// A record or a checkpoint could not be kept; without its record nothing is released.
+    /// A record or a checkpoint could not be kept. Without its record, text is not released.
     #[error("{what} {index} could not be kept: {why}")]
     Sink { what: &'static str, index: u64, why: String },
 }
 
 impl LossCause {
-    /// The beginning of the message. If a record or checkpoint could not be kept, the card did not fail.
+    /// The beginning of the message. Where evidence could not be kept, the message does not blame the card.
     const fn whose(&self) -> &'static str {
         match self {
             Self::Sink { .. } => "the session ended, because its evidence must be kept: ",
@@ -153,7 +153,7 @@ impl From<LossCause> for SessionError {
 mod tests {
     use super::{LossCause, SessionError};
 
-    /// A witness that answers 404, or a full disk, is not a reason to look for a fault of the card.
+    /// A witness that answers 404, or a full disk, must not look like a fault of the card.
     #[test]
     fn evidence_that_cannot_be_kept_is_not_a_lost_card() {
         let why = "the witness answers 404: nothing here".to_owned();

@@ -1,4 +1,4 @@
-//! What a card says about itself.
+//! A card's identity, capabilities and state.
 
 use portcullis_core::hex;
 use portcullis_core::wire::{Fault, Life, MAP_DIGEST};
@@ -8,21 +8,21 @@ use crate::card::Card;
 use crate::error::CardError;
 use crate::registers::{self, GONE};
 
-/// Identity and capabilities, read once at bring-up.
+/// Identity and capabilities, read once when a session opens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CardInfo {
     /// Version of the register map: major, minor.
     pub map_version: (u16, u16),
-    /// SHA-256 that names layout and register map, hexadecimal.
+    /// SHA-256 over layout and register map, hexadecimal.
     pub map_digest: String,
     pub lanes: u8,
     /// Rows that a bank compares in one clock.
     pub rows_per_clock: u8,
-    /// Tables are hashed in the card.
+    /// Whether the card hashes its tables.
     pub digest: bool,
-    /// Records are hashed and checkpoints signed in the card.
+    /// Whether the card hashes records and signs checkpoints.
     pub signer: bool,
-    /// Heartbeats are checked in the card.
+    /// Whether the card checks heartbeats.
     pub heartbeat: bool,
     /// Rows of the policy bank.
     pub policy_rows: u16,
@@ -36,19 +36,19 @@ pub struct CardInfo {
     pub reads: u8,
     /// Bits of `wire::key_flags`.
     pub key_flags: u8,
-    /// Design of the card; the top bit of the first byte is set in every simulated one.
+    /// Design of the card; every simulated card has the top bit of the first byte set.
     pub design_id: [u8; 16],
-    /// Drawn by the card after reset; zero where it has no randomness.
+    /// Random number that the card draws after reset; zero without a random source.
     pub boot_nonce: [u8; 16],
-    /// Life state when it was asked.
+    /// Lifecycle state at the time of the read.
     pub life: Life,
-    /// Sticky fault when it was asked.
+    /// Sticky fault at the time of the read.
     pub fault: Fault,
 }
 
 impl CardInfo {
-    /// Asks `card`. Fails for anything that is not a card of this register map, before another register is touched.
-    /// Errors: [`SessionError::NoCard`], [`SessionError::MapVersion`], [`SessionError::MapDigest`],
+    /// Reads `card`. For anything but a card of this register map it fails before it touches other registers. Errors:
+    /// [`SessionError::NoCard`], [`SessionError::MapVersion`], [`SessionError::MapDigest`],
     /// [`SessionError::Undecodable`], and the transport's.
     pub fn read<C: Card + ?Sized>(card: &mut C) -> Result<Self, SessionError> {
         registers::with(card, |r| {
@@ -96,13 +96,13 @@ impl CardInfo {
     }
 }
 
-/// The card's SLH-DSA-SHA2-128f public key, PK.seed then PK.root (FIPS 205, figure 16); zero until the card has made
-/// it, and where it has none.
+/// The card's SLH-DSA-SHA2-128f public key, PK.seed then PK.root (FIPS 205, figure 16). Zero until the card has made
+/// it, and for a card without a signer.
 pub fn public_key<C: Card + ?Sized>(card: &mut C) -> Result<[u8; 32], CardError> {
     registers::with(card, |r| bytes::<8, 32>(r.public_key().iter().map(|word| Ok(word.try_read()?.v()))))
 }
 
-/// The bytes of `WORDS` registers, first byte lowest.
+/// The bytes of `WORDS` registers; the first byte is the lowest of the first register.
 fn bytes<const WORDS: usize, const BYTES: usize>(
     registers: impl Iterator<Item = Result<u32, CardError>>,
 ) -> Result<[u8; BYTES], CardError> {
@@ -113,7 +113,7 @@ fn bytes<const WORDS: usize, const BYTES: usize>(
     Ok(registers::bytes_of(words))
 }
 
-/// Life state, whether work is in flight, whether the card needs its hardware reset.
+/// Lifecycle state, whether work is in flight, and whether the card needs its hardware reset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Status {
     pub(crate) life: Life,
@@ -125,7 +125,7 @@ impl Status {
     pub(crate) fn read<C: Card + ?Sized>(card: &mut C) -> Result<Self, SessionError> {
         let status = registers::with(card, |r| {
             let raw = r.status().try_read()?;
-            // A lost device answers all ones, which no status is: its upper bits are reserved.
+            // A lost device reads as all ones. A valid status never does: its upper bits are reserved.
             if peakrdl_rust::reg::Register::to_raw(raw) == GONE { Err(CardError::Gone(0x44)) } else { Ok(raw) }
         })?;
         let (busy, needs_reset) = (status.busy(), status.needs_reset());
@@ -139,7 +139,7 @@ pub(crate) fn tick<C: Card + ?Sized>(card: &mut C) -> Result<u64, CardError> {
         let before = r.tick_hi().try_read()?.v();
         let low = r.tick_lo().try_read()?.v();
         let high = r.tick_hi().try_read()?.v();
-        // The low half may have wrapped between the two.
+        // The low half may have wrapped between the two reads.
         let low = if high == before { low } else { r.tick_lo().try_read()?.v() };
         Ok(u64::from(high) << 32 | u64::from(low))
     })

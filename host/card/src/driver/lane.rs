@@ -9,7 +9,7 @@ use super::error::{LossCause, SessionError};
 use super::rings::Rings;
 use crate::card::Card;
 
-/// One queue set and its log. The stream slots with `slot % lanes == lane` belong to it.
+/// One queue set and its log, for the stream slots with `slot % lanes == lane`.
 #[derive(Debug)]
 pub(super) struct LaneDriver {
     pub(super) number: u8,
@@ -26,28 +26,28 @@ pub(super) struct LaneDriver {
 #[derive(Debug, Clone)]
 pub(super) struct Pending {
     pub(super) ticket: u64,
-    /// Entries submitted to its lane before it.
+    /// Number of entries that were submitted to the lane before this one.
     pub(super) index: u64,
     pub(super) entry: Descriptor,
-    /// A GATE that the driver holds its stream for.
+    /// Whether the entry is a GATE for which the driver blocks its stream.
     pub(super) holds_stream: bool,
 }
 
-/// Heartbeats as a lane has recorded them.
+/// The heartbeats in a lane's log.
 #[derive(Debug, Default)]
 pub(super) struct HeartbeatState {
-    /// Nonce of the last one.
+    /// Nonce of the last recorded heartbeat.
     pub(super) nonce: u64,
-    /// Whether the presented heartbeat is not recorded yet.
+    /// Whether the record of the presented heartbeat is still to come.
     pub(super) awaited: bool,
-    /// Entries submitted since the last one's record; what was in flight then counts once more.
+    /// Entries submitted since the last heartbeat's record; entries in flight at that moment count again.
     pub(super) entries: u64,
-    /// Tick of the record of OPEN, or of the last one: what the card counts the limit of time from.
+    /// Tick of the last heartbeat's record, or of OPEN before the first: the start of the card's time limit.
     pub(super) tick: u64,
 }
 
 impl LaneDriver {
-    /// A lane with zeroed rings. The caller has quiesced the card.
+    /// A lane with zeroed rings. The caller must have quiesced the card.
     pub(super) fn allocate<C: Card>(card: &mut C, number: u8, config: &SessionConfig) -> Result<Self, SessionError> {
         Ok(Self {
             number,
@@ -64,7 +64,7 @@ impl LaneDriver {
         self.rings.size().saturating_sub(self.pending.len())
     }
 
-    /// Nothing waits for an answer.
+    /// Whether every submitted entry has its answer.
     pub(super) fn is_idle(&self) -> bool {
         self.pending.is_empty()
     }
@@ -74,7 +74,7 @@ impl LaneDriver {
         self.pending.front().map(|pending| pending.ticket)
     }
 
-    /// The session is lost for a record of this lane.
+    /// The cause of the session's loss: record `index` of this lane.
     pub(super) fn lost(&self, index: u64, what: &'static str) -> LossCause {
         LossCause::Record { lane: self.number, index, what }
     }

@@ -1,4 +1,4 @@
-//! Loading an image through the table windows, and reading it back.
+//! Writing an image through the table windows, and reading it back.
 
 use portcullis_core::wire::{BANK_STRIDE, Command, ImageHeader, Life, Row};
 use portcullis_policy::image::Bank;
@@ -13,7 +13,7 @@ use crate::limits::LANES;
 use crate::registers::{self, ENTROPY_WINDOW, HEADER_WINDOW, POLICY_WINDOW, words_of};
 use crate::tables::Tables;
 
-/// A word of a table: where it is, its number in its window, its value.
+/// A word of a table: its window, its number in the window, its address and its value.
 struct Word {
     window: &'static str,
     number: usize,
@@ -21,7 +21,7 @@ struct Word {
     value: u32,
 }
 
-/// Every word, in the order in which the card takes them: rows ascending, words ascending.
+/// Every word, in the order that the card requires: rows ascending, words ascending.
 fn table_words(tables: &Tables<'_>) -> impl Iterator<Item = Word> {
     let header: &[U32; ImageHeader::BYTES / 4] = transmute_ref!(tables.header);
     let header = words("image header", HEADER_WINDOW, 0, header);
@@ -43,14 +43,14 @@ fn words(window: &'static str, base: u32, offset: usize, words: &[U32]) -> impl 
         Word {
             window,
             number: at / 4,
-            // Windows are below 1 MiB and banks were checked against the card's rows.
+            // Windows are below 1 MiB, and the banks' sizes were checked against the card's rows.
             address: base + u32::try_from(at).unwrap_or(u32::MAX - base),
             value: word.get(),
         }
     })
 }
 
-/// Whether the card has room for the tables.
+/// Checks that the tables fit the card's banks.
 fn check_size(info: &CardInfo, tables: &Tables<'_>) -> Result<(), SessionError> {
     for (bank, rows, available) in
         [(Bank::Policy, tables.policy, info.policy_rows), (Bank::Entropy, tables.entropy, info.entropy_rows)]
@@ -76,8 +76,8 @@ fn load<C: Card + ?Sized>(card: &mut C, tables: &Tables<'_>) -> Result<(), Sessi
     Ok(())
 }
 
-/// Brings the card to LOAD and writes the tables, with every word read back, and the digest that they must have; opens
-/// nothing. Errors: as [`Session::open`] up to this point.
+/// Brings the card to LOAD, writes the tables, reads every word back, and sets the expected digest. Does not open a
+/// session. Errors: as those steps of [`Session::open`].
 pub fn load_only<C: Card + ?Sized>(card: &mut C, tables: &Tables<'_>) -> Result<CardInfo, SessionError> {
     let info = CardInfo::read(card)?;
     if !LANES.contains(&info.lanes) {
@@ -88,7 +88,7 @@ pub fn load_only<C: Card + ?Sized>(card: &mut C, tables: &Tables<'_>) -> Result<
     command(card, Command::Load)?;
     await_status(card, "state LOAD", |s| s.life == Life::Load)?;
     load(card, tables)?;
-    // A card that does not hash its tables has nothing to compare with; it refuses any value but zero.
+    // A card that does not hash its tables accepts only zero as the expected digest.
     let expected = if info.digest { tables.digest() } else { [0; 32] };
     registers::with(card, |r| {
         let pairs = r.expected_digest().into_iter().zip(words_of::<32, 8>(expected));

@@ -1,20 +1,20 @@
-//! The outcome of an entry, and of a session.
+//! The outcome of an entry and of a session.
 
 use portcullis_core::wire::{Descriptor, Determination, Fault, Record};
 use portcullis_policy::evaluate::Verdict;
 
-/// What the card answered to an entry, after every check of the answer.
+/// The card's answer to an entry, after the driver has checked it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     Judged(Verdict),
-    /// A BEGIN, END or NOTE entry was taken.
+    /// A BEGIN, END or NOTE entry was accepted.
     Accepted,
-    /// The entry was refused, or the card failed before it answered. Never an admit; the stream did not move.
+    /// The entry was refused, or the card failed before the answer. Never an admit; the stream's sequence stays.
     Fault(Fault),
 }
 
 impl Outcome {
-    /// Whether the mutation may be released. The one place that says yes.
+    /// Whether the mutation may be released. Only this function decides it.
     #[must_use]
     pub fn is_admit(&self) -> bool {
         matches!(self, Self::Judged(Verdict { determination: Determination::Admit, .. }))
@@ -37,32 +37,31 @@ impl Outcome {
     }
 }
 
-/// An answered entry.
+/// An entry and its answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Completed {
-    /// Which submission: entries submitted before it in this session.
+    /// Number of entries that were submitted before it in this session.
     pub ticket: u64,
     pub entry: Descriptor,
     pub outcome: Outcome,
-    /// Its record. `None` when the card failed before it wrote one.
+    /// The entry's record. `None` when the card failed before it wrote one.
     pub record: Option<Record>,
 }
 
 /// A closed session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CloseReport {
-    /// The CLOSE record of lane 0. `None` when the bus of a faulted card is dead, because the card can then write
-    /// nothing.
+    /// The CLOSE record of lane 0. `None` when the bus of a faulted card is dead, so that the card cannot write it.
     pub record: Option<Record>,
-    /// The ALARM record of a sticky fault, of the first lane that has one, if the card could write one.
+    /// The ALARM record of the sticky fault, from the first lane that wrote one.
     pub alarm: Option<Record>,
     /// Records of all lanes, OPEN and CLOSE included.
     pub records: u64,
-    /// The sticky fault that ended the session, or none. One that came while CLOSE was under way counts.
+    /// The sticky fault that ended the session, or none. Faults during CLOSE count.
     pub cause: Fault,
-    /// Answers that had come but were not yet collected.
+    /// Answers that the caller had not collected before.
     pub rest: Vec<Completed>,
-    /// The card needs its hardware reset before it serves again. It keeps the rings' memory, which its bus may still
-    /// write.
+    /// Whether the card needs its hardware reset before its next session. It then keeps the rings' memory, because its
+    /// bus may still write there.
     pub needs_reset: bool,
 }

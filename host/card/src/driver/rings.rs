@@ -8,24 +8,24 @@ use crate::card::{Card, DmaBuffer, Watch};
 use crate::error::CardError;
 use crate::registers;
 
-/// Entries that one doorbell tells of while the card is under load.
+/// Entries that one doorbell announces while the card is busy.
 const BATCH: u64 = 32;
 
-/// The state of the place of the next completion.
+/// The state of the ring position where the next completion is due.
 ///
-/// No bus promises that the 64 bytes of a write come into memory at once, nor in which order. The phase shows that the
-/// write has begun; the CRC shows that it is complete.
+/// A bus may deliver the 64 bytes of a write in parts and in any order. The phase shows that the write has begun; the
+/// CRC shows that it is complete.
 #[derive(Debug)]
 pub(super) enum NextCompletion {
-    /// That of the lap before, or an empty place.
+    /// The position is empty or holds a completion of the previous lap.
     None,
-    /// A part. The rest comes by itself, or the completion is damaged.
+    /// A part has arrived. Either the rest follows, or the completion is damaged.
     Partial,
     Whole(Completion),
 }
 
-/// Rings with their counters. Counters count from OPEN and never wrap; ring positions and doorbells are taken from
-/// them.
+/// Rings with their counters. The counters start at OPEN and never wrap; ring positions and doorbell values are their
+/// low bits.
 #[derive(Debug)]
 pub(super) struct Rings {
     lane: u8,
@@ -43,7 +43,7 @@ pub(super) struct Rings {
 }
 
 impl Rings {
-    /// Zeroed rings. The caller has quiesced the card.
+    /// Zeroed rings. The caller must have quiesced the card.
     pub(super) fn allocate<C: Card>(card: &mut C, lane: u8, ring_log2: u8, log_log2: u8) -> Result<Self, SessionError> {
         Ok(Self {
             lane,
@@ -61,7 +61,7 @@ impl Rings {
         })
     }
 
-    /// Takes the memory back. The caller has quiesced the card.
+    /// Frees the memory. The caller must have quiesced the card.
     pub(super) fn release<C: Card>(self, card: &mut C) -> Result<(), CardError> {
         card.release(self.submissions)?;
         card.release(self.completions)?;
@@ -72,7 +72,7 @@ impl Rings {
         1 << self.ring_log2
     }
 
-    /// Tells the card where the rings are; every word is read back.
+    /// Writes the rings' addresses and sizes to the card; every word is read back.
     pub(super) fn configure<C: Card>(&self, card: &mut C) -> Result<(), SessionError> {
         let (sq, cq, log) =
             (split(self.submissions.address()), split(self.completions.address()), split(self.log.address()));
@@ -104,11 +104,11 @@ impl Rings {
     }
 
     fn ring_offset(&self, index: u64, bytes: usize) -> usize {
-        // Below the ring's size, which is a usize.
+        // The result is below the ring's size in bytes, which is a usize.
         (index & ((1 << self.ring_log2) - 1)) as usize * bytes
     }
 
-    /// Puts an entry at the tail; the doorbell is rung apart.
+    /// Writes an entry at the tail; it does not ring the doorbell.
     pub(super) fn push<C: Card>(&mut self, card: &mut C, entry: &Descriptor) -> Result<(), CardError> {
         let offset = self.ring_offset(self.submitted, Descriptor::BYTES);
         card.dma_write(&self.submissions, offset, entry.as_bytes())?;
@@ -116,8 +116,8 @@ impl Rings {
         Ok(())
     }
 
-    /// Tells the card of everything submitted: at once with `now` or when it has little left to do, else when a batch
-    /// has come together. While it has a batch before it, it does not run dry for not knowing more.
+    /// Announces the submitted entries: at once if `now` or if the card has less than a batch left to do, otherwise
+    /// when a batch is complete. So the card always has announced work, with few doorbell writes.
     pub(super) fn ring_submitted<C: Card>(&mut self, card: &mut C, now: bool) -> Result<(), CardError> {
         let unannounced = self.submitted - self.rung_submitted;
         let at_work = self.rung_submitted - self.completed;
@@ -130,7 +130,7 @@ impl Rings {
         Ok(())
     }
 
-    /// Tells the card what was consumed: at once with `now`, else when a quarter of a ring has come together.
+    /// Announces the consumed records and completions: at once if `now`, otherwise after a quarter of a ring.
     pub(super) fn ring_consumed<C: Card>(&mut self, card: &mut C, now: bool) -> Result<(), CardError> {
         let due = |consumed: u64, rung: u64, log2: u8| {
             let unannounced = consumed - rung;
@@ -153,7 +153,7 @@ impl Rings {
         1 ^ (self.completed >> self.ring_log2 & 1) as u8
     }
 
-    /// The place of the next completion, as it is now.
+    /// Reads the ring position of the next completion, and returns its state.
     pub(super) fn next_completion<C: Card>(&self, card: &C) -> Result<NextCompletion, CardError> {
         let offset = self.ring_offset(self.completed, Completion::BYTES);
         let mut completion = Completion::ZERO;
@@ -173,7 +173,7 @@ impl Rings {
         Watch { buffer: &self.completions, offset, value: self.phase() }
     }
 
-    /// The next record, if the card has announced it.
+    /// Reads the next record. The card must have announced it.
     pub(super) fn next_record<C: Card>(&self, card: &C) -> Result<Record, CardError> {
         let slot = self.logged & ((1 << self.log_log2) - 1);
         let mut record = Record::ZERO;

@@ -1,4 +1,4 @@
-//! One session of one card, from open to close: its state, and what it answers about itself.
+//! One session of one card, from open to close: its state, and queries about it.
 
 mod check;
 mod checkpoints;
@@ -26,13 +26,13 @@ use crate::card::Card;
 #[cfg(feature = "test-hooks")]
 use crate::card::DmaBuffer;
 
-/// Whether the card's word still counts.
+/// Whether the card is still trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Health {
     Good,
-    /// Sticky fault in the card. Answers from before it stay valid.
+    /// The card has a sticky fault. Answers from before the fault stay valid.
     Faulted(Fault),
-    /// Nothing that the card reports counts any more.
+    /// The card is no longer trusted.
     Lost(LossCause),
 }
 
@@ -46,28 +46,28 @@ pub struct Session<C: Card = Box<dyn Card>> {
     ticket_digest: [u8; 32],
     /// Rows of the image's two banks; the rows in a verdict must be below these numbers.
     rows: (u16, u16),
-    /// SHA-256 of the tables, zero where the card hashes none; session records and checkpoints repeat it.
+    /// SHA-256 of the tables, zero if the card does not hash them; session records and checkpoints repeat it.
     policy_digest: [u8; 32],
-    /// Package digest of the image header, as session records repeat it.
+    /// Package digest from the image header; session records repeat it.
     package_digest: [u8; 32],
     heartbeat: HeartbeatLimits,
-    /// The nonce that was presented and is not recorded yet in every lane.
+    /// The presented nonce, until every lane has recorded it.
     presented: Option<u64>,
-    /// The last tick that the card has shown, in a record or in its register.
+    /// The largest tick seen so far in a record or in the tick register.
     tick: u64,
-    /// Whether the sink gives nonces; only then does it help to wait for one.
+    /// Whether the sink gives nonces. Only then can waiting for a nonce help.
     witnessed: bool,
-    /// A checkpoint was requested in order to get a nonce. Cleared by the next heartbeat.
+    /// Whether a checkpoint was requested in order to get a nonce. The next heartbeat clears it.
     checkpoint_requested: bool,
     checkpoints: Option<CheckpointRing>,
-    /// The checkpoint that was asked for and has not come.
+    /// The requested checkpoint that has not come yet.
     settling: Option<Settling>,
-    /// The lanes by number; empty after their memory was given back.
+    /// The lanes by number; empty after their memory was freed.
     lanes: Vec<LaneDriver>,
     submitted: u64,
-    /// Answers that a blocking call met while it waited for its own.
+    /// Answers to other entries that a blocking call collected while it waited for its own.
     ready: VecDeque<Completed>,
-    /// Answers that were not given out before the card was lost, for [`Session::abandon`].
+    /// Answers that were not returned before the card was lost, for [`Session::abandon`].
     abandoned: Vec<Completed>,
     streams: StreamTable,
     sink: Box<dyn RecordSink>,
@@ -75,9 +75,9 @@ pub struct Session<C: Card = Box<dyn Card>> {
 }
 
 struct Settling {
-    /// Records of each lane that it has to cover.
+    /// Number of records of each lane that the checkpoint must cover.
     sizes: Vec<u64>,
-    /// Quanta for which it was waited.
+    /// Quanta waited so far.
     waits: u64,
 }
 
@@ -86,13 +86,13 @@ impl<C: Card> Session<C> {
         &self.card
     }
 
-    /// The card, for tests that disturb it and for statistics. Registers and rings belong to the session.
+    /// The card, for statistics and for tests that disturb it. Registers and rings belong to the session.
     #[cfg(feature = "test-hooks")]
     pub fn card_mut(&mut self) -> &mut C {
         &mut self.card
     }
 
-    /// What the card said about itself.
+    /// The card's identity and capabilities.
     pub const fn info(&self) -> &CardInfo {
         &self.info
     }
@@ -101,29 +101,28 @@ impl<C: Card> Session<C> {
         self.epoch
     }
 
-    /// The OPEN record of lane 0. Every lane has one; [`RecordSink`] gets them all.
+    /// The OPEN record of lane 0. Every lane has one; [`RecordSink`] receives all of them.
     pub fn opening(&self) -> Option<&Record> {
         self.lanes.first()?.opening.as_ref()
     }
 
-    /// Digest of the tables as the card read them back; `None` where it hashes none.
+    /// Digest that the card computed over its tables; `None` if it does not hash them.
     pub fn policy_digest(&self) -> Option<[u8; 32]> {
         self.info.digest.then_some(self.policy_digest)
     }
 
-    /// The ALARM record of a sticky fault, of the first lane that has one, once it was met and if the card could write
-    /// one.
+    /// The ALARM record of a sticky fault, from the first lane whose ALARM was collected.
     pub fn alarm(&self) -> Option<&Record> {
         self.lanes.iter().find_map(|lane| lane.alarm.as_ref())
     }
 
-    /// Lane 0's completion ring's place in card memory, for tests that plant entries.
+    /// Buffer of lane 0's completion ring, for tests that write entries into it.
     #[cfg(feature = "test-hooks")]
     pub fn completion_ring(&self) -> Option<&DmaBuffer> {
         self.lanes.first().map(|lane| &lane.rings.completions)
     }
 
-    /// Lane 0's log ring's place in card memory, for tests that read it past the driver.
+    /// Buffer of lane 0's log ring, for tests that read it without the driver.
     #[cfg(feature = "test-hooks")]
     pub fn log_ring(&self) -> Option<&DmaBuffer> {
         self.lanes.first().map(|lane| &lane.rings.log)
@@ -134,18 +133,18 @@ impl<C: Card> Session<C> {
         self.lanes.iter().map(|lane| lane.pending.len()).sum()
     }
 
-    /// Number of entries that can be submitted now, whatever their slots are: the room of the fullest lane.
+    /// Number of entries that can be submitted now for any slots: the free entries of the fullest lane.
     pub fn room(&self) -> usize {
         self.lanes.iter().map(LaneDriver::room).min().unwrap_or_default()
     }
 
-    /// Entries of `slot`, or of other slots of its lane, that can be submitted now.
+    /// Number of entries that can be submitted now for `slot`, or for other slots of its lane.
     pub fn room_for(&self, slot: u16) -> usize {
         let lane = lane_of(slot, self.info.lanes).and_then(|lane| self.lanes.get(usize::from(lane)));
         lane.map_or(0, LaneDriver::room)
     }
 
-    /// `Ok` while the card's word counts.
+    /// `Ok` while the card is trusted and the session is open.
     fn healthy(&self) -> Result<(), SessionError> {
         match &self.health {
             Health::Good if !self.lanes.is_empty() => Ok(()),
@@ -155,14 +154,14 @@ impl<C: Card> Session<C> {
         }
     }
 
-    /// From now on nothing that the card says counts, and nothing that is waiting is given out.
+    /// Stops trusting the card. Answers that were not returned yet move to `abandoned`.
     fn mark_lost(&mut self, lost: LossCause) -> SessionError {
         self.abandoned.extend(self.ready.drain(..));
         self.health = Health::Lost(lost.clone());
         SessionError::Lost(lost)
     }
 
-    /// Passes a result on; an error in the middle of work loses the card.
+    /// Returns `result`; an error in the middle of an operation marks the card as lost.
     fn or_mark_lost<T>(&mut self, result: Result<T, SessionError>) -> Result<T, SessionError> {
         result.map_err(|error| match error {
             SessionError::Lost(lost) => self.mark_lost(lost),

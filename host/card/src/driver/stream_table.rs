@@ -1,4 +1,4 @@
-//! Which stream slots are open, and where each stream is.
+//! The open stream slots and the next sequence of each.
 
 use portcullis_core::wire::{Descriptor, Opcode, lane_of};
 
@@ -9,7 +9,7 @@ use super::outcome::Outcome;
 #[derive(Debug, PartialEq, Eq)]
 pub struct StreamHandle {
     pub(super) slot: u16,
-    /// Which opening of the slot; tells a handle that outlived its stream.
+    /// The number of this opening; it distinguishes the stream from others that used the slot.
     pub(super) opening: u64,
     pub(super) epoch: u32,
 }
@@ -21,7 +21,7 @@ impl StreamHandle {
     }
 }
 
-/// The driver's view of a slot, moved by the card's answers only.
+/// The driver's copy of a slot's state. Only the card's answers change it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Slot {
     pub(super) open: bool,
@@ -40,7 +40,7 @@ pub(super) struct StreamTable {
 
 impl StreamTable {
     pub(super) fn new(max_streams: u32, lanes: u8) -> Self {
-        // Slots are 16 bits.
+        // A slot number has 16 bits.
         let slots = usize::try_from(max_streams).unwrap_or(usize::MAX).min(1 << 16);
         Self { slots: vec![Slot::default(); slots], openings: 0, lanes }
     }
@@ -59,7 +59,7 @@ impl StreamTable {
         }
     }
 
-    /// Follows the card: an accepted entry moves its slot, anything else moves nothing.
+    /// Applies an answer: an accepted entry advances its slot, any other answer does not.
     pub(super) fn answered(&mut self, entry: &Descriptor, outcome: &Outcome, held: bool) {
         let Some(slot) = self.slot(entry.slot.get()) else { return };
         if held {
@@ -71,8 +71,8 @@ impl StreamTable {
         }
     }
 
-    /// The lowest free slot of the next lane, or of another lane if that one is full: streams that are opened one after
-    /// another are spread over all lanes.
+    /// The lowest free slot of the lane whose turn it is, or of any lane if that lane is full. So successive streams
+    /// are spread over all lanes.
     pub(super) fn free(&self) -> Option<u16> {
         let mut free = (0..=u16::MAX).zip(&self.slots).filter(|(_, s)| !s.open).map(|(slot, _)| slot);
         let turn = lane_of((self.openings & 0xffff) as u16, self.lanes);

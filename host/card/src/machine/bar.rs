@@ -1,10 +1,9 @@
-//! A mapped base address register of a PCI function.
+//! A mapped base address register (BAR) of a PCI function.
 
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 
 use memmap2::MmapRaw;
 
-/// A mapped base address register.
 #[derive(Debug)]
 pub struct Bar(MmapRaw);
 
@@ -13,7 +12,7 @@ impl Bar {
         Self(map)
     }
 
-    /// Bytes.
+    /// Size in bytes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
@@ -25,7 +24,7 @@ impl Bar {
         self.len() == 0
     }
 
-    /// Reads a register of 32 bits. `None` outside, or at an address that is not a multiple of 4.
+    /// Reads a 32-bit register. `None` for an address that is outside or not a multiple of 4.
     #[must_use]
     pub fn read32(&self, address: u32) -> Option<u32> {
         let value = u32::from_le(self.word(address)?.load(Ordering::Relaxed));
@@ -33,7 +32,7 @@ impl Bar {
         Some(value)
     }
 
-    /// Writes a register of 32 bits, after everything that was written to memory before.
+    /// Writes a 32-bit register, after all earlier writes to memory. `None` as for [`Self::read32`].
     #[must_use]
     pub fn write32(&self, address: u32, value: u32) -> Option<()> {
         fence(Ordering::SeqCst);
@@ -46,8 +45,8 @@ impl Bar {
         if at % 4 != 0 || at.checked_add(4)? > self.len() {
             return None;
         }
-        // SAFETY: the word is in the mapping and is aligned, as the mapping is; registers are accessed in this way
-        // only. A load or store of an aligned `AtomicU32` is one access of 32 bits, which a device needs.
+        // SAFETY: the word is inside the mapping and aligned, because the mapping is aligned. All accesses to
+        // registers use this function; a load or store of an aligned `AtomicU32` is one 32-bit access, as devices need.
         Some(unsafe { AtomicU32::from_ptr(self.0.as_mut_ptr().add(at).cast()) })
     }
 }

@@ -1,4 +1,4 @@
-//! PCI functions as sysfs shows them (kernel: `Documentation/ABI/testing/sysfs-bus-pci`).
+//! PCI functions in sysfs (kernel: `Documentation/ABI/testing/sysfs-bus-pci`).
 
 mod identity;
 mod in_use;
@@ -9,10 +9,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// Vendor and device ids that this project gives its cards: the Alveo shell, the AWS F2 shell, the simulated card.
+/// Vendor and device ids of this project's cards: the Alveo shell, the AWS F2 shell, the simulated card.
 pub const IDS: [(u16, u16); 3] = [(0x10ee, 0x7c01), (0x1d0f, 0xf0c5), (0x1234, 0x5043)];
 const BUS: &str = "bus/pci";
-/// The kernel's driver that hands a function to a process.
+/// The kernel driver that gives a function to a process.
 pub const VFIO_PCI: &str = "vfio-pci";
 
 /// Address of a PCI function: domain, bus, device, function.
@@ -59,7 +59,7 @@ impl fmt::Display for Bdf {
 }
 
 impl Bdf {
-    /// Whether both are functions of one device: the same board.
+    /// Whether both are functions of one device, that is of one board.
     pub(crate) const fn is_beside(self, other: Self) -> bool {
         self.domain == other.domain && self.bus == other.bus && self.device == other.device
     }
@@ -72,13 +72,13 @@ pub struct Function {
     pub vendor: u16,
     pub device: u16,
     pub driver: Option<String>,
-    /// Number of its IOMMU group, when it has one.
+    /// Number of its IOMMU group, if it has one.
     pub group: Option<u32>,
-    /// Whether the group is one without an IOMMU behind it.
+    /// Whether the group is without an IOMMU.
     pub noiommu: bool,
 }
 
-/// The sysfs of this machine, or a copy of one for tests.
+/// The sysfs of this machine, or a copy for tests.
 #[derive(Debug, Clone)]
 pub struct Sysfs(PathBuf);
 
@@ -88,7 +88,7 @@ impl Default for Sysfs {
     }
 }
 
-/// sysfs does not do what it is asked for.
+/// Why an operation on sysfs failed.
 #[derive(Debug, thiserror::Error)]
 pub enum PciError {
     #[error("there is no PCI function {0}; `portcullis card list` names those that may be cards")]
@@ -97,7 +97,7 @@ pub enum PciError {
     Read { path: PathBuf, source: io::Error },
     #[error("cannot write `{text}` to `{path}`; only root may bind drivers, and the driver's module must be loaded")]
     Write { path: PathBuf, text: String, source: io::Error },
-    /// A function that is not a card, or that the machine is using.
+    /// The function is not a card, or the machine is using it.
     #[error("{}; `portcullis card bind {bdf} --force` binds it all the same", reasons.join("; "))]
     Refused { bdf: Bdf, reasons: Vec<String> },
     #[error("{bdf} has the driver {got}, not {wanted}; the kernel's log says why (`dmesg | tail`)")]
@@ -105,7 +105,7 @@ pub enum PciError {
 }
 
 impl Sysfs {
-    /// A sysfs that is elsewhere.
+    /// A sysfs at another path.
     #[must_use]
     pub fn at(root: &Path) -> Self {
         Self(root.into())
@@ -117,7 +117,7 @@ impl Sysfs {
         self.0.join(BUS).join("devices").join(bdf.to_string())
     }
 
-    /// A function. Errors: [`PciError::Absent`], [`PciError::Read`].
+    /// Reads a function's files. Errors: [`PciError::Absent`], [`PciError::Read`].
     pub fn function(&self, bdf: Bdf) -> Result<Function, PciError> {
         let folder = self.folder(bdf);
         if !folder.exists() {
@@ -138,7 +138,7 @@ impl Sysfs {
         })
     }
 
-    /// Every function, in the order of addresses; none where the machine has no PCI bus.
+    /// All functions, in order of address; none if the machine has no PCI bus.
     pub fn functions(&self) -> Result<Vec<Function>, PciError> {
         let folder = self.0.join(BUS).join("devices");
         let entries = match fs::read_dir(&folder) {
@@ -151,7 +151,7 @@ impl Sysfs {
         found.into_iter().map(|bdf| self.function(bdf)).collect()
     }
 
-    /// The other functions of an IOMMU group.
+    /// The other functions of the function's IOMMU group.
     #[must_use]
     pub fn neighbours(&self, bdf: Bdf) -> Vec<Bdf> {
         let Ok(entries) = fs::read_dir(self.folder(bdf).join("iommu_group/devices")) else { return Vec::new() };
@@ -161,13 +161,13 @@ impl Sysfs {
         found
     }
 
-    /// Why a function must be left to its driver: it is not a card, or the machine is using it.
+    /// The reasons against taking a function from its driver: it is not a card, or the machine is using it.
     #[must_use]
     pub fn obstacles(&self, function: &Function) -> Vec<String> {
         self.foreign(function).into_iter().chain(self.uses(function.bdf)).collect()
     }
 
-    /// Gives a card to `vfio-pci`; its present driver loses it. With `force`, any PCI function is accepted.
+    /// Binds a card to `vfio-pci` and unbinds its present driver. With `force`, any PCI function is accepted.
     pub fn bind(&self, bdf: Bdf, force: bool) -> Result<(), PciError> {
         let function = self.function(bdf)?;
         if function.driver.as_deref() == Some(VFIO_PCI) {
@@ -190,12 +190,12 @@ impl Sysfs {
         Ok(())
     }
 
-    /// Takes a function from `vfio-pci` and lets the kernel find its usual driver.
+    /// Unbinds a function from `vfio-pci`, so that the kernel can find its usual driver.
     pub fn unbind(&self, bdf: Bdf) -> Result<(), PciError> {
         if self.function(bdf)?.driver.as_deref() == Some(VFIO_PCI) {
             write(&self.folder(bdf).join("driver/unbind"), &bdf.to_string())?;
         }
-        // An empty line takes the override away.
+        // An empty line removes the override.
         write(&self.folder(bdf).join("driver_override"), "\n")?;
         self.probe(bdf)
     }
@@ -206,7 +206,7 @@ impl Sysfs {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), PciError> {
-    // Never a new file: an attribute that is not there is an error.
+    // Does not create files: a missing attribute is an error.
     let written =
         fs::OpenOptions::new().write(true).open(path).and_then(|mut f| io::Write::write_all(&mut f, text.as_bytes()));
     written.map_err(|source| PciError::Write { path: path.into(), text: text.trim().into(), source })
@@ -262,10 +262,10 @@ mod tests {
         assert_eq!(sysfs.neighbours(bdf), ["0000:03:00.1".parse().unwrap()]);
         assert_eq!(sysfs.functions().unwrap().len(), 1);
         assert!(matches!(sysfs.function("0:4:0.0".parse().unwrap()), Err(PciError::Absent(_))));
-        // No attribute, no file made.
+        // A missing attribute is not created.
         assert!(matches!(sysfs.bind(bdf, false), Err(PciError::Write { .. })));
         assert!(!folder.join("driver_override").exists());
-        // A kernel that takes everything and does nothing.
+        // A fake kernel that accepts every write and does nothing.
         for name in ["devices/0000:03:00.0/driver_override", "drivers/xdma/unbind", "drivers_probe"] {
             fs::write(bus.join(name), "").unwrap();
         }
@@ -300,7 +300,7 @@ mod tests {
             let why = refusal(&sysfs);
             assert!(why.contains("not the ids of a Portcullis card") && why.contains("--force"), "{why}");
             assert_eq!(fs::read_to_string(folder.join("driver_override")).unwrap(), "", "nothing was written");
-            // With `force` the check is skipped; the fake kernel then binds nothing.
+            // With `force` the check is skipped. The fake kernel does not bind, so the error is another one.
             let forced = sysfs.bind("0000:00:04.0".parse().unwrap(), true);
             assert!(matches!(forced, Err(PciError::NotBound { .. })), "{forced:?}");
         }
@@ -311,7 +311,7 @@ mod tests {
         let (_dir, sysfs, folder) = machine("0x10ee", "0x7c01");
         let bind = || sysfs.bind("0000:00:04.0".parse().unwrap(), false);
         fs::write(folder.join("resource0"), 0x1234_5678_u32.to_le_bytes()).unwrap();
-        // Its memory is off: there is nothing to read.
+        // The function's memory is disabled, so its magic register cannot be read.
         fs::write(folder.join("enable"), "0\n").unwrap();
         assert!(matches!(bind(), Err(PciError::NotBound { .. })));
         fs::write(folder.join("enable"), "1\n").unwrap();
@@ -343,14 +343,14 @@ mod tests {
         put(part.join("dev"), "259:1\n");
         put(dir.path().join("proc/self/mountinfo"), "22 1 0:21 / /proc rw - proc proc rw\n");
         put(dir.path().join("proc/swaps"), "Filename Type Size Used Priority\n");
-        // Down, not mounted: no one loses anything.
+        // The interface is down and no disk is mounted, so the machine does not use the function.
         assert_eq!(sysfs.obstacles(&sysfs.function("0000:00:04.0".parse().unwrap()).unwrap()), [""; 0]);
         put(interface.join("flags"), "0x1003\n");
         assert!(refusal(&sysfs).contains("its network interface eth0 is up"), "{}", refusal(&sysfs));
         put(interface.join("flags"), "0x1002\n");
         put(dir.path().join("proc/self/mountinfo"), "30 1 259:1 / /srv rw shared:1 - ext4 /dev/nvme0n1p1 rw\n");
         assert!(refusal(&sysfs).contains("nvme0n1p1 is mounted at /srv"), "{}", refusal(&sysfs));
-        // btrfs shows itself like this: an anonymous number, and the device as source.
+        // A btrfs mount has an anonymous device number; only its source names the device.
         put(dir.path().join("proc/self/mountinfo"), "30 1 0:44 / /data rw - btrfs /dev/nvme0n1 rw\n");
         assert!(refusal(&sysfs).contains("nvme0n1 is mounted at /data"), "{}", refusal(&sysfs));
         put(dir.path().join("proc/self/mountinfo"), "");

@@ -12,12 +12,11 @@ use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fstat, ftruncate, memfd
 use crate::card::DmaBuffer;
 use crate::error::CardError;
 
-/// Size of the pages behind a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PageSize {
     /// 4 KiB, for a card behind an IOMMU or a socket.
     Small,
-    /// 2 MiB from the kernel's pool, contiguous and never moved, for a card that uses physical addresses.
+    /// 2 MiB from the kernel's pool, physically contiguous and never moved, for a card that uses physical addresses.
     Huge,
 }
 
@@ -31,9 +30,9 @@ impl PageSize {
     }
 }
 
-/// Whole, zeroed pages in a file without a name, of a size that no one can change.
+/// Zeroed pages in an unnamed file whose size is sealed.
 ///
-/// All access is through atomic words, so that the card may write at any time.
+/// All accesses use atomic words, so the card may write at any time.
 #[derive(Debug)]
 pub struct DmaMemory {
     map: MmapRaw,
@@ -41,8 +40,8 @@ pub struct DmaMemory {
 }
 
 impl DmaMemory {
-    /// Memory for `bytes` bytes, rounded up to whole pages, every page there. Errors: the system's: no memory, no huge
-    /// pages in the pool.
+    /// Allocates `bytes` bytes, rounded up to whole pages, all of them present. Errors: those of the system: no memory,
+    /// no huge pages in the pool.
     pub fn new(bytes: usize, pages: PageSize) -> io::Result<Self> {
         let whole = bytes.max(1).checked_next_multiple_of(pages.bytes()).ok_or(io::ErrorKind::OutOfMemory)?;
         let huge = MemfdFlags::HUGETLB | MemfdFlags::HUGE_2MB;
@@ -52,7 +51,7 @@ impl DmaMemory {
         ftruncate(&file, u64::try_from(whole).map_err(io::Error::other)?)?;
         fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
         let map = MmapOptions::new().len(whole).populate().map_raw(&file)?;
-        // A page that the pool could not give would kill the process at its first use.
+        // If the pool could not supply a page, its first use would kill the process.
         let there = fstat(&file)?.st_blocks.unsigned_abs().saturating_mul(512);
         if pages == PageSize::Huge && there < whole as u64 {
             return Err(io::ErrorKind::OutOfMemory.into());
@@ -64,12 +63,11 @@ impl DmaMemory {
         self.file.as_fd()
     }
 
-    /// First byte.
     pub(crate) fn start(&self) -> *mut u8 {
         self.map.as_mut_ptr()
     }
 
-    /// Bytes, a multiple of the page.
+    /// Size in bytes, a multiple of the page size.
     #[must_use]
     pub fn len(&self) -> usize {
         self.map.len()
@@ -81,19 +79,19 @@ impl DmaMemory {
         self.len() == 0
     }
 
-    /// Copies bytes out, aligned words whole and in ascending order. False outside.
+    /// Copies bytes out; each aligned word is read at once, in ascending order. False if the range is outside.
     #[must_use]
     pub fn read(&self, offset: usize, into: &mut [u8]) -> bool {
         words::read(self.words(), offset, into)
     }
 
-    /// Copies bytes in, whole words at once. False outside, and nothing is written then.
+    /// Copies bytes in; each whole word is written at once. False, with nothing written, if the range is outside.
     #[must_use]
     pub fn write(&self, offset: usize, from: &[u8]) -> bool {
         words::write(self.words(), offset, from)
     }
 
-    /// Reads from the buffer that this is the memory of.
+    /// Reads bytes of `buffer`; `self` is the buffer's memory.
     pub(crate) fn read_buffer(&self, buffer: &DmaBuffer, offset: usize, into: &mut [u8]) -> Result<(), CardError> {
         let bytes = into.len();
         if fits(buffer, offset, bytes) && self.read(offset, into) {
@@ -103,16 +101,16 @@ impl DmaMemory {
         }
     }
 
-    /// Writes to the buffer that this is the memory of.
+    /// Writes bytes of `buffer`; `self` is the buffer's memory.
     pub(crate) fn write_buffer(&self, buffer: &DmaBuffer, offset: usize, from: &[u8]) -> Result<(), CardError> {
         let written = fits(buffer, offset, from.len()) && self.write(offset, from);
         if written { Ok(()) } else { Err(outside(buffer, offset, from.len())) }
     }
 
     fn words(&self) -> &[AtomicU64] {
-        // SAFETY: the mapping is page aligned, of whole pages, initialised, and lives as long as `self`; the file
-        // cannot shrink under it. No one makes plain references to it: the card touches it from outside, and all access
-        // here is atomic.
+        // SAFETY: the mapping is page aligned, consists of whole initialised pages, and lives as long as `self`; the
+        // sealed file cannot shrink. Plain references to it do not exist: the card accesses it from outside, and all
+        // accesses here are atomic.
         unsafe { std::slice::from_raw_parts(self.start().cast::<AtomicU64>(), self.len() / WORD) }
     }
 }

@@ -1,9 +1,8 @@
-//! The card in Rust: the same registers, rings, lifecycle and answers as the RTL, with [`portcullis_policy::evaluate`]
-//! as its banks.
+//! The card in Rust: registers, rings, lifecycle and answers as in the RTL, with [`portcullis_policy::evaluate`] as its
+//! banks.
 //!
-//! It works synchronously: what a register write allows to happen has happened when the write returns. So it shows one
-//! of the orders in which the RTL may work, never a partial one. Its tick counts register accesses and entries, not
-//! clocks.
+//! It works synchronously: all effects of a register write are complete when the write returns. So it shows one of the
+//! possible orders of the RTL, and never a state in between. Its tick counts register accesses and entries, not clocks.
 
 mod capacity;
 mod card;

@@ -13,9 +13,9 @@ impl From<SimError> for CardError {
     }
 }
 
-/// Clocks of one wait for a watched byte.
+/// Clocks per wait for a watched byte.
 const QUANTUM: u64 = 4096;
-/// Clocks of one wait for anything else.
+/// Clocks per wait without a watch.
 const SHORT: u64 = 64;
 
 /// The Verilated RTL in this process. Its clock runs only inside calls.
@@ -26,12 +26,12 @@ pub struct SimCard {
 }
 
 impl SimCard {
-    /// A card after its reset.
+    /// A card after reset.
     pub fn new(config: SimConfig) -> Result<Self, CardError> {
         Ok(Self { sim: Sim::new(config)?, regions: BTreeMap::new() })
     }
 
-    /// The simulation, for fault injection, statistics and the bus rules.
+    /// The simulation, for fault injection, statistics and checks of bus rules.
     #[cfg(feature = "test-hooks")]
     pub fn sim(&mut self) -> &mut Sim {
         &mut self.sim
@@ -91,8 +91,8 @@ impl Card for SimCard {
     }
 
     fn patience(&self) -> u32 {
-        // Twice the card's own watchdog, so that the card reports an error first. Longer if the card hashes slowly,
-        // because it must read its tables back in that time.
+        // Twice the card's own watchdog, so that the card reports an error first; longer if the card hashes slowly,
+        // because reading its tables back then takes longer.
         let slower = (16 / portcullis_sim::ROUNDS).max(1);
         u32::try_from(2 * WATCHDOG_CLOCKS * slower / SHORT).unwrap_or(u32::MAX)
     }

@@ -1,13 +1,13 @@
 //! The kernel's VFIO: a card in this machine.
 //!
-//! | part | what it knows |
+//! | part | content |
 //! | --- | --- |
 //! | [`PciDevice`] | one PCI function: configuration space, registers, memory, interrupts, reset |
-//! | [`VfioCard`] | the gate's card in one |
-//! | [`super::DmaMemory`] | what process and card share |
+//! | [`VfioCard`] | the card in such a function |
+//! | [`super::DmaMemory`] | memory that process and card share |
 //!
-//! Groups and memory maps go through `vfio-ioctls`. Raw ioctls replace what that crate only logs (configuration space,
-//! reset), and everything without an IOMMU.
+//! Groups and memory maps use `vfio-ioctls`. Raw ioctls serve everything without an IOMMU, and the operations whose
+//! errors that crate only logs (configuration space, reset).
 
 mod card;
 mod device;

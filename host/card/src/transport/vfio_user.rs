@@ -1,8 +1,8 @@
 //! A card that is a PCI device in another process, behind a UNIX socket (vfio-user).
 //!
-//! Registers are messages, memory is shared by files, and completions are seen in memory; the interrupt is a hint that
-//! ends a wait early. Every request has a deadline, and after the first one that fails the device is given up: each
-//! later call says so at once.
+//! Register accesses are messages, and memory is shared through files. Completions are read from memory; an interrupt
+//! only ends a wait early. Every request has a deadline. After the first failed request the device is given up, and
+//! each later call fails at once.
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};
@@ -18,22 +18,22 @@ use crate::card::{Card, DmaBuffer, Watch};
 use crate::error::CardError;
 use crate::registers::GONE;
 
-/// Time for the device to answer a request.
+/// Time limit for the device's answer to a request.
 pub const DEADLINE: Duration = Duration::from_secs(5);
-/// One wait for a watched byte.
+/// Length of one wait for a watched byte.
 const QUANTUM: Duration = Duration::from_millis(20);
-/// One wait for anything else.
+/// Length of one wait without a watch.
 const SHORT: Duration = Duration::from_millis(1);
-/// At least four seconds of waiting; the simulated card's own watchdog needs a tenth of one.
+/// At least four seconds of waiting; the simulated card's own watchdog takes a tenth of a second.
 const PATIENCE: u32 = 4_000;
 
-/// Device address of the first buffer: above the addresses that machines use below 4 GiB, and within 39 bits.
+/// Device address of the first buffer: above 4 GiB, where machines place devices, and within 39 bits.
 const FIRST_ADDRESS: u64 = 0x10_0000_0000;
-/// Unmapped bytes after each buffer, so that an access past its end does not reach the next.
+/// Unmapped bytes after each buffer, so that an access past its end does not reach the next buffer.
 const GUARD: u64 = 0x1_0000;
 
 const REGISTER_WINDOW: u32 = 1 << 20;
-/// Command register of PCI configuration space: memory and bus master.
+/// Command register of PCI configuration space, and the value that enables memory and bus mastering.
 const COMMAND: u64 = 4;
 const ENABLED: [u8; 2] = [0x06, 0];
 
@@ -54,13 +54,14 @@ pub struct VfioUserCard {
 }
 
 impl VfioUserCard {
-    /// The card that is served at `path`, after a reset, as a bus master. Errors: [`CardError::Transport`] when no one
-    /// serves there, or the peer breaks the protocol; [`CardError::Device`] when it is not a card.
+    /// Connects to the card that is served at `path`, resets it and makes it bus master. Errors:
+    /// [`CardError::Transport`] without a server or for a violation of the protocol; [`CardError::Device`] for another
+    /// device than a card.
     pub fn connect(path: &Path) -> Result<Self, CardError> {
         Self::connect_within(path, DEADLINE)
     }
 
-    /// [`VfioUserCard::connect`] with another deadline for each request. Errors: as [`VfioUserCard::connect`].
+    /// As [`VfioUserCard::connect`], with another deadline per request. Errors: as [`VfioUserCard::connect`].
     pub fn connect_within(path: &Path, deadline: Duration) -> Result<Self, CardError> {
         let mut client = DeviceClient::connect(path, deadline)?;
         if client.region(region::BAR0)?.size < REGISTER_WINDOW.into() {
@@ -97,10 +98,10 @@ impl VfioUserCard {
         Ok(u32::from_le_bytes(bytes))
     }
 
-    /// Waits for an interrupt, but not for long.
+    /// Waits for an interrupt, at most for `time`.
     fn doze(&self, time: Duration) {
         let time = Timespec::try_from(time).ok();
-        // Whatever comes of it, the caller looks again.
+        // The result is ignored: the caller checks again.
         let _ = rustix::event::poll(&mut [PollFd::new(&self.event, PollFlags::IN)], time.as_ref());
         let _ = rustix::io::read(&self.event, &mut [0; 8]);
     }
@@ -113,7 +114,7 @@ impl Card for VfioUserCard {
 
     fn read32(&mut self, address: u32) -> Result<u32, CardError> {
         let value = self.read_raw(Self::register(address)?)?;
-        // Some register may hold all ones; the one at 0 does not.
+        // Other registers may read as all ones; register 0 never does.
         if value == GONE && self.read_raw(0)? == GONE { Err(CardError::Gone(address)) } else { Ok(value) }
     }
 
@@ -132,7 +133,7 @@ impl Card for VfioUserCard {
 
     fn release(&mut self, buffer: DmaBuffer) -> Result<(), CardError> {
         let size = self.buffer(&buffer)?.len() as u64;
-        // Kept until the device has said that it reaches it no more.
+        // The memory is kept until the device has confirmed the unmapping.
         self.client.unmap(buffer.address(), size)?;
         self.buffers.remove(&buffer.address());
         Ok(())
@@ -174,8 +175,8 @@ impl Card for VfioUserCard {
 
 impl Drop for VfioUserCard {
     fn drop(&mut self) {
-        // No bus master first: then nothing is written any more, whatever comes of the rest. A device that does not
-        // answer costs one deadline, and keeps its own hold on the files.
+        // Disables bus mastering first, so that no more writes happen even if a later step fails. A device that does
+        // not answer costs one deadline, and keeps its own references to the files.
         let _ = self.client.write(region::CONFIG, COMMAND, &[0; 2]);
         let _ = self.client.reset();
         for (address, shared) in std::mem::take(&mut self.buffers) {

@@ -1,4 +1,4 @@
-//! The only ways in which state changes: an admitted mutation is committed, and a commit is taken back.
+//! The only two ways to change a state: commit an admitted mutation, and undo a commit.
 
 use super::{Bounds, ClaimValue, Commitments, HeldProposition, Relation, SemanticState, Transition};
 use crate::class::ClassSet;
@@ -8,8 +8,8 @@ use crate::proposition::{Subject, mention};
 use crate::wire::QUANTITY_SLOTS;
 use std::collections::BTreeMap;
 
-/// Undoes one commit. It holds the old values of everything that the commit changed, so its size depends on the span
-/// and not on the lineage.
+/// Undoes one commit. It contains the old values of everything that the commit changed, so its size depends on the
+/// span and not on the lineage.
 #[derive(Clone, Debug)]
 pub struct Undo {
     established: ClassSet,
@@ -18,13 +18,13 @@ pub struct Undo {
     ordinal: Option<u32>,
     bounds: Bounds,
     subjects: Vec<Subject>,
-    /// Propositions before.
+    /// Number of propositions before the commit.
     propositions: usize,
-    /// Changes of the collections, in the order in which they were made.
+    /// Changes of the collections, in the order in which the commit made them.
     changes: Vec<Change>,
 }
 
-/// One change of a collection, with its previous content.
+/// One change of a collection, with its previous content where there was any.
 #[derive(Clone, Debug)]
 enum Change {
     Word(String, Option<u32>),
@@ -38,7 +38,7 @@ enum Change {
 }
 
 impl SemanticState {
-    /// Commits an admitted mutation. `sequence` and `commitment` are its entry's.
+    /// Commits an admitted mutation. `sequence` and `commitment` come from its entry.
     pub fn admit(&mut self, mutation: &Mutation, sequence: u32, commitment: [u8; 32]) -> Undo {
         let proposed = &mutation.proposed;
         let memory = &mut self.memory;
@@ -109,7 +109,7 @@ impl SemanticState {
         undo
     }
 
-    /// Takes the last commit back. Afterwards the state is, byte for byte, the one before the commit.
+    /// Undoes the last commit. The state afterwards is byte for byte the state before the commit.
     pub fn revert(&mut self, undo: Undo) {
         let memory = &mut self.memory;
         memory.established = undo.established;
@@ -146,7 +146,7 @@ impl SemanticState {
 }
 
 impl Commitments {
-    /// The key of a claim. A claim without a subject is about the stream's current subject.
+    /// The key of a claim. A claim without a subject concerns the stream's current subject.
     #[must_use]
     pub fn relation(&self, claim: &Claim) -> Relation {
         let subject =
@@ -156,7 +156,7 @@ impl Commitments {
 
     fn commit(&mut self, claim: &Claim, changes: &mut Vec<Change>) {
         let key = self.relation(claim);
-        // "Not X" leaves open what holds; it does not replace a value.
+        // "Not X" does not give a new value, so the old value stays.
         if claim.negated && self.claims.get(&key).is_some_and(|h| !h.negated) {
             return;
         }
@@ -168,14 +168,14 @@ impl Commitments {
             changes.push(Change::Superseded(key.clone(), old.value.clone()));
         }
         changes.push(Change::Claim(key.clone(), before));
-        // An admitted revision may also go back to a value: it holds again.
+        // A revision may return to a superseded value, which is then in force again.
         if !claim.negated && self.superseded.remove(&(key.clone(), claim.value.clone())) {
             changes.push(Change::Reinstated(key, claim.value.clone()));
         }
     }
 }
 
-/// A correction stays until the slope falls under the warning; everything else follows the slope at once.
+/// A correction stays until the slope falls below the warning threshold. All other levels follow the slope at once.
 fn hysteresis(before: Drift, now: Drift) -> Drift {
     if before >= Drift::Correction && now == Drift::Warning { Drift::Correction } else { now }
 }

@@ -1,13 +1,13 @@
-//! Dumps of a state, and what differs between two of them.
+//! Dumps of a state, and the differences between two states.
 
 use super::SemanticState;
 use serde::Serialize;
 use serde_json::Value;
 
-/// One value that two states hold differently.
+/// A value that differs between two states.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// Where (JSON Pointer, RFC 6901).
+    /// Path of the value (JSON Pointer, RFC 6901).
     pub path: String,
     /// The value in the first state; absent when only the second has it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -18,13 +18,13 @@ pub struct Difference {
 }
 
 impl SemanticState {
-    /// The state as JSON: the same bytes for the same state. Errors: serde_json's; no state that this crate can build
-    /// gives one.
+    /// The state as JSON; equal states give equal bytes. Errors: those of serde_json, which do not occur for states
+    /// that this crate builds.
     pub fn dump(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string(self)
     }
 
-    /// A state from its dump. Errors: the text is not a dump of a state.
+    /// Reads a state from its dump. Errors: the text is not a dump of a state.
     pub fn read(dump: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(dump)
     }

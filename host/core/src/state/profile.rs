@@ -1,4 +1,4 @@
-//! The agent's governed profile, `agent.toml`, and the task: what a state is built from.
+//! The agent's governed profile, `agent.toml`, and the task. Together they give the initial state.
 
 use super::{Context, Intent};
 use crate::hex::Hex;
@@ -7,32 +7,32 @@ use crate::wire::Epistemic;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// `agent.toml`. Unknown keys are errors; what is left out is the first value that the policy declares.
+/// `agent.toml`. Unknown keys are errors; an absent value is the first one that the policy declares.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Profile {
     /// The purpose of the agent.
     pub intent: String,
-    /// Subject domain, one of the policy's.
+    /// Subject domain, declared by the policy.
     pub domain: Option<String>,
-    /// Audience, one of the policy's.
+    /// Audience, declared by the policy.
     pub audience: Option<String>,
-    /// Temporal condition, one of the policy's.
+    /// Temporal condition, declared by the policy.
     pub temporal: Option<String>,
     /// Epistemic mode: `standard`, `high_precision` or `exploratory`.
     pub epistemic: Option<Epistemic>,
-    /// Register of language, one of the policy's.
+    /// Register of language, declared by the policy.
     pub register: Option<String>,
-    /// Facts that the operator vouches for.
+    /// Facts that the operator guarantees.
     pub facts: Vec<String>,
 }
 
-/// The task of one stream, from the operator and never from the engine.
+/// The task of one stream. It comes from the operator, never from the engine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
-    /// The purpose of the stream; added after the profile's intent.
+    /// The purpose of the stream; it is appended to the profile's intent.
     pub intent: String,
-    /// Further facts that the operator vouches for.
+    /// More facts that the operator guarantees.
     pub facts: Vec<String>,
 }
 
@@ -52,9 +52,8 @@ impl Profile {
         Hex(Sha256::digest(serde_json::to_vec(self).unwrap_or_default()).into())
     }
 
-    /// The conditions that a stream of this agent speaks under. Errors: [`ProfileError`] names a value that the policy
-    /// does not declare, and those that it does; for a member of a composition the digest of a profile that is not one
-    /// of the member's.
+    /// The conditions of this agent's streams. Errors: a value that the policy does not declare, with the list of the
+    /// declared values; for a member of a composition, a profile whose digest is not among the member's.
     pub fn context(&self, manifest: &Manifest) -> Result<Context, ProfileError> {
         if let Some(membership) = &manifest.membership {
             let digest = self.digest();

@@ -2,7 +2,7 @@
 
 use super::Fault;
 
-/// The thing that a fault concerns; it decides what the fault ends.
+/// The part of the system that a fault concerns. The class decides whether an entry or the session ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FaultClass {
     /// No fault.
@@ -10,9 +10,9 @@ pub enum FaultClass {
     Entry,
     /// One entry is refused until a heartbeat renews the credit.
     Credit,
-    /// Rings, bus or commands: ends the session.
+    /// Rings, bus or commands; the session ends.
     Transport,
-    /// Tables or hash cores: ends the session.
+    /// Tables or hash cores; the session ends.
     Integrity,
 }
 
@@ -38,7 +38,7 @@ impl Fault {
             1 => FaultClass::Entry,
             2 => FaultClass::Credit,
             3 => FaultClass::Transport,
-            // No other class exists: see the test. A new one would end the session.
+            // The test checks that no other class exists. A future class would end the session.
             _ => FaultClass::Integrity,
         }
     }

@@ -1,7 +1,7 @@
-//! Which lane a stream slot belongs to.
+//! The lane of a stream slot.
 
-/// The lane of `slot` on a card with `lanes` lanes: slots are dealt to the lanes in turn. `None` for a card without
-/// lanes, which only a damaged record can claim to be.
+/// The lane of `slot` on a card with `lanes` lanes: slot modulo lanes. `None` for zero lanes, which only a damaged
+/// record contains.
 #[must_use]
 pub const fn lane_of(slot: u16, lanes: u8) -> Option<u8> {
     // The remainder is below `lanes`.

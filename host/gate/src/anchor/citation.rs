@@ -1,8 +1,8 @@
-//! Citations held against the allow-list. The mapping says which there are.
+//! Compares citations with the allow-list. The mapping finds the citations.
 
 use super::contents::Citation;
 
-/// Whether the list allows a citation. White space and case make no difference.
+/// Whether the list allows a citation, ignoring white space and case.
 pub(super) fn allowed(citation: &str, list: &[Citation]) -> bool {
     let plain = |text: &str| text.split_whitespace().collect::<String>().to_lowercase();
     let citation = plain(citation);

@@ -1,5 +1,5 @@
-//! The content of a store: entities with their aliases, facts with their sources, and sources that may be cited; its
-//! canonical form and digest.
+//! The content of an anchor store: entities with their aliases, facts with their sources, and sources that may be
+//! cited. Also its canonical form and digest.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -7,13 +7,13 @@ use sha2::{Digest, Sha256};
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entity {
-    /// Identity within all stores.
+    /// Id, the same in all stores.
     pub id: String,
     pub name: String,
-    /// Its other names.
+    /// Other names.
     #[serde(default)]
     pub aliases: Vec<String>,
-    /// Its kind: `person`, `place` and so on; for people who read the store.
+    /// The kind, such as `person` or `place`; only for people who read the store.
     #[serde(default)]
     pub kind: String,
 }
@@ -21,11 +21,11 @@ pub struct Entity {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fact {
-    /// Id of the entity that it is about.
+    /// Id of the entity that the fact is about.
     pub entity: String,
-    /// The fact, as a sentence.
+    /// The fact as a sentence.
     pub text: String,
-    /// Where it comes from.
+    /// Source of the fact.
     pub source: String,
 }
 
@@ -33,10 +33,10 @@ pub struct Fact {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Citation {
-    /// The citation as it is in text: a DOI, `PMID 123`, a statute, a URL. One `*` at the end allows everything
-    /// that begins so.
+    /// The citation as written in text: a DOI, `PMID 123`, a statute, a URL. With one `*` at the end, it allows every
+    /// citation with that prefix.
     pub id: String,
-    /// Where the permission comes from.
+    /// Source of the permission.
     pub source: String,
 }
 
@@ -59,8 +59,8 @@ pub(super) enum Line {
 }
 
 impl Contents {
-    /// The same in canonical order, checked: ids are unique, no name is empty, every fact is of an entity that is
-    /// there. Errors: what is wrong, in words.
+    /// Sorts the content into canonical order and checks it: ids are unique, names are not empty, and every fact's
+    /// entity exists. Errors: the violation, in words.
     pub fn canonical(mut self) -> Result<Self, String> {
         for entity in &mut self.entities {
             entity.aliases.sort_unstable();
@@ -85,7 +85,7 @@ impl Contents {
         Ok(self)
     }
 
-    /// Canonical JSON Lines: entities, facts and citations, each in order.
+    /// Canonical JSON Lines: entities, facts and citations, each sorted.
     #[must_use]
     pub fn json_lines(&self) -> Vec<u8> {
         let mut all = Vec::new();
@@ -100,7 +100,7 @@ impl Contents {
         all
     }
 
-    /// SHA-256 over the canonical JSON Lines: the same for every form of one content.
+    /// SHA-256 over the canonical JSON Lines; equal for all forms of the same content.
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
         Sha256::digest(self.json_lines()).into()

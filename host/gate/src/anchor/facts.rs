@@ -1,8 +1,9 @@
-//! Look-ups: who is named, which citations are allowed, and which words of a span the facts support.
+//! Look-ups in anchor stores: named entities, allowed citations, and the words of a span that facts support.
 //!
-//! Every checkable word must be in a fact that the sentence says of what it is about, or a word that means the same
-//! or is derived from it; a number or a name itself. What is denied must be denied there. The entity that a sentence
-//! names as its subject must own the facts. A part of a sentence must be one that could stand alone.
+//! A sentence is supported if each of its checkable words is in a fact that the sentence states about its subject, or
+//! has a synonym or derivation there. A number or name must be in the fact itself. A denied word must be denied there.
+//! If a sentence names an entity as its subject, the facts must belong to that entity. A part of a sentence must be
+//! able to stand alone.
 
 use super::citation::allowed;
 use super::contents::{Citation, Contents};
@@ -17,17 +18,17 @@ use portcullis_mapping::{Checkable, Clause, Mapper};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// An entity that a text names; several when the name is of several.
+/// A name in a text, and its entities; several entities can share a name.
 pub(super) struct Mention {
     pub(super) range: Range<usize>,
     pub(super) entities: Vec<usize>,
 }
 
-/// Everything that the stores hold, ready for look-ups.
+/// The content of all stores, indexed for look-ups.
 pub(super) struct Facts {
     known: Vec<KnownWords>,
     names: Option<AhoCorasick>,
-    /// Entities of each name.
+    /// The entities of each name.
     named: Vec<Vec<usize>>,
     called: BTreeMap<String, Vec<usize>>,
     citations: Vec<Citation>,
@@ -54,7 +55,7 @@ impl Facts {
             facts.extend(&contents.facts);
             list.extend(contents.citations.iter().cloned());
         }
-        // Every name of every store comes before the first fact.
+        // All names of all stores must be known before the first fact is read.
         for fact in facts {
             by_id.entry(&fact.entity).or_default().fact(&fact.text, mapper);
         }
@@ -86,7 +87,7 @@ impl Facts {
         }
     }
 
-    /// Entities that a text names, in order; names at word boundaries, the longest first.
+    /// The names of entities in a text, in order: at word boundaries, the longest first.
     pub(super) fn mentions(&self, text: &str) -> Vec<Mention> {
         let Some(names) = &self.names else { return Vec::new() };
         let letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
@@ -95,7 +96,7 @@ impl Facts {
             .filter(|m| {
                 let before = text.get(..m.start()).and_then(|t| t.chars().next_back());
                 let after = text.get(m.end()..).and_then(|t| t.chars().next());
-                // A name is capitalised wherever it is.
+                // A name begins with a capital letter wherever it occurs, and is not a part of a longer word.
                 !letter(before)
                     && !letter(after)
                     && text.get(m.range()).is_some_and(|t| t.starts_with(|c: char| !c.is_lowercase()))
@@ -153,8 +154,8 @@ impl Facts {
         }
     }
 
-    /// The entities that the sentence is about: those that it names, otherwise the stream's subject. If several
-    /// entities share a name and the subject is one of them, the subject is meant.
+    /// The entities that the sentence is about: the entities that it names, otherwise the stream's subject. If several
+    /// entities share a name and the subject is one of them, the name means the subject.
     fn name(&self, query: &Query<'_>, grounding: &mut Grounding) -> Vec<usize> {
         let subject = query.subject.and_then(|id| self.place(id));
         let mut about = Vec::new();
@@ -188,7 +189,7 @@ impl Facts {
             }
         }
         match owner {
-            // The entity that is named as the subject owns the statement, even if others are named too.
+            // If an entity is named as the subject, the statement is only about it.
             Some(owner) => owner.into_iter().collect(),
             None => {
                 about.extend(subject);
@@ -197,7 +198,7 @@ impl Facts {
         }
     }
 
-    /// The words inside the span that nothing supports. The operator's facts do not support anything that is denied.
+    /// The words inside the span without support. The operator's facts do not support denials.
     fn missing<'a>(&self, query: &Query<'a>, about: &[usize], inside: &[&'a Checkable]) -> Vec<&'a Checkable> {
         let none = Vec::new();
         let also = query.also.iter().chain(std::iter::repeat(&none));
@@ -213,7 +214,7 @@ impl Facts {
         asked.filter(|word| !supported(word)).map(|word| word.of).collect()
     }
 
-    /// Denials in the span that deny no word of content ("…, not really."): no fact can support them.
+    /// Denials in the span that do not apply to a content word ("…, not really."): no fact can support them.
     fn empty_denials<'q>(&self, query: &'q Query<'_>, about: &[usize]) -> impl Iterator<Item = &'q Range<usize>> {
         let known: Vec<&KnownWords> = about.iter().filter_map(|e| self.known.get(*e)).collect();
         query.frame.denials.iter().filter(move |denial| {
@@ -223,8 +224,7 @@ impl Facts {
         })
     }
 
-    /// Verbs of the span that the facts give to somebody else, or whose words have other roles there, each with such a
-    /// fact.
+    /// Verbs of the span whose facts have another subject, or other roles for the same words; each with such a fact.
     fn misplaced<'q>(
         &'q self,
         query: &'q Query<'_>,
@@ -242,7 +242,7 @@ impl Facts {
 
     fn close(&self, query: &Query<'_>, about: &[usize], inside: &[&Checkable], grounding: &mut Grounding) {
         let missing = self.missing(query, about, inside);
-        // "…, and a writer.": a part that cannot stand alone goes with the words before it in the sentence.
+        // "…, and a writer.": a span that cannot stand alone needs support for the earlier words of its sentence, too.
         let leans = !query.part && !query.stands_alone && query.span.start > 0;
         let before: Vec<&Checkable> =
             query.words.iter().filter(|w| leans && w.range.start < query.span.start).collect();
@@ -266,8 +266,8 @@ impl Facts {
         let whole = if !denials.is_empty() || !misplaced.is_empty() {
             false
         } else if query.part {
-            // A part that was set apart passes only if every word is supported and it is more than a name: a name
-            // states nothing.
+            // A part that was separated passes only if every word is supported and it is more than a name: a name
+            // asserts nothing.
             let names = |w: &&Checkable| about.iter().filter_map(|e| self.known.get(*e)).any(|k| k.names(w));
             missing.is_empty() && !inside.iter().all(names) && query.stands_alone
         } else {
@@ -276,7 +276,7 @@ impl Facts {
         grounding.validation = if whole {
             StageFinding::Pass
         } else if query.part || supported == 0 || !unled.is_empty() || !denials.is_empty() || missing.is_empty() {
-            // If the stores cannot be searched, nothing is guessed.
+            // Also if the search failed: the result is never guessed.
             StageFinding::Reject(ValidationReason::ClosedWorldUnsupported)
         } else {
             StageFinding::Decompose(ValidationReason::ClosedWorldPartial)
@@ -291,8 +291,9 @@ impl Facts {
     }
 }
 
-/// Whether the first name of a sentence is its subject: no preposition leads to it, and no verb or pronoun is before
-/// it. An exception is a phrase that ends with a comma right before the name and does not begin with a pronoun.
+/// Whether the first name of a sentence is its subject: no preposition governs it, and no verb or pronoun precedes it.
+/// A verb or pronoun may precede it in a phrase that ends with a comma right before the name and does not begin with a
+/// pronoun.
 fn is_subject(query: &Query<'_>, name: &Range<usize>) -> bool {
     let frame = query.frame;
     let before = query.sentence.get(..name.start).unwrap_or_default();

@@ -1,29 +1,29 @@
-//! The facts of one entity, and which of them a sentence says.
+//! The facts of one entity, and the decision which of them a sentence states.
 //!
-//! A word counts only within its fact. If one fact of a person has "1992" and another "London", a sentence that joins
-//! the two is not true because of that. So a fact counts for a sentence when the sentence has enough of its words.
+//! A word is supported only within its fact. If a person has one fact with "1992" and another with "London", a sentence
+//! that combines both is not supported by that. A fact counts for a sentence if the sentence has enough of its words.
 
 use super::roles::{Agreement, Roles};
 use portcullis_core::fixed::BasisPoints;
 use portcullis_mapping::{Checkable, Clause, Mapper};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Share of a fact's words that a sentence must have to say it, in basis points: two fifths, for a fact has words of
-/// its own ("is located", "is called").
+/// Share of a fact's words that a sentence must have to state it, in basis points. It is only two fifths, because facts
+/// contain words such as "is located" and "is called".
 const OF_SENTENCE: u16 = 4_000;
-/// The same for a part of a split sentence: two thirds, because the part that was cut off may have had the other words
-/// of the fact.
+/// Share for a part of a divided sentence, in basis points: two thirds, because the rest of the sentence may contain
+/// the fact's other words.
 const OF_PART: u16 = 6_600;
-/// A word that is in more facts of one entity than this does not distinguish them; it counts as a part of the name.
-/// This bounds the work for a word.
+/// A word in more facts of one entity than this does not distinguish them, and counts as a part of the name. This
+/// bounds the work per word.
 const COMMON: usize = 256;
-/// Relations whose values must be in a fact with the same relation.
+/// Relations whose values must occur in a fact with the same relation.
 const DATED: &[&str] = &["born", "died", "founded", "married"];
 
-/// A word of a sentence with other words that say the same.
+/// A word of a sentence, and other words with the same meaning.
 pub(super) struct Word<'a> {
     pub(super) of: &'a Checkable,
-    /// Their stems; none for a number or a name.
+    /// The stems of these words; empty for a number or a name.
     pub(super) also: Vec<String>,
 }
 
@@ -33,7 +33,7 @@ impl Word<'_> {
     }
 }
 
-/// A stem as a fact holds it: what is denied is another word.
+/// The form of a stem in facts: a denied word differs from the same word without a denial.
 fn said_as(stem: &str, negated: bool) -> String {
     if negated { format!("not {stem}") } else { stem.to_owned() }
 }
@@ -41,14 +41,14 @@ fn said_as(stem: &str, negated: bool) -> String {
 #[derive(Default)]
 pub(super) struct KnownWords {
     pub(super) id: String,
-    /// Stems of its names, and of words that occur in too many of its facts.
+    /// Stems of the entity's names, and of words that occur in too many facts.
     names: BTreeSet<String>,
     facts: Vec<Words>,
-    /// Words of facts, each with its fact and its number there, by their stems.
+    /// For each stem, the places of its words: the fact, and the word's number in the fact.
     holding: BTreeMap<String, Vec<(usize, usize)>>,
-    /// The same by the stems of more general words.
+    /// The same for the stems of more general words.
     general: BTreeMap<String, Vec<(usize, usize)>>,
-    /// Stems of all words of its facts.
+    /// Stems of all words of the facts.
     stems: BTreeSet<String>,
     relations: BTreeSet<String>,
     roles: Roles,
@@ -56,9 +56,9 @@ pub(super) struct KnownWords {
 
 /// A fact and its words.
 struct Words {
-    /// The fact as the store has it, for the reasons of a refusal.
+    /// The fact as in the store, for the reasons of refusals.
     text: Box<str>,
-    /// How many of its stems are not names.
+    /// Number of its stems that are not names.
     count: usize,
     relations: BTreeSet<String>,
 }
@@ -68,7 +68,7 @@ impl KnownWords {
         self.names.extend(mapper.checkable(name).into_iter().map(|c| c.stem));
     }
 
-    /// Adds a fact. Names come before, or the facts count their words as words of theirs.
+    /// Adds a fact. All names must be added before, so that they do not count as words of the fact.
     pub(super) fn fact(&mut self, text: &str, mapper: &Mapper) {
         let words = mapper.checkable(text);
         let relations: BTreeSet<String> = words.iter().filter_map(|w| w.relation.clone()).collect();
@@ -94,8 +94,8 @@ impl KnownWords {
         self.roles.add(fact, &mapper.clauses(text), &self.names);
     }
 
-    /// After the last fact: takes the words that are too common out of the facts. A general word that is too common
-    /// supports nothing.
+    /// Must follow the last fact. Removes words that are too common from the facts. A general word that is too common
+    /// does not support anything.
     pub(super) fn complete(&mut self) {
         self.general.retain(|_, words| words.len() <= COMMON);
         let common: Vec<String> =
@@ -116,8 +116,8 @@ impl KnownWords {
         [&self.holding, &self.general].into_iter().filter_map(|words| words.get(key)).flatten()
     }
 
-    /// The facts that a sentence states, in order; `part` if the caller asks about a part of it. Only a fact that
-    /// denies something supports its denial.
+    /// The facts that a sentence states, in order; `part` if the question is about a part of the sentence. Only a fact
+    /// that denies a word supports a denial of it.
     pub(super) fn said(&self, sentence: &[Word<'_>], part: bool) -> BTreeSet<usize> {
         let share = if part { OF_PART } else { OF_SENTENCE };
         let forms = sentence.iter().flat_map(|word| word.forms().map(|stem| said_as(stem, word.of.negated)));
@@ -131,8 +131,8 @@ impl KnownWords {
         counts.into_iter().filter(said_of).map(|(fact, _)| fact).collect()
     }
 
-    /// Whether one of the facts `said` supports a word, or a name does. A number of a known relation must be in a
-    /// fact of it.
+    /// Whether a fact of `said`, or a name, supports a word. A number of a known relation must be in a fact with that
+    /// relation.
     pub(super) fn supports(&self, word: &Word<'_>, said: &BTreeSet<usize>) -> bool {
         let relation = word.of.relation.as_deref().filter(|r| word.of.number && DATED.contains(r));
         let wanted = relation.filter(|r| self.relations.contains(*r));
@@ -143,8 +143,8 @@ impl KnownWords {
             || word.forms().any(|stem| self.words_of(&said_as(stem, word.of.negated)).any(is_said))
     }
 
-    /// Compares a clause's roles with those facts that have its verb. Empty if one of them fits; otherwise the first
-    /// that does not fit. `None` if no fact has the verb.
+    /// Compares a clause's roles with the facts that have its verb. `Ok` if one of them agrees; otherwise the first of
+    /// them. `None` if no fact has the verb.
     pub(super) fn agrees(&self, clause: &Clause) -> Option<Result<(), &str>> {
         self.roles.agree(clause, &self.names).map(|agreement| match agreement {
             Agreement::Agrees => Ok(()),
@@ -152,12 +152,12 @@ impl KnownWords {
         })
     }
 
-    /// Whether a word is only a part of a name.
+    /// Whether a word is part of a name.
     pub(super) fn names(&self, word: &Checkable) -> bool {
         self.names.contains(&word.stem)
     }
 
-    /// Whether a name or any fact has a word.
+    /// Whether a word is in a name or a fact.
     pub(super) fn mentions(&self, word: &Checkable) -> bool {
         self.names.contains(&word.stem) || self.stems.contains(&word.stem)
     }
@@ -201,9 +201,9 @@ mod tests {
         let known = known(&mapper, FACTS);
         assert!(missing(&mapper, &known, "Silva was born in Porto in May 1950.", false).is_empty());
         assert!(missing(&mapper, &known, "She sailed 12 ships in 1970.", false).is_empty());
-        // Both words are known of her, but no fact says this of 1950.
+        // Both words occur in her facts, but no fact about the ships has 1950.
         assert_eq!(missing(&mapper, &known, "She sailed twelve ships in 1950.", false), ["1950"]);
-        // Two of five words of a fact are enough for a sentence and too few for a part of one.
+        // Two of five words of a fact are enough for a sentence but not for a part of a sentence.
         assert!(missing(&mapper, &known, "To Lisbon in 1970", false).is_empty());
         assert_eq!(missing(&mapper, &known, "To Lisbon in 1970", true), ["lisbon", "1970"]);
     }

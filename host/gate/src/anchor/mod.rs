@@ -1,6 +1,6 @@
-//! Anchored resolution: every span goes past the anchor stores before the gate, whatever its category is. A reference
-//! to something outside the text resolves, does not resolve, or is ambiguous. In a closed world a sentence that the
-//! facts do not support cannot be asserted.
+//! Anchored resolution: every span is compared with the anchor stores before it is submitted, whatever its category. A
+//! reference to something outside the text is resolved, unresolvable or ambiguous. In a closed world, sentences without
+//! support by facts are refused.
 
 mod citation;
 mod contents;
@@ -23,7 +23,7 @@ use facts::Facts;
 use portcullis_mapping::Mapper;
 use std::sync::Arc;
 
-/// Anchor stores, combined and made ready for look-ups.
+/// Anchor stores, combined and indexed.
 #[derive(Clone)]
 pub struct Anchors {
     stores: Arc<[Store]>,
@@ -31,32 +31,32 @@ pub struct Anchors {
 }
 
 impl Anchors {
-    /// No store at all: nothing is looked up, and nothing of a closed world is supported.
+    /// Anchors without a store: no reference resolves, and a closed world has no supporting facts.
     #[must_use]
     pub fn none(mapper: &Mapper) -> Self {
         Self::new(Vec::new(), mapper)
     }
 
-    /// Stores in the order in which they were given. Entries of several stores about one entity (by its id) are joined.
+    /// Combines stores in the order given. Entries about one entity (by its id) in several stores are joined.
     #[must_use]
     pub fn new(stores: Vec<Store>, mapper: &Mapper) -> Self {
         let facts = Facts::new(stores.iter().map(Store::contents), mapper);
         Self { stores: stores.into(), facts: Arc::new(facts) }
     }
 
-    /// Canonical JSON Lines of each store, in the order in which they were given: their SHA-256 is the store's digest.
+    /// Canonical JSON Lines of each store, in the order given; their SHA-256 is the store's digest.
     #[must_use]
     pub fn json_lines(&self) -> Vec<Vec<u8>> {
         self.stores.iter().map(|store| store.contents().json_lines()).collect()
     }
 
-    /// Whether there is any store.
+    /// Whether there are no stores.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.stores.is_empty()
     }
 
-    /// SHA-256 of each store's content, in order; the context document carries them.
+    /// SHA-256 of each store's content, in the order given; the context document contains these digests.
     #[must_use]
     pub fn digests(&self) -> Vec<[u8; 32]> {
         self.stores.iter().map(Store::digest).collect()
@@ -68,7 +68,7 @@ impl Anchors {
         self.stores.iter().find(|s| s.changed())
     }
 
-    /// The entity that a text names first, by its id; `None` when it names none or the name is of several.
+    /// The id of the first entity that a text names unambiguously; `None` if there is none.
     #[must_use]
     pub fn subject_of(&self, text: &str) -> Option<String> {
         self.facts.mentions(text).into_iter().find_map(|m| match m.entities.as_slice() {
@@ -77,7 +77,7 @@ impl Anchors {
         })
     }
 
-    /// The entity that is called just this, by its id.
+    /// The id of the entity with exactly this name.
     #[must_use]
     pub fn entity_called(&self, name: &str) -> Option<&str> {
         self.facts.called(name).and_then(|e| self.facts.id(e))

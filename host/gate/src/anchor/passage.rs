@@ -1,4 +1,4 @@
-//! Passages: text in which every sentence is a fact.
+//! Passages: source texts whose sentences become facts.
 
 use super::contents::{Contents, Fact};
 use super::facts::Facts;
@@ -7,27 +7,27 @@ use portcullis_mapping::Mapper;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 
-/// A text that says what is so, and where it comes from.
+/// A source text about an entity.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Passage {
-    /// Id of the entity that it is about.
+    /// Id of the entity.
     pub entity: String,
     pub text: String,
-    /// Where it comes from.
+    /// Source of the text.
     pub source: String,
 }
 
-/// The facts of a passage, and the sentences that it leaves out.
+/// The facts of passages, and the sentences that were left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PassageFacts {
-    /// One for each sentence and entity: the passage's own, and every other that the sentence names.
+    /// One fact per sentence and entity: the passage's entity, and every other entity that the sentence names.
     pub facts: Vec<Fact>,
-    /// Sentences that begin with a pronoun after one about somebody else: whom they mean is not certain.
+    /// Sentences that begin with a pronoun after a sentence about another entity: the pronoun's meaning is not certain.
     pub uncertain: Vec<String>,
 }
 
-/// Reads passages. Their sentences may name the entities of `contents`.
+/// Reads passages. Their sentences may name entities of `contents`.
 #[must_use]
 pub fn read_passages(passages: &[Passage], contents: &Contents, mapper: &Mapper) -> PassageFacts {
     let entities = Contents { entities: contents.entities.clone(), ..Contents::default() };

@@ -1,4 +1,4 @@
-//! Questions of the loop to the anchors, and their answers.
+//! Queries to the anchors, and their results.
 
 use portcullis_core::fixed::BasisPoints;
 use portcullis_core::mutation::StageFinding;
@@ -7,66 +7,66 @@ use portcullis_core::wire::Anchor;
 use portcullis_mapping::{Checkable, Clause, Frame};
 use std::ops::Range;
 
-/// A span that may refer to something outside the text.
+/// A span that may refer to something outside the text, with its sentence.
 #[derive(Clone, Copy, Debug)]
 pub struct Query<'a> {
-    /// The sentence that the span is in.
+    /// The sentence that contains the span.
     pub sentence: &'a str,
     /// The span's bytes in the sentence.
     pub span: &'a Range<usize>,
-    /// Citations that the span holds a part of; `None` when nothing can be said.
+    /// Citations that overlap the span; `None` if the search failed.
     pub citations: Option<&'a [&'a str]>,
     /// Checkable words of the sentence.
     pub words: &'a [Checkable],
-    /// Stems that say the same as each of them, where a closed world asks for words; else empty.
+    /// For each of these words, stems with the same meaning; empty outside a closed world.
     pub also: &'a [Vec<String>],
-    /// Where the sentence's verbs and prepositions are.
+    /// Places of the sentence's verbs and prepositions.
     pub frame: &'a Frame,
-    /// The sentence's verbs with their surroundings.
+    /// The clauses of the sentence.
     pub clauses: &'a [Clause],
-    /// Whether the span could stand alone: it has a verb, and its last word leads on to nothing.
+    /// Whether the span could stand alone: it has a verb, and its last word does not need a continuation.
     pub stands_alone: bool,
-    /// Entity that the stream speaks of now, by its id.
+    /// Id of the stream's current entity.
     pub subject: Option<&'a str>,
-    /// Entity that the intent names, by its id.
+    /// Id of the entity that the intent names.
     pub intent: Option<&'a str>,
-    /// Stems of intent and verified facts: the operator vouches for them.
+    /// Stems of the intent and of the facts that the operator guarantees.
     pub vouched: &'a [String],
-    /// Whether a sentence without supporting facts is refused.
+    /// Whether sentences without supporting facts are refused.
     pub closed_world: bool,
-    /// Whether the span is a part of one that was split.
+    /// Whether the span is a part of a divided span.
     pub part: bool,
 }
 
 /// The finding of the anchors on a span.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grounding {
-    /// The outcome of its references.
+    /// The outcome of the references.
     pub anchor: Anchor,
     /// The finding of the closed world.
     pub validation: StageFinding<ValidationReason>,
     /// Bytes of the sentence that no fact supports.
     pub unsupported: Vec<Range<usize>>,
-    /// Entity that the stream speaks of from here on, when the span changes it.
+    /// The stream's new current entity, if the span changes it.
     pub subject: Option<String>,
-    /// Share of the span's words that the facts of the intent's entity do not support; `None` when the intent names
-    /// none.
+    /// Share of the span's words that the facts of the intent's entity do not support; `None` if the intent does not
+    /// name an entity.
     pub deviation: Option<BasisPoints>,
     pub evidence: Vec<Evidence>,
 }
 
-/// A reference, or a part of the text that was looked up without result.
+/// A reference or word that was looked up without success.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evidence {
-    /// Kind of the reference: `citation`, `entity`, `word`, `verb`, `span`.
+    /// The kind: `citation`, `entity`, `word`, `verb`, `span`.
     pub field: &'static str,
     pub value: String,
-    /// The condition that it had to meet.
+    /// The condition that was not met.
     pub condition: String,
 }
 
-/// Something that resolves references.
+/// A resolver of references.
 pub trait Resolver {
-    /// Looks a span up. A pure function of query and stores.
+    /// Looks up a span. The result must depend only on the query and the stores.
     fn resolve(&self, query: &Query<'_>) -> Grounding;
 }

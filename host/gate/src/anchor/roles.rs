@@ -1,37 +1,37 @@
-//! Roles: whether the words of a fact have the same roles in a sentence (who did what to whom).
+//! Roles: checks that the words of a fact have the same roles in a sentence (who did what to whom).
 
 use portcullis_mapping::{Argument, Clause};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A verb that more facts of one entity have than this is not compared. Bounds the work for a sentence.
+/// Verbs in more facts of one entity than this are not compared. This bounds the work per sentence.
 const MOST: usize = 256;
-/// The entity itself, however it is called; no stem is empty.
+/// Key for the entity itself, under any of its names; stems are never empty.
 const ENTITY: &str = "";
-/// Before the verb, or after "by" in the passive.
+/// The role of the words before the verb, or after "by" in the passive.
 const SUBJECT: &str = "subject";
 
-/// Comparison of a clause's roles with the facts that have the same verb.
+/// Result of comparing a clause's roles with the facts that have the same verb.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Agreement {
-    /// In at least one fact the words have the same roles.
+    /// At least one fact gives the words the same roles.
     Agrees,
-    /// No fact agrees; the number of the first of them.
+    /// No fact agrees; the number of the first one.
     Differs(usize),
 }
 
 /// The clauses of one entity's facts.
 #[derive(Default)]
 pub(super) struct Roles {
-    /// Each with the number of its fact.
+    /// The clauses, each with the number of its fact.
     clauses: Vec<(usize, Arguments)>,
-    /// The facts by the lemmas of their verbs.
+    /// Places in `clauses` by the lemmas of the verbs.
     by_verb: BTreeMap<&'static str, Vec<usize>>,
 }
 
 struct Arguments {
-    /// Each with its role: [`SUBJECT`], its preposition, or nothing for an object. A word with two roles has none.
+    /// The role of each word: [`SUBJECT`], its preposition, or "" for an object; `None` for a word with several roles.
     roles: BTreeMap<String, Option<String>>,
-    /// Whether a subject is a name, or the entity.
+    /// Whether a subject is a name or the entity.
     named: bool,
     transitive: bool,
 }
@@ -61,7 +61,7 @@ impl Arguments {
         self.roles.iter().filter(|(_, role)| role.as_deref() == Some(SUBJECT)).map(|(key, _)| key)
     }
 
-    /// Whether a word is here, and surely no subject.
+    /// Whether a word is here with a role other than subject.
     fn is_other(&self, key: &str) -> bool {
         self.roles.get(key).is_some_and(|role| role.as_deref().is_some_and(|role| role != SUBJECT))
     }
@@ -70,11 +70,12 @@ impl Arguments {
         self.roles.get(key).is_some_and(|role| role.as_deref() == Some(SUBJECT))
     }
 
-    /// Whether both cannot be said of one event: a subject there is none here, or two words have changed their roles.
+    /// Whether two clauses cannot be about one event: a subject has another role, the named subjects differ, or two
+    /// words have exchanged roles.
     fn conflicts(&self, fact: &Self) -> bool {
         let (said, known) = (self.subjects().next().is_some(), fact.subjects().next().is_some());
         let both = said && known;
-        // "The mill closed in 1987" is the same event as "they closed the mill".
+        // "The mill closed in 1987" and "they closed the mill" are about the same event.
         let moved = both
             && self.transitive
             && fact.transitive
@@ -89,7 +90,7 @@ impl Arguments {
         moved || other || self.exchanged(fact)
     }
 
-    /// Whether two words have each other's role: "from Porto to Lisbon", "from Lisbon to Porto".
+    /// Whether two words have exchanged roles: "from Porto to Lisbon", "from Lisbon to Porto".
     fn exchanged(&self, fact: &Self) -> bool {
         let changes: BTreeSet<(&str, &str)> = self
             .roles
@@ -106,7 +107,7 @@ fn key<'a>(argument: &'a Argument, names: &BTreeSet<String>) -> &'a str {
 }
 
 impl Roles {
-    /// Adds the clauses of a fact, by its number, of an entity with these names.
+    /// Adds the clauses of fact number `fact`, of an entity with these names.
     pub(super) fn add(&mut self, fact: usize, clauses: &[Clause], names: &BTreeSet<String>) {
         for clause in clauses {
             let at = self.clauses.len();
@@ -117,12 +118,12 @@ impl Roles {
         }
     }
 
-    /// Whether a fact with the verb of a clause leaves its words their roles; `None` when no fact has the verb.
+    /// Whether a fact with the verb of a clause gives its words the same roles; `None` if no fact has the verb.
     pub(super) fn agree(&self, clause: &Clause, names: &BTreeSet<String>) -> Option<Agreement> {
         let of = |verbs: &[&'static str]| -> BTreeSet<usize> {
             verbs.iter().filter_map(|verb| self.by_verb.get(verb)).flatten().copied().collect()
         };
-        // Synonyms say less: they are asked only where no fact has the verb itself.
+        // Synonyms are less certain, so they are used only if no fact has the verb itself.
         let found = Some(of(&clause.lemmas)).filter(|found| !found.is_empty()).unwrap_or_else(|| of(&clause.also));
         if found.len() > MOST {
             return None;

@@ -1,11 +1,11 @@
-//! Stores as SQLite databases.
+//! Anchor stores as SQLite databases.
 
 use super::contents::{Citation, Contents, Entity, Fact};
 use rusqlite::{Connection, OpenFlags, params};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// `application_id` of a store's file, "PTCA".
+/// `application_id` of an anchor store's file, "PTCA".
 const APPLICATION: i64 = 0x5054_4341;
 const TABLES: &str = "
 CREATE TABLE entity (id TEXT PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT NULL) STRICT;
@@ -43,8 +43,7 @@ pub(super) fn read(path: &Path) -> rusqlite::Result<Contents> {
     })
 }
 
-/// Writes a store into a new file. Errors: SQLite's: the file cannot be written, or is there already and no empty
-/// database.
+/// Writes a store into a new file. Errors: those of SQLite: the file cannot be written, or is not an empty database.
 pub fn write(path: &Path, contents: &Contents) -> rusqlite::Result<()> {
     let mut database = Connection::open(path)?;
     database.execute_batch(TABLES)?;

@@ -1,4 +1,4 @@
-//! A store's file: JSON Lines or SQLite, read whole when it is opened.
+//! A store's file, JSON Lines or SQLite, which is read completely when it is opened.
 
 use super::contents::Contents;
 use super::jsonl::LineError;
@@ -7,13 +7,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// A store that was opened: all of it is in memory.
+/// An opened store; all of its content is in memory.
 #[derive(Clone, Debug)]
 pub struct Store {
     path: PathBuf,
     contents: Contents,
     digest: [u8; 32],
-    /// Whether there is a file that could change; a store of a bundle is in memory alone.
+    /// Whether the store has a file, which could change. A store from a bundle has none.
     is_file: bool,
     stamp: Option<(u64, SystemTime)>,
 }
@@ -28,7 +28,7 @@ pub enum StoreError {
     Database { path: PathBuf },
     #[error("the anchor store `{}` is not a usable SQLite store: {error}; build it anew with `portcullis anchors build`", path.display())]
     Sqlite { path: PathBuf, error: rusqlite::Error },
-    /// A fact of an entity that the store does not hold, or one entity twice.
+    /// The content is inconsistent: a fact of an unknown entity, or an entity that occurs twice.
     #[error("the anchor store `{}`: {problem}", path.display())]
     Content { path: PathBuf, problem: String },
 }
@@ -40,7 +40,7 @@ impl StoreError {
 }
 
 impl Store {
-    /// Opens a store: SQLite when the file says so, else JSON Lines. Errors: [`StoreError`] says where and what.
+    /// Opens a store: SQLite if the file begins like a database, otherwise JSON Lines. Errors: [`StoreError`].
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let bytes = read(path)?;
         let contents = if bytes.starts_with(SQLITE) {
@@ -51,7 +51,7 @@ impl Store {
         Self::of(path, contents, true)
     }
 
-    /// The store of JSON Lines with the content `bytes`. Messages call it `path`; no file is read. Errors: as
+    /// The store with the JSON Lines in `bytes`. `path` is its name in messages; no file is read. Errors: as
     /// [`Store::open`]; [`StoreError::Database`].
     pub fn from_json_lines(path: &Path, bytes: &[u8]) -> Result<Self, StoreError> {
         if bytes.starts_with(SQLITE) {
@@ -74,7 +74,6 @@ impl Store {
         &self.path
     }
 
-    /// What it holds.
     #[must_use]
     pub const fn contents(&self) -> &Contents {
         &self.contents
@@ -86,7 +85,7 @@ impl Store {
         self.digest
     }
 
-    /// Whether the file has another length or time than when it was opened, and another content.
+    /// Whether the file's content has changed since it was opened. It is read again only if its length or time differs.
     pub(super) fn changed(&self) -> bool {
         if !self.is_file {
             return false;

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::ops::Range;
 
-/// A completion as every protocol gives it.
+/// A completion, independent of the protocol.
 struct Completion {
     text: String,
     tokens: Vec<Token>,
@@ -17,7 +17,7 @@ struct Completion {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
     pub bytes: Vec<u8>,
-    /// The natural logarithm of its probability, as it was written; `None` where the server gave none.
+    /// The natural logarithm of its probability, as written; `None` if the server gave none.
     pub logprob: Option<String>,
 }
 
@@ -33,8 +33,8 @@ struct Choice {
     logprobs: Option<ChoiceLogprobs>,
 }
 
-/// Both forms that servers use: parallel lists (OpenAI's completions, vLLM), or `content` as in chat answers
-/// (llama.cpp).
+/// Log-probabilities in the two forms that servers use: parallel lists (OpenAI's completions, vLLM), or `content` as in
+/// chat answers (llama.cpp).
 #[derive(Deserialize)]
 struct ChoiceLogprobs {
     #[serde(default)]
@@ -91,8 +91,8 @@ struct ChunkChoice {
     logprobs: Option<ChoiceLogprobs>,
 }
 
-/// The tokens that a chunk of a streamed answer brings with it, by choice, in the forms of OpenAI's API. Their
-/// log-probabilities are read as they are written. Errors: another form.
+/// The tokens in a chunk of a streamed answer, by choice, in the forms of OpenAI's API. Log-probabilities are kept as
+/// written. Errors: another form.
 pub fn chunk_tokens(json: &str) -> serde_json::Result<Vec<(u32, Vec<Token>)>> {
     let Chunk { choices } = serde_json::from_str(json)?;
     let tokens = |choice: ChunkChoice| {
@@ -108,9 +108,9 @@ impl From<TokenEntry> for Token {
     }
 }
 
-/// The proposal in a server's answer: its first span. An empty alternative (`attempt` over 0) ends the alternatives.
-/// `before` is white space before the answer that the server did not see: it is not proposed again. Errors:
-/// [`EngineError::Answer`]: bytes that are not an answer of this protocol.
+/// The proposal in a server's answer: the first span of its text. An empty alternative (`attempt` over 0) ends the
+/// alternatives. `before` is white space that ends the prompt but was not sent to the server; it is not proposed again.
+/// Errors: [`EngineError::Answer`]: the bytes are not an answer of this protocol.
 pub fn proposal(protocol: Protocol, answer: &[u8], attempt: u32, before: &str) -> Result<Proposal, EngineError> {
     let completion = read(protocol, answer)?;
     let again = completion.text.bytes().zip(before.bytes()).take_while(|(shown, known)| shown == known).count();
@@ -123,8 +123,8 @@ pub fn proposal(protocol: Protocol, answer: &[u8], attempt: u32, before: &str) -
     Ok(Proposal::Candidate(Candidate { text: span.to_owned(), logprobs, logprobs_absent, call: None }))
 }
 
-/// Log-probabilities of a span of a text that is made of these tokens, or why there are none. They belong to the text
-/// only where the tokens' bytes are its bytes, one after the other.
+/// Log-probabilities of a span of a text that consists of these tokens, or why there are none. They are used only if
+/// the tokens' joined bytes are the bytes of the text.
 #[must_use]
 pub fn logprobs(
     text: &str,
@@ -155,8 +155,8 @@ fn read(protocol: Protocol, bytes: &[u8]) -> Result<Completion, EngineError> {
     }
 }
 
-/// Log-probabilities of the tokens that share a byte with a span, each with the byte of the span at which it ends, or
-/// why there are none. They count only if the bytes of the tokens, joined, are the text. Tokens after its end, such as
+/// Log-probabilities of the tokens that share a byte with a span, each with the token's end in the span, or why there
+/// are none. They are used only if the tokens' joined bytes are the text. Tokens after the end of the text, such as
 /// those of a stop sequence, are ignored.
 fn of_span(text: &[u8], tokens: &[Token], span: Range<usize>) -> Result<Vec<(usize, String)>, String> {
     if tokens.is_empty() {
@@ -185,14 +185,14 @@ fn of_span(text: &[u8], tokens: &[Token], span: Range<usize>) -> Result<Vec<(usi
     Ok(found)
 }
 
-/// The first sentence of a completion, with the white space on both sides, which ends its last word. The rest is
-/// requested again after this span was judged.
+/// The first sentence of a completion, with the white space on both sides; white space completes its last word. The
+/// rest is requested again after this span was judged.
 fn first_span(text: &str) -> &str {
     text.get(..span_end(text).unwrap_or(text.len())).unwrap_or(text)
 }
 
-/// Where the first sentence of a text ends, with the white space on both sides; `None` while what follows could still
-/// belong to it.
+/// The end of the first sentence of a text, with the white space on both sides; `None` while later text could still
+/// belong to the sentence.
 #[must_use]
 pub fn span_end(text: &str) -> Option<usize> {
     let begin = text.len() - text.trim_start().len();
@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn log_probabilities_are_those_of_the_span() {
-        // A sure first sentence, and tokens after it that are not: the second token is of both.
+        // The first sentence has likely tokens, the text after it unlikely ones. The second token belongs to both.
         let entries = r#"[{"token":"It is","bytes":[73,116,32,105,115],"logprob":-0.1},{"token":".\n","logprob":-0.3},
             {"token":"Not","logprob":-9},{"token":"</s>","logprob":-9}]"#;
         let lists = r#"{"tokens":["It is",".\n","Not"],"token_logprobs":[-0.1,-0.3,null],"text_offset":[0,5,7]}"#;

@@ -1,4 +1,4 @@
-//! An engine on a thread of its own, with a deadline for each answer.
+//! An engine in its own thread, with a deadline for each answer.
 
 use super::{Engine, EngineError, Proposal, ProposalRequest, View};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -11,8 +11,7 @@ enum Ask {
     RollBack(usize),
 }
 
-/// Any engine, bounded in time: one that gives no answer by the deadline, or dies, is never asked again. Its thread is
-/// left behind.
+/// Bounds an engine in time. An engine that misses a deadline or dies is not asked again; its thread is abandoned.
 pub struct DeadlineEngine {
     name: String,
     asks: Sender<Ask>,
@@ -22,7 +21,7 @@ pub struct DeadlineEngine {
 }
 
 impl DeadlineEngine {
-    /// Puts `engine` on its thread.
+    /// Starts a thread for `engine`.
     #[must_use]
     pub fn new(mut engine: Box<dyn Engine>, deadline: Duration) -> Self {
         let name = engine.name();

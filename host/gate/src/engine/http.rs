@@ -1,10 +1,9 @@
-//! Engines behind HTTP, driven step by step: ask for one span, judge it, continue from what was admitted.
+//! Engines behind HTTP, driven step by step: request one span, judge it, continue from the admitted text.
 //!
-//! Structural starvation: a request holds the operator's words, admitted text and sampling settings, and nothing else:
-//! no tools, no retrieval, no conversation, no cache, no word of what was refused. Another alternative is the
-//! byte-identical request with another seed. Each request has a connection of its own; nothing is kept between them.
-//! `ureq` speaks HTTP, with rustls below it: its one deadline covers name look-up, connection, request and the whole
-//! body.
+//! Structural starvation: a request contains the operator's words, admitted text and sampling settings, and nothing
+//! else: no tools, no retrieval, no conversation, no cache, no refused text. An alternative is requested with the same
+//! bytes and another seed. Each request uses its own connection; nothing is kept between requests. HTTP is implemented
+//! by `ureq` over rustls; one deadline covers name look-up, connection, request and the whole body.
 
 use super::completion::proposal;
 use super::{Engine, EngineError, Proposal, Protocol, View};
@@ -15,47 +14,47 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 
-/// Longest answer that is read, in bytes.
+/// Longest accepted answer, in bytes.
 const ANSWER_MAX: u64 = 1 << 20;
-/// Most bytes of verified facts in a prompt.
+/// Largest size of the verified facts in a prompt, in bytes.
 const FACTS_MAX: usize = 16 << 10;
-/// The placeholder for the operator's words in a template.
+/// The placeholder for the operator's words in templates.
 const PROMPT: &str = "{prompt}";
 
-/// How a server is asked.
+/// Settings of a model server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpSettings {
     pub protocol: Protocol,
     /// `http://host:port` or `https://host:port`, without a path.
     pub address: String,
-    /// Certificates (PEM) that may vouch for an `https` server; `None`: those of Mozilla's programme.
+    /// Certificates (PEM) that are trusted for an `https` server; `None` means those of Mozilla's programme.
     pub authorities: Option<String>,
-    /// The text around the prompt, with `{prompt}` in the prompt's place.
+    /// The text around the prompt.
     pub template: Template,
     /// Texts at which the server stops.
     pub stop: Vec<String>,
-    /// Model, for servers that have several.
+    /// Model name, for servers with several models.
     pub model: Option<String>,
-    /// Seed of the first candidate of each place; the next has the next.
+    /// Seed of the first candidate of each place; each further candidate has the next number.
     pub seed: u64,
     /// Sampling temperature, as decimal text.
     pub temperature: String,
-    /// Tokens of one candidate at most.
+    /// Largest number of tokens of a candidate.
     pub tokens: u32,
-    /// Bound on one request and its answer.
+    /// Time limit of one request with its answer.
     pub deadline: Duration,
 }
 
-/// The form of the operator's words before the admitted text. It makes a model that was trained on conversations
-/// continue as the one who answers.
+/// The form of the operator's words before the admitted text. With a template, a model that was trained on
+/// conversations continues in the role of the assistant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Template {
-    /// Nothing: the words, a blank line, the admitted text.
+    /// No template: the words, a blank line, the admitted text.
     #[default]
     None,
-    /// A text with one `{prompt}`; admitted text follows it.
+    /// A text that contains `{prompt}` once; admitted text follows it.
     Text(String),
-    /// The form that llama.cpp's `POST /apply-template` gives to the words as a user's message.
+    /// The form that llama.cpp's `POST /apply-template` gives to the words as a user message.
     Server,
 }
 
@@ -64,8 +63,7 @@ pub struct HttpEngine {
     settings: HttpSettings,
     temperature: Box<RawValue>,
     agent: ureq::Agent,
-    /// Number of requests per digest of the prompt. Each request has a seed of its own, so that none is ever made
-    /// twice.
+    /// Number of requests per digest of the prompt. Each request has its own seed, so no request is repeated.
     asked: BTreeMap<[u8; 32], u64>,
     /// The operator's words as the server rendered them.
     rendered: Option<String>,
@@ -105,8 +103,7 @@ struct Rendered {
 }
 
 impl HttpEngine {
-    /// An engine that asks a server. Errors: the address, the temperature, a certificate or the template cannot be
-    /// used.
+    /// Makes an engine for a server. Errors: the address, the temperature, a certificate or the template is unusable.
     pub fn new(settings: HttpSettings) -> Result<Self, EngineError> {
         let unusable = |what: String| Err(EngineError::Gone(what));
         let address = settings.address.trim_end_matches('/').to_owned();
@@ -146,7 +143,7 @@ impl HttpEngine {
         format!("{}{path}", self.settings.address)
     }
 
-    /// The whole prompt: the operator's words as the template has them, then the admitted text.
+    /// The whole prompt: the operator's words in the template, then the admitted text.
     fn prompt(&mut self, view: &View<'_>) -> Result<String, EngineError> {
         let words = words(view);
         let before = match &self.settings.template {
@@ -161,7 +158,7 @@ impl HttpEngine {
         Ok(before + view.admitted)
     }
 
-    /// Has the server put the words into its model's template.
+    /// Requests the words in the server's own template.
     fn render(&self, words: &str) -> Result<String, EngineError> {
         let unusable = |e: serde_json::Error| EngineError::Answer(format!("the server rendered no template: {e}"));
         let request = serde_json::json!({"messages": [{"role": "user", "content": words}]});
@@ -216,7 +213,7 @@ impl HttpEngine {
     }
 }
 
-/// The operator's words: intent and facts. Only these, and bounded.
+/// The operator's words: the intent and the facts, with limited length.
 fn words(view: &View<'_>) -> String {
     let mut words = view.intent.trim().to_owned();
     let mut room = FACTS_MAX;
@@ -250,7 +247,7 @@ impl Engine for HttpEngine {
 
     fn propose(&mut self, view: &View<'_>, attempt: u32) -> Result<Proposal, EngineError> {
         let prompt = self.prompt(view)?;
-        // Models begin a word with its space: a prompt that ends with one is a text that they never saw.
+        // Models' tokens begin with the space before a word, so a prompt that ends with a space is unusual for them.
         let (prompt, space) = prompt.split_at(prompt.trim_end_matches(' ').len());
         let digest = Sha256::digest(prompt).into();
         let asked = self.asked.get(&digest).copied().unwrap_or(0);

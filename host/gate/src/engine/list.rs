@@ -1,9 +1,9 @@
-//! Candidates that were recorded before: steps, each with its alternatives.
+//! An engine that proposes recorded candidates: steps, each with its alternatives.
 
 use super::{Engine, EngineError, Proposal, View};
 use crate::candidate::Candidate;
 
-/// An engine that proposes what a list holds.
+/// An engine that proposes the candidates of a list.
 #[derive(Clone, Debug)]
 pub struct ListEngine {
     steps: Vec<Vec<Candidate>>,
@@ -11,7 +11,7 @@ pub struct ListEngine {
 }
 
 impl ListEngine {
-    /// Steps in order, the alternatives of each in order.
+    /// Steps in order, each with its alternatives in order.
     #[must_use]
     pub const fn new(steps: Vec<Vec<Candidate>>) -> Self {
         Self { steps, at: 0 }

@@ -1,5 +1,5 @@
-//! Engines propose candidates. The loop shows an engine verified fields and admitted text, and nothing else: neither
-//! refused text nor a reason, nor the fact that something was refused.
+//! Engines propose candidates. The loop gives an engine verified fields and admitted text and nothing else: no refused
+//! text, no reason, not even the fact of a refusal.
 
 mod completion;
 mod deadline;
@@ -16,26 +16,26 @@ pub use ngram::NgramEngine;
 use crate::candidate::Candidate;
 use serde::{Deserialize, Serialize};
 
-/// All that an engine may know: the operator's words and the admitted text.
+/// Everything that an engine receives: the operator's words and the admitted text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View<'a> {
     pub intent: &'a str,
-    /// Facts that the operator vouches for.
+    /// Facts that the operator guarantees.
     pub facts: &'a [String],
-    /// The end of the admitted text, at most [`View::ADMITTED_MAX`] bytes, cut at a character.
+    /// The end of the admitted text, at most [`View::ADMITTED_MAX`] bytes, cut at a character boundary.
     pub admitted: &'a str,
 }
 
-/// A [`View`] that is sent to another thread or process, and which of the candidates at this place is asked for.
+/// A [`View`] for another thread or process, with the number of the attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProposalRequest {
     /// The task.
     pub intent: String,
-    /// Facts that the operator vouches for.
+    /// Facts that the operator guarantees.
     pub facts: Vec<String>,
     /// The end of the admitted text.
     pub admitted: String,
-    /// Candidates asked for at this place before.
+    /// Number of candidates that were requested at this place before.
     pub attempt: u32,
 }
 
@@ -44,10 +44,10 @@ impl ProposalRequest {
         Self { intent: view.intent.to_owned(), facts: view.facts.to_vec(), admitted: view.admitted.to_owned(), attempt }
     }
 
-    /// Asks `engine`.
+    /// Requests a proposal from `engine`.
     ///
     /// # Errors
-    /// The engine's.
+    /// Those of the engine.
     pub fn ask(&self, engine: &mut dyn Engine) -> Result<Proposal, EngineError> {
         let view = View { intent: &self.intent, facts: &self.facts, admitted: &self.admitted };
         engine.propose(&view, self.attempt)
@@ -55,11 +55,11 @@ impl ProposalRequest {
 }
 
 impl View<'_> {
-    /// Most bytes of admitted text that an engine is shown.
+    /// Largest size of the admitted text in a view, in bytes.
     pub const ADMITTED_MAX: usize = 16 << 10;
 }
 
-/// Which protocol the server speaks.
+/// The protocol of a model server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     /// OpenAI-compatible `POST /v1/completions`.
@@ -77,11 +77,11 @@ impl Protocol {
     }
 }
 
-/// The proposal of an engine.
+/// An engine's answer to a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Proposal {
     Candidate(Candidate),
-    /// No (further) candidate at this place.
+    /// There is no (further) candidate at this place.
     Exhausted,
     End,
 }
@@ -95,7 +95,7 @@ pub enum Move {
     RollBack(usize),
 }
 
-/// An engine failed: the stream ends with the text admitted so far.
+/// An engine failed; the stream ends with the text admitted so far.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum EngineError {
     #[error("the engine gave no answer within {millis} ms")]
@@ -106,20 +106,20 @@ pub enum EngineError {
     Answer(String),
 }
 
-/// Something that proposes candidates. It needs no access to weights or activations, and every call is bounded in time:
-/// [`DeadlineEngine`] bounds one that does not bound itself.
+/// A source of candidates. It does not need access to weights or activations. Every call must be bounded in time;
+/// [`DeadlineEngine`] bounds an engine that does not bound itself.
 pub trait Engine: Send {
     fn name(&self) -> String;
 
-    /// Proposes a candidate to follow `view.admitted`. `attempt` counts the candidates asked for at this place, from 0.
-    /// It is not feedback: an engine may use it only as an offset of its seed or as a place in a list. Errors:
-    /// [`EngineError`] ends the stream.
+    /// Proposes a candidate after `view.admitted`. `attempt` is the number of candidates requested at this place
+    /// before. It is not feedback: an engine may use it only as an offset of its seed or as an index into a list.
+    /// Errors: [`EngineError`], which ends the stream.
     fn propose(&mut self, view: &View<'_>, attempt: u32) -> Result<Proposal, EngineError>;
 
-    /// The last candidate was admitted, wholly or in the parts that `admitted` holds; the next proposal follows it.
+    /// The last candidate was admitted, completely or only the parts in `admitted`; the next proposal follows it.
     fn advance(&mut self, admitted: &str);
 
-    /// The last `steps` advances are taken back.
+    /// The last `steps` advances are undone.
     fn roll_back(&mut self, steps: usize);
 
     fn make(&mut self, step: Move) {

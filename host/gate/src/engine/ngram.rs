@@ -1,27 +1,26 @@
-//! A small engine that really proposes: word n-grams of a text, sampled with integers. It says nothing sensible, and
-//! needs no network.
+//! A small engine that generates text: word n-grams of a given text, sampled with integers. Its text is nonsense, and
+//! it does not need a network.
 
 use super::{Engine, EngineError, Proposal, View};
 use crate::candidate::Candidate;
 use std::collections::BTreeMap;
 
-/// Words of one proposal at most.
+/// Largest number of words of a proposal.
 const WORDS_MAX: usize = 40;
 
-/// An n-gram model with back-off to shorter contexts. The same text, seed and view give the same proposal.
+/// An n-gram model with back-off to shorter contexts. Equal text, seed and view give equal proposals.
 #[derive(Clone, Debug)]
 pub struct NgramEngine {
-    /// Next words with their counts, by the words before; shorter contexts are there, too.
+    /// For each context, the next words with their counts; shorter contexts are included.
     next: BTreeMap<Vec<String>, BTreeMap<String, u64>>,
     order: usize,
     seed: u64,
-    /// Bytes of admitted text after which it ends.
+    /// Number of admitted bytes after which it ends.
     enough: usize,
 }
 
 impl NgramEngine {
-    /// Counts the words of a text in contexts of up to `order - 1` words. Errors: the text has fewer words than the
-    /// order.
+    /// Counts the words of a text in contexts of up to `order - 1` words. Errors: fewer than `order` words.
     pub fn new(text: &str, order: usize, seed: u64, enough: usize) -> Result<Self, EngineError> {
         let words: Vec<&str> = text.split_whitespace().collect();
         if order == 0 || words.len() < order {
@@ -52,7 +51,7 @@ impl NgramEngine {
     }
 }
 
-/// SplitMix64 (Steele, Lea, Flood 2014).
+/// The mixing function of SplitMix64 (Steele, Lea, Flood 2014).
 fn mix(state: u64) -> u64 {
     let z = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -86,7 +85,7 @@ impl Engine for NgramEngine {
         Ok(Proposal::Candidate(Candidate { text, logprobs: None, logprobs_absent: None, call: None }))
     }
 
-    // Everything it needs is in the view.
+    // The view contains everything that the engine needs.
     fn advance(&mut self, _admitted: &str) {}
 
     fn roll_back(&mut self, _steps: usize) {}

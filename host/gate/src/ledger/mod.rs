@@ -1,8 +1,9 @@
-//! The ledger: an append-only file of everything that happened in governed streams, enough to look into a run without
-//! the model.
+//! The ledger: an append-only file with all events of governed streams, from which a run can be inspected without the
+//! model.
 //!
-//! A file is the magic `PTCLEDG1` and frames: length of the payload (u32), CRC-32 (IEEE 802.3) over length and payload
-//! (u32), payload, integers little-endian. The first payload is a [`Header`], every other an [`Entry`], both JSON.
+//! A file is the magic `PTCLEDG1`, then frames. A frame is the length of the payload (u32), a CRC-32 (IEEE 802.3) over
+//! length and payload (u32), and the payload; integers are little-endian. The first payload is a [`Header`], every
+//! other an [`Entry`], both in JSON.
 
 mod read;
 mod write;
@@ -32,14 +33,14 @@ pub struct Header {
     /// Thresholds of the trust slope (warning, correction, halt), in basis points; 65535 is never reached.
     pub thresholds: [u16; 3],
     pub card: String,
-    /// Time of the host in milliseconds since 1970, unverified.
+    /// Host time in milliseconds since 1970, unverified.
     pub host_time_unverified: u64,
 }
 
 /// One event with the host's time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// Time of the host in milliseconds since 1970, unverified.
+    /// Host time in milliseconds since 1970, unverified.
     pub host_time_unverified: u64,
     #[serde(flatten)]
     pub event: Event,
@@ -55,12 +56,12 @@ pub enum LedgerError {
     Read { path: PathBuf, error: std::io::Error },
     #[error("`{}` is not a ledger: {what}", path.display())]
     NoLedger { path: PathBuf, what: String },
-    /// A frame in the middle is damaged. Unlike a torn tail, this is not repaired.
+    /// A frame before the last one is damaged. Unlike a torn tail, this is not repaired.
     #[error("the ledger `{}` is damaged at byte {offset}: {what}; what stands before it can be read", path.display())]
     Damaged { path: PathBuf, offset: u64, what: String },
 }
 
-/// Length, checksum and payload as one run of bytes.
+/// Length, checksum and payload in one buffer.
 fn frame(payload: &[u8]) -> Option<Vec<u8>> {
     let length = u32::try_from(payload.len()).ok().filter(|l| *l <= FRAME_MAX)?.to_le_bytes();
     Some([&length, &checksum(length, payload).to_le_bytes(), payload].concat())

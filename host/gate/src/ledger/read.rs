@@ -1,4 +1,4 @@
-//! Reads a ledger, and repairs one whose last write was cut short.
+//! Reads a ledger, and repairs a ledger whose last write was incomplete.
 
 use super::{Entry, FRAME_MAX, Header, LedgerError, MAGIC, checksum};
 use std::fs::{File, OpenOptions};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tail {
     Whole,
-    /// The end is cut short: this many bytes of an incomplete frame.
+    /// The last frame is incomplete; its length in bytes.
     Torn(u64),
 }
 
@@ -69,7 +69,7 @@ impl Reader {
         &self.header
     }
 
-    /// How the ledger ends; meaningful after the last entry.
+    /// How the ledger ends; valid after the last entry was read.
     #[must_use]
     pub const fn tail(&self) -> Tail {
         self.tail
@@ -102,7 +102,7 @@ impl Reader {
         self.file.read_exact(&mut payload).map_err(unreadable)?;
         let whole = left == 8 + u64::from(length);
         if checksum(length.to_le_bytes(), &payload) != sum {
-            // The last frame may have been written in part, with its length first.
+            // The last frame may be incomplete although its length is complete.
             return if whole { Ok(Frame::Torn) } else { Err(self.damaged("the checksum of a frame is wrong")) };
         }
         self.offset += 8 + u64::from(length);
@@ -136,8 +136,8 @@ impl Iterator for Reader {
     }
 }
 
-/// Cuts off a torn tail; says how many bytes it had. Errors: the file is not a ledger, cannot be read or written, or is
-/// damaged before its end: that is not mended.
+/// Removes a torn tail and returns its length in bytes. Errors: the file is not a ledger, cannot be read or written, or
+/// is damaged before its last frame, which is not repaired.
 pub fn recover(path: &Path) -> Result<u64, LedgerError> {
     let mut reader = Reader::open(path)?;
     for entry in reader.by_ref() {

@@ -1,4 +1,4 @@
-//! Appending to a ledger.
+//! Appends to a ledger.
 
 use super::{Entry, Header, LedgerError, MAGIC, Reader, frame, host_time, recover};
 use crate::event::{Event, EventKind};
@@ -8,10 +8,10 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// When written entries are forced to the disk.
+/// When written entries are flushed to the disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fsync {
-    /// Never: they survive the process, not the machine.
+    /// Never: entries survive the end of the process, but not of the machine.
     Never,
     /// Before bytes are released.
     #[default]
@@ -20,9 +20,9 @@ pub enum Fsync {
     Always,
 }
 
-/// Where a ledger's bytes go.
+/// The destination of a ledger's bytes.
 pub trait Sink: Write + Send {
-    /// Forces what was written to the disk.
+    /// Flushes all written data to the disk.
     fn sync(&mut self) -> io::Result<()>;
 }
 
@@ -32,7 +32,7 @@ impl Sink for File {
     }
 }
 
-/// A ledger that is being written.
+/// An open ledger.
 pub struct Ledger {
     path: PathBuf,
     sink: Box<dyn Sink>,
@@ -41,16 +41,16 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Starts a ledger in a new file. Errors: the file is there already, or cannot be written.
+    /// Starts a ledger in a new file. Errors: the file exists, or cannot be written.
     pub fn create(path: &Path, header: &Header, fsync: Fsync) -> Result<Self, LedgerError> {
-        // A ledger holds texts and salts: only its user may read it.
+        // A ledger contains texts and salts, so only its user may read it.
         let open = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
         let file = open.map_err(|error| LedgerError::Write { path: path.to_owned(), error })?;
         Self::start(path, Box::new(file), header, fsync)
     }
 
-    /// Continues with a ledger, after its torn tail, if any, was cut off; starts one when there is none. Errors: the
-    /// file is not a ledger, is damaged, is of another policy, or cannot be written.
+    /// Opens a ledger to continue it, and removes a torn tail. Starts a new ledger if there is none. Errors: the file
+    /// is not a ledger, is damaged, belongs to another policy, or cannot be written.
     pub fn append_to(path: &Path, header: &Header, fsync: Fsync) -> Result<Self, LedgerError> {
         if !path.exists() {
             return Self::create(path, header, fsync);
@@ -66,7 +66,7 @@ impl Ledger {
         Ok(Self { path: path.to_owned(), sink: Box::new(file), fsync, poisoned: false })
     }
 
-    /// Starts a ledger in any sink; `path` is its name in errors. Errors: the sink's.
+    /// Starts a ledger in any sink; `path` is its name in errors. Errors: those of the sink.
     pub fn start(path: &Path, sink: Box<dyn Sink>, header: &Header, fsync: Fsync) -> Result<Self, LedgerError> {
         let mut ledger = Self { path: path.to_owned(), sink, fsync, poisoned: false };
         let written = ledger.sink.write_all(MAGIC);
@@ -76,8 +76,8 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// Appends an event. Only when this returns may the bytes of a [`EventKind::Released`] leave. Errors: the sink's;
-    /// the ledger is poisoned then, and every further append fails.
+    /// Appends an event. The bytes of an [`EventKind::Released`] may leave only after this returns. Errors: those of
+    /// the sink; every further append then fails.
     pub fn append(&mut self, event: &Event) -> Result<(), LedgerError> {
         #[derive(Serialize)]
         struct EntryRef<'a> {
@@ -118,7 +118,7 @@ impl Ledger {
 }
 
 impl Header {
-    /// The header of a ledger that starts now.
+    /// The header of a ledger that starts at the current time.
     #[must_use]
     pub fn now(
         policy: String,

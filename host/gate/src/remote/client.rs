@@ -1,4 +1,4 @@
-//! The client's side.
+//! The client's side of a connection to a gate.
 
 use super::{ToClient, ToGate, VERSION, Wire};
 use crate::engine::{Engine, EngineError};
@@ -9,7 +9,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-/// The gate cannot be used, or gave up.
+/// The gate is unusable, or gave up.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoteError {
     #[error("the gate: {0}; is `portcullis gated` running there?")]
@@ -27,10 +27,10 @@ pub struct Client {
 }
 
 impl Client {
-    /// Connects. `deadline` bounds every frame that the gate is waited for.
+    /// Connects. `deadline` is the time limit for each frame from the gate.
     pub fn connect(path: &Path, deadline: Duration) -> Result<Self, RemoteError> {
         let wire = Wire::new(UnixStream::connect(path)?, deadline);
-        // A gate that refuses says so at once and may close before it has read this.
+        // A gate that refuses the connection may answer and close before it reads this message.
         let said = wire.send(&ToGate::Hello { version: VERSION });
         match wire.receive().and_then(|answer| if answer.is_none() { said.map(|()| None) } else { Ok(answer) })? {
             Some(welcome @ ToClient::Welcome { version: VERSION, .. }) => Ok(Self { wire, welcome }),
@@ -45,8 +45,8 @@ impl Client {
         &self.welcome
     }
 
-    /// Has an item governed. Events go to `sink`; the engine, where the item needs one, is asked here. Errors:
-    /// [`RemoteError`], or the sink's.
+    /// Governs an item. Events go to `sink`; the engine, if the item needs one, runs here. Errors: [`RemoteError`], or
+    /// those of the sink.
     pub fn govern<E: From<RemoteError>>(
         &mut self,
         number: u64,

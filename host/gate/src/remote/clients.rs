@@ -1,4 +1,4 @@
-//! The connections of a gate. Their number is limited, and one that has not said hello makes room for the next.
+//! The connections of a gate. Their number is limited; a connection without a hello makes room for a new one.
 
 use super::Wire;
 use std::collections::BTreeMap;
@@ -6,18 +6,18 @@ use std::net::Shutdown;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Longest wait for a connection that was hung up to go.
+/// Longest wait for a closed connection's thread to end.
 const LEAVE: Duration = Duration::from_secs(1);
 
 struct Entry {
     wire: Arc<Wire>,
-    /// It said hello.
+    /// The hello has arrived.
     greeted: bool,
-    /// It was hung up, and its thread is about to end.
+    /// The connection was closed, and its thread is ending.
     leaving: bool,
 }
 
-/// The connections of a gate, by the order in which they came.
+/// The connections of a gate, in order of arrival.
 pub(super) struct Clients {
     most: usize,
     open: Mutex<(u64, BTreeMap<u64, Entry>)>,
@@ -39,8 +39,8 @@ impl Clients {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a place for a connection. If all are taken, the oldest connection that has not sent its hello is closed;
-    /// `None` if there is no such connection.
+    /// Takes a place for a connection. If all places are taken, the oldest connection without a hello is closed; `None`
+    /// if there is no such connection.
     pub(super) fn admit(&self, wire: &Arc<Wire>) -> Option<ClientPlace<'_>> {
         if self.open().1.len() >= self.most {
             self.make_room();
@@ -55,7 +55,7 @@ impl Clients {
         Some(ClientPlace { clients: self, number })
     }
 
-    /// Hangs up the oldest connection that has not said hello, and waits a little until it is gone.
+    /// Closes the oldest connection without a hello, and waits briefly for its end.
     pub(super) fn make_room(&self) {
         let mut open = self.open();
         let before = open.1.len();
@@ -68,12 +68,12 @@ impl Clients {
         }
     }
 
-    /// Takes nothing more from any connection; what was judged is still sent.
+    /// Stops reading from all connections; results are still sent.
     pub(super) fn stop_reading(&self) {
         self.open().1.values().for_each(|entry| entry.wire.hang_up(Shutdown::Read));
     }
 
-    /// Waits until every connection has gone, at most so long, and hangs up those that are left.
+    /// Waits at most `within` for all connections to end, then closes the others.
     pub(super) fn leave(&self, within: Duration) {
         let open = self.open();
         let (open, _) = self
@@ -85,7 +85,7 @@ impl Clients {
 }
 
 impl ClientPlace<'_> {
-    /// The connection said hello: it keeps its place until it leaves.
+    /// Records the hello: the connection keeps its place until it ends.
     pub(super) fn greeted(&self) {
         if let Some(entry) = self.clients.open().1.get_mut(&self.number) {
             entry.greeted = true;

@@ -1,5 +1,5 @@
-//! The accept loop of a gate. Nothing is spent on a connection before its user is known; connections are bounded;
-//! nothing that clients do, and no lack of files or threads, ends it.
+//! The accept loop of a gate. It checks a connection's user before it spends resources on it, and limits the number of
+//! connections. Neither clients nor a shortage of files or threads can end the loop.
 
 use super::clients::Clients;
 use super::server::{Connection, ConnectionEnd, GateError, Journal};
@@ -16,21 +16,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Scope;
 use std::time::Duration;
 
-/// How often the loop looks whether it is to stop.
+/// How often the loop checks whether it must stop.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
-/// Pause after an error of the system, before the next connection is accepted.
+/// Pause after a system error, before the next connection is accepted.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Longest wait for streams to end after the gate was asked to stop.
+/// Longest wait for streams to end after a request to stop.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Terms of service: allowed users, bounds and deadlines.
 #[derive(Clone, Debug)]
 pub struct ServiceTerms {
-    /// Users that may connect, by number.
+    /// Numbers of the users that may connect.
     pub allowed: Vec<u32>,
-    /// Connections at the same time, at most.
+    /// Largest number of simultaneous connections.
     pub clients: u16,
-    /// Bound on every frame that a client is waited for, from its first byte to its last.
+    /// Time limit for each frame of a client, from its first byte to its last.
     pub deadline: Duration,
     /// The first message to a client.
     pub welcome: ToClient,
@@ -45,16 +45,16 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// A gate on these terms.
+    /// Makes a gate with these terms.
     #[must_use]
     pub const fn new(governor: Arc<Governor>, terms: ServiceTerms) -> Self {
         Self { governor, terms, stopping: AtomicBool::new(false) }
     }
 
-    /// Serves connections until `stop` or until the session cannot continue; then takes no more work, lets open streams
-    /// end, and returns once every connection has gone. `journal` keeps what happens before clients hear of it;
-    /// `report` hears what was refused and what went wrong. Errors: why the card or the journal failed; else
-    /// [`GateError::Accept`]: the socket is of no use any more.
+    /// Serves connections until `stop` is called or the session cannot continue. Then it accepts no more work, lets
+    /// open streams end, and returns after the last connection. `journal` stores events before clients receive them;
+    /// `report` receives refusals and errors. Errors: the failure of the card or the journal, otherwise
+    /// [`GateError::Accept`]: the socket is unusable.
     pub fn listen<C: Card>(
         &self,
         session: &mut Session<C>,
@@ -100,7 +100,7 @@ impl Gate {
                 Ok(Some(stream)) => stream,
                 Ok(None) => continue,
                 Err(error) if is_shortage(&error) => {
-                    // Once per shortage: the loop comes back here until it is over.
+                    // Reported once per shortage: the loop returns here until it is over.
                     if !std::mem::replace(&mut short, true) {
                         report(format!("a connection waits: {error}"));
                     }
@@ -145,7 +145,7 @@ impl Gate {
     }
 }
 
-/// Waits for a connection, not longer than [`LOOK`].
+/// Waits for a connection, at most [`LOOK`].
 fn next(socket: &Socket) -> io::Result<Option<UnixStream>> {
     let mut polled = [PollFd::new(socket, PollFlags::IN)];
     match rustix::event::poll(&mut polled, Some(&LOOK)) {
@@ -156,7 +156,7 @@ fn next(socket: &Socket) -> io::Result<Option<UnixStream>> {
     socket.accept()
 }
 
-/// Whether an error is a lack of something that comes back: files of the process or of the system, memory.
+/// Whether an error is a temporary shortage: of the process's or the system's files, or of memory.
 fn is_shortage(error: &io::Error) -> bool {
     use rustix::io::Errno;
     let shortages = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM];
@@ -172,7 +172,7 @@ fn check_user(stream: &UnixStream, allowed: &[u32]) -> Result<(), String> {
     }
 }
 
-/// Says why a connection is not served, as far as that does not wait.
+/// Sends the reason of a refusal to a connection, if that is possible without waiting.
 fn turn_away(mut stream: &UnixStream, why: &str) {
     if stream.set_nonblocking(true).is_ok() {
         let _ = send(&mut stream, &ToClient::Failed(why.to_owned()));

@@ -1,9 +1,9 @@
-//! The co-resident gate: the same governor in a process of its own, over a UNIX socket. The engine stays with the
-//! client; the card, the policy and the state stay with the gate.
+//! The co-resident gate: a governor in a separate process, reached over a UNIX socket. The engine runs at the client;
+//! card, policy and state belong to the gate.
 //!
-//! A frame is its length (u32, little-endian, at most [`FRAME_MAX`]) and JSON. The client says [`ToGate::Hello`] with
-//! its version, the gate answers [`ToClient::Welcome`]; then the client sends items one after the other, and each is
-//! answered by its events and [`ToClient::Done`].
+//! A frame is its length (u32, little-endian, at most [`FRAME_MAX`]) and JSON. The client sends [`ToGate::Hello`] with
+//! its version, and the gate answers [`ToClient::Welcome`]. Then the client sends items, one after the other; the gate
+//! answers each with its events and [`ToClient::Done`].
 
 mod client;
 mod clients;
@@ -29,13 +29,13 @@ use std::time::{Duration, Instant};
 pub const VERSION: u32 = 1;
 /// Longest frame, in bytes.
 pub const FRAME_MAX: u32 = 64 << 20;
-/// Longest frame of a client that has not said hello.
+/// Longest frame from a client without a hello, in bytes.
 const HELLO_MAX: u32 = 4096;
 
 /// The messages of a client.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum ToGate {
-    /// First: the version that it speaks.
+    /// First message: the client's protocol version.
     Hello {
         version: u32,
     },
@@ -61,16 +61,16 @@ pub enum ToClient {
         card: String,
     },
     Event(Event),
-    /// The client's engine is asked for a candidate.
+    /// Requests a candidate from the client's engine.
     Propose(ProposalRequest),
     Advance(String),
     RollBack(usize),
     Done,
-    /// The item, or the connection, cannot be served.
+    /// The item or the connection cannot be served.
     Failed(String),
 }
 
-/// Writes one frame. Errors: the stream's, or the message is too long.
+/// Writes one frame. Errors: those of the stream; the message is too long.
 pub fn send(stream: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
     let payload = serde_json::to_vec(message)?;
     let length = u32::try_from(payload.len()).ok().filter(|l| *l <= FRAME_MAX);
@@ -79,8 +79,8 @@ pub fn send(stream: &mut impl Write, message: &impl Serialize) -> io::Result<()>
     stream.flush()
 }
 
-/// Reads one frame; `None` when the other side has closed between two. Errors: the stream's, a frame that is too long
-/// or cut short, or no message.
+/// Reads one frame; `None` if the other side closed the connection between frames. Errors: those of the stream; a frame
+/// that is too long, incomplete, or not a message.
 pub fn receive<T: DeserializeOwned>(stream: &mut impl Read) -> io::Result<Option<T>> {
     receive_most(stream, FRAME_MAX)
 }
@@ -96,7 +96,7 @@ fn receive_most<T: DeserializeOwned>(stream: &mut impl Read, most: u32) -> io::R
     if length > most {
         return Err(io::Error::new(io::ErrorKind::InvalidData, format!("a frame of {length} bytes; at most {most}")));
     }
-    // The buffer grows with the data, so that a length alone reserves no memory.
+    // The buffer grows with the received data, so a large length alone does not reserve memory.
     let mut payload = Vec::new();
     stream.take(length.into()).read_to_end(&mut payload)?;
     if payload.len() != length as usize {
@@ -105,8 +105,8 @@ fn receive_most<T: DeserializeOwned>(stream: &mut impl Read, most: u32) -> io::R
     Ok(Some(serde_json::from_slice(&payload)?))
 }
 
-/// A connection on which every frame is bounded, from its first byte to its last: one that comes a byte at a time is
-/// late, too.
+/// A connection with a time limit for each frame, from its first byte to its last. So a frame that arrives byte by byte
+/// can be late, too.
 pub(crate) struct Wire {
     stream: UnixStream,
     frame: Duration,
@@ -125,12 +125,12 @@ impl Wire {
         receive(&mut self.until(Instant::now() + self.frame))
     }
 
-    /// A frame of a client that may be anybody.
+    /// Reads a frame from a client that is not identified yet.
     pub(crate) fn receive_hello<T: DeserializeOwned>(&self) -> io::Result<Option<T>> {
         receive_most(&mut self.until(Instant::now() + self.frame), HELLO_MAX)
     }
 
-    /// Ends the connection, or one direction of it; whoever waits for it is woken.
+    /// Closes the connection or one direction of it, and wakes threads that wait for it.
     pub(crate) fn hang_up(&self, how: Shutdown) {
         let _ = self.stream.shutdown(how);
     }
@@ -144,7 +144,7 @@ impl Wire {
     }
 }
 
-/// Reads and writes that together end at an instant.
+/// Reads and writes with a common deadline.
 struct DeadlineStream<'w> {
     stream: &'w UnixStream,
     ends: Instant,
@@ -154,7 +154,7 @@ fn late() -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, "the other side took too long")
 }
 
-/// A socket's own time-out becomes [`late`].
+/// Turns a socket's time-out into [`late`].
 fn as_late(error: io::Error) -> io::Error {
     if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) { late() } else { error }
 }

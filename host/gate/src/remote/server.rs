@@ -1,5 +1,4 @@
-//! The gate's side: how one connection is served. Its streams are judged by the session loop that all connections
-//! share.
+//! Serves one connection of a gate. The session loop that all connections share judges its streams.
 
 use super::clients::ClientPlace;
 use super::{ToClient, ToGate, VERSION, Wire};
@@ -23,23 +22,23 @@ pub enum GateError {
     Accept(io::Error),
     #[error("no thread for the session: {0}")]
     Thread(io::Error),
-    /// The session's thread panicked: a defect of this program.
+    /// The session's thread panicked, which is a defect of this program.
     #[error("the session's thread panicked")]
     Panicked,
 }
 
-/// Why an event was not kept.
+/// Why an event could not be stored.
 pub type JournalError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Keeps every event before its client hears of it. Events of one lane come in the order of that lane's log. Streams
-/// have the numbers of the gate, each of which is used once.
+/// Stores every event before the client receives it. Events of one lane arrive in the order of that lane's log. Streams
+/// have the gate's own numbers, each used once.
 pub type Journal<'j> = Box<dyn FnMut(&Event) -> Result<(), JournalError> + Send + 'j>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ConnectionEnd {
-    /// It was closed after this many items.
+    /// The client closed it after this number of items.
     Closed(u64),
-    /// It was refused, or given up, and why.
+    /// It was refused or given up, for this reason.
     Refused(String),
 }
 
@@ -48,7 +47,7 @@ enum Failure {
     Gate(String),
 }
 
-/// One connection and what it shares with the others.
+/// One connection, and the data that it shares with the others.
 pub(super) struct Connection<'c> {
     pub(super) wire: Arc<Wire>,
     pub(super) session: SessionHandle,
@@ -100,8 +99,8 @@ impl Connection<'_> {
         self.stopping.load(Ordering::Relaxed)
     }
 
-    /// Has an item governed. A client that goes away ends its own stream: a whole text is judged to its end, and what
-    /// happens is kept and sent to no one.
+    /// Governs an item. If the client disconnects, its stream ends; a whole text is judged completely, and its events
+    /// are stored but not sent.
     fn govern(&self, number: u64, item: Item) -> Result<(), Failure> {
         let stream = self.session.open(self.governor.request(item)).map_err(|closed| Failure::Gate(closed.0))?;
         let mut moves = Vec::new();
@@ -141,7 +140,7 @@ impl Connection<'_> {
     }
 }
 
-/// The event under the number that the client chose for its item.
+/// The event with the number that the client chose for its item.
 fn renumbered(mut event: Event, number: u64) -> Event {
     event.stream = number;
     if let EventKind::Determined(judged) = &mut event.what {

@@ -1,4 +1,4 @@
-//! The gate's socket: a name that is taken over when nothing listens on it, and that goes with the gate.
+//! The gate's socket. Its name replaces a name without a listener, and is removed with the gate.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -8,7 +8,7 @@ use std::path::Path;
 pub use portcullis_socket::BindError;
 use portcullis_socket::{Access, Listener};
 
-/// Connections that may wait to be accepted.
+/// Largest number of connections that wait to be accepted.
 const WAITING: u16 = 4096;
 
 /// A listening socket. Dropping it removes its name.
@@ -16,14 +16,14 @@ const WAITING: u16 = 4096;
 pub struct Socket(Listener);
 
 impl Socket {
-    /// Listens at `path`, where only this user may connect, or with `shared` every user who reaches the folder. A
-    /// socket that nothing listens on is replaced.
+    /// Listens at `path`. Only this user may connect, or with `shared` every user who can reach the folder. A socket
+    /// without a listener is replaced.
     pub fn bind(path: &Path, shared: bool) -> Result<Self, BindError> {
         let access = if shared { Access::Everyone } else { Access::Owner };
         Listener::bind(path, access, WAITING).map(Self)
     }
 
-    /// The next connection; `None` when there is none.
+    /// The next connection; `None` if none is waiting.
     pub(super) fn accept(&self) -> io::Result<Option<UnixStream>> {
         self.0.accept()
     }

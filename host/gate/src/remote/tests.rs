@@ -33,7 +33,7 @@ fn a_byte_at_a_time_is_late_and_so_is_nobody_reading() {
     let (here, there) = UnixStream::pair().unwrap();
     let wire = Wire::new(here, Duration::from_millis(300));
     let dribble = std::thread::spawn(move || {
-        // Each byte comes well within the bound, the frame does not.
+        // Each byte arrives within the time limit, but the whole frame does not.
         let bytes = [&1000u32.to_le_bytes()[..], &[b' '; 1000]].concat();
         for byte in bytes {
             if (&there).write_all(&[byte]).is_err() {

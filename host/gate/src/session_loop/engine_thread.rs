@@ -1,12 +1,12 @@
-//! An engine in a thread of its own.
+//! An engine in its own thread.
 
 use super::handle::StreamHandle;
 use super::mailbox::StreamMessage;
 use crate::engine::Engine;
 use std::sync::Arc;
 
-/// Has `engine` answer what the stream asks. The thread ends with the stream; one whose engine never answers is left
-/// behind.
+/// Starts a thread in which `engine` answers the stream's requests. The thread ends with the stream; if the engine
+/// never answers, the thread is abandoned.
 pub(super) fn spawn(mut engine: Box<dyn Engine>, stream: StreamHandle) {
     let mailbox = Arc::clone(&stream.mailbox);
     let serve = move || {

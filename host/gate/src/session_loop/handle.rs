@@ -22,7 +22,7 @@ pub enum SubmitError {
     Closed(#[from] SessionClosed),
 }
 
-/// A session for those who open streams. Once the last one is dropped and every stream has ended, the session ends.
+/// Opens streams of a session. The session ends when the last handle is dropped and every stream has ended.
 pub struct SessionHandle {
     inbox: Arc<Inbox>,
 }
@@ -33,24 +33,24 @@ impl SessionHandle {
         Self { inbox }
     }
 
-    /// Opens a stream, as soon as a slot of the card is free. Waits while too many streams wait already.
+    /// Opens a stream; it starts when a slot of the card is free. Waits while too many streams are waiting already.
     pub fn open(&self, request: StreamRequest) -> Result<StreamHandle, SessionClosed> {
         let supply = supply(&request);
         match self.inbox.arrive(request, supply, Entry { wait: true, further: false }) {
             Ok(mailbox) => Ok(StreamHandle { mailbox }),
             Err(Refusal::Over(why)) => Err(SessionClosed(why)),
-            // Only callers that do not wait are refused for this reason.
+            // Only calls that must not wait can get this refusal.
             Err(Refusal::Full(_)) => Err(SessionClosed("it has no room".into())),
         }
     }
 
-    /// Opens a stream like [`SessionHandle::open`], and gives it back where that would mean to wait.
+    /// As [`SessionHandle::open`], but returns the request instead of waiting.
     pub fn try_open(&self, request: StreamRequest) -> Result<Result<StreamHandle, Box<StreamRequest>>, SessionClosed> {
         self.enter(request, Entry { wait: false, further: false })
     }
 
-    /// Opens a further stream for a caller that holds `open`, a stream of this session that has not ended: the session
-    /// takes it even while it is being shut down. Gives it back where that would mean to wait.
+    /// Opens a further stream for a caller with an open stream of this session, `open`. It is accepted even during a
+    /// shut-down. Returns the request instead of waiting.
     pub fn try_open_further(
         &self,
         open: &StreamHandle,
@@ -72,25 +72,24 @@ impl SessionHandle {
         }
     }
 
-    /// The session's room, as of the card's last answer.
+    /// The session's room for work at the time of the card's last answer.
     #[must_use]
     pub fn credit(&self) -> Credit {
         self.inbox.credit()
     }
 
-    /// Asks the session to end: no further stream is taken, waiting ones are refused, and open ones continue. After
-    /// `within`, the next proposal that a stream asks for is the end of it, and streams no longer wait for callers who
-    /// do not read.
+    /// Starts a shut-down: new streams and waiting streams are refused, open streams continue. After the time `within`,
+    /// a stream's next request for a proposal ends it, and streams do not wait for callers that do not read.
     pub fn shut_down(&self, within: Duration) {
         self.shut_down_for(within, DRAINING);
     }
 
-    /// The same, with a reason from the caller: refused and ended streams report it. The first reason counts.
+    /// As [`Self::shut_down`], with a reason that refused and ended streams report. The first reason counts.
     pub fn shut_down_for(&self, within: Duration, why: &'static str) {
         self.inbox.drain(within, why);
     }
 
-    /// Why the session is over, once it is.
+    /// Why the session is over; `None` while it is not.
     #[must_use]
     pub fn closed(&self) -> Option<SessionClosed> {
         self.inbox.over().map(SessionClosed)
@@ -113,34 +112,34 @@ impl Drop for SessionHandle {
     }
 }
 
-/// One stream, for the caller that proposes its spans and reads their outcomes.
+/// One stream, for the caller that submits its parts or proposals and reads its messages.
 ///
-/// Dropping it ends a stream that still needs proposals, with a stated reason; a whole text is judged to its end. A
-/// caller without threads uses the `try_` methods and [`StreamHandle::on_change`].
+/// Dropping it ends a stream that needs more proposals, with a stated reason; a whole text is still judged. A caller
+/// that must not block uses the `try_` methods and [`StreamHandle::on_change`].
 pub struct StreamHandle {
     pub(super) mailbox: Arc<Mailbox>,
 }
 
 impl StreamHandle {
-    /// Number that the session gave the stream; its events carry it.
+    /// The stream's number in the session, as in its events.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.mailbox.number
     }
 
-    /// Calls `notify` after each change: a message came, a part was taken, the stream waits for a part, the stream is
-    /// over. It is called in the thread of the session and must not wait.
+    /// Calls `notify` after each change: a message arrived, a part was taken, the stream waits for a part, the stream
+    /// is over. The call is made in the session's thread and must not block.
     pub fn on_change(&self, notify: impl Fn() + Send + Sync + 'static) {
         self.mailbox.set_notify(Arc::new(notify));
     }
 
-    /// Hands in the next part of a held stream, made by a [`crate::PartReader`], the last one too; waits while too many
-    /// are there. The stream takes none while its messages are not read, so another thread must read them.
+    /// Submits the next part of a held stream, made by a [`crate::PartReader`]. Waits while too many parts are queued.
+    /// The stream takes no parts while its messages are unread, so another thread must read them.
     pub fn submit(&self, part: Part) -> Result<(), SubmitError> {
         self.push(part, true)
     }
 
-    /// The same without waiting.
+    /// As [`Self::submit`], without waiting.
     pub fn try_submit(&self, part: Part) -> Result<(), SubmitError> {
         self.push(part, false)
     }
@@ -163,37 +162,37 @@ impl StreamHandle {
         self.mailbox.set_answer(answer);
     }
 
-    /// Gives the stream up: parts that wait are dropped, and its next proposal is its end. Messages still come.
+    /// Gives up the stream: queued parts are dropped, and its next request for a proposal ends it.
     pub fn abort(&self, why: impl Into<String>) {
         self.mailbox.set_gone(why.into());
     }
 
-    /// Waits for the next message; `None` when the stream is over.
+    /// Waits for the next message; `None` if the stream is over.
     #[must_use]
     pub fn receive(&self) -> Option<StreamMessage> {
         self.mailbox.receive(None)
     }
 
-    /// The same, not longer than this. [`StreamHandle::end`] tells an end from a wait that was too short.
+    /// As [`Self::receive`], but waits at most `wait`. [`StreamHandle::end`] shows whether the stream is over.
     #[must_use]
     pub fn receive_within(&self, wait: Duration) -> Option<StreamMessage> {
         self.mailbox.receive(Some(Instant::now() + wait))
     }
 
-    /// The same without waiting.
+    /// As [`Self::receive`], without waiting.
     #[must_use]
     pub fn try_receive(&self) -> Option<StreamMessage> {
         self.mailbox.receive(Some(Instant::now()))
     }
 
-    /// Whether the stream has begun, has judged every part that it was given, and waits for the next one. Every message
-    /// about those parts is there then.
+    /// Whether the stream has begun, has judged all its parts, and waits for the next one. All messages about these
+    /// parts are then available.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.mailbox.is_idle()
     }
 
-    /// How the stream ended: `Ok` when its last event was [`crate::What::Ended`]; `None` while it is open.
+    /// How the stream ended: `Ok` if its last event is [`crate::What::Ended`]; `None` while it is open.
     #[must_use]
     pub fn end(&self) -> Option<Result<(), SessionClosed>> {
         self.mailbox.over().map(|why| why.map_or(Ok(()), |why| Err(SessionClosed(why))))

@@ -1,4 +1,4 @@
-//! Where the streams of a session come from: a list of items, or the inbox.
+//! The sources of a session's streams: a list of items, or the inbox.
 
 use super::engine_thread;
 use super::handle::StreamHandle;
@@ -15,7 +15,7 @@ use portcullis_core::state::Task;
 use portcullis_mapping::NotUtf8;
 use std::sync::Arc;
 
-/// A stream that is about to have a slot.
+/// A stream that is about to get a slot.
 pub(super) struct Entrant {
     pub(super) request: StreamRequest,
     pub(super) number: u64,
@@ -24,15 +24,15 @@ pub(super) struct Entrant {
 }
 
 pub(super) trait Intake {
-    /// The next stream, for a slot that is free.
+    /// The next stream for a free slot.
     fn next(&mut self, inbox: &Arc<Inbox>) -> Option<Entrant>;
 
-    /// Whether no further stream will come, when there is none now.
+    /// Whether no more streams will come after `next` has returned `None`.
     fn is_over(&self, inbox: &Inbox) -> bool;
 }
 
-/// Items in order, with the number of events and the number of salts for each. The next one is taken as a slot becomes
-/// free, and waited for.
+/// Items in order, each with its stream number and salt number. The next item is taken, and waited for, when a slot
+/// becomes free.
 pub(super) struct Items<'g, I> {
     pub(super) governor: &'g Arc<Governor>,
     pub(super) items: I,
@@ -70,15 +70,15 @@ impl Intake for Arrivals {
     }
 }
 
-/// A stream that is ready to be opened, with the engine that needs a thread, if it has one.
+/// A stream that is ready to be opened, and its engine if that needs a thread.
 pub(super) struct StreamSetup {
     request: StreamRequest,
     engine: Option<Box<dyn Engine>>,
 }
 
 impl Governor {
-    /// A stream of this item, for [`super::SessionHandle::open`]. Reading, filtering and looking at the anchor stores
-    /// happens here, in the caller's thread. The candidates of a task ([`Item::Prompt`]) come from the caller.
+    /// A stream for this item, for [`super::SessionHandle::open`]. Reading, filtering and checking of the anchor stores
+    /// happen here, in the caller's thread. The candidates of a task ([`Item::Prompt`]) come from the caller.
     #[must_use]
     pub fn request(self: &Arc<Self>, item: Item) -> StreamRequest {
         let StreamSetup { mut request, engine } = self.prepare(0, item);
@@ -88,19 +88,19 @@ impl Governor {
         request
     }
 
-    /// A stream of a text that the caller hands in while it is written, part by part ([`super::StreamHandle::submit`]).
+    /// A stream for a text that the caller submits while it is written, in parts ([`super::StreamHandle::submit`]).
     #[must_use]
     pub fn held_request(self: &Arc<Self>, id: String, task: Task) -> StreamRequest {
         self.callers_request(id, task, Source::Parts(Mode::Held))
     }
 
-    /// The same for a text whose reader gets all of it: refused text leaves without a receipt, and changes no state.
+    /// The same for a text that its reader gets completely: refused text has no receipt and does not change the state.
     #[must_use]
     pub fn observed_request(self: &Arc<Self>, id: String, task: Task) -> StreamRequest {
         self.callers_request(id, task, Source::Parts(Mode::Observed))
     }
 
-    /// A stream whose caller runs the engine and shows it a conversation of its own, which was judged before
+    /// A stream for a caller that runs the engine and gives it its own conversation, which was judged before
     /// ([`StreamRequest::noted`]). The caller answers [`super::StreamMessage::Propose`].
     #[must_use]
     pub fn conversation_request(self: &Arc<Self>, id: String, task: Task) -> StreamRequest {
@@ -171,7 +171,7 @@ impl Governor {
         parts.into_iter()
     }
 
-    /// Refuses a stream whose anchor stores have changed.
+    /// Makes a stream end at once if its anchor stores have changed.
     fn checked(&self, mut request: StreamRequest) -> StreamRequest {
         if let Some(store) = self.anchors().changed() {
             let what = format!("`{}` is not what it was when it was opened", store.path().display());

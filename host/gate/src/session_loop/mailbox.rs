@@ -1,7 +1,7 @@
-//! Shared by the loop and its callers: the inbox of the session, and a mailbox per stream.
+//! Data that the loop shares with its callers: the inbox of the session, and a mailbox per stream.
 //!
-//! Locks are held for a moment and never two at a time. Whoever puts something into a mailbox then marks the stream in
-//! the inbox, so that the loop looks only at streams with new messages.
+//! Locks are held briefly and one at a time. After a change to a mailbox, the stream is marked in the inbox, so that
+//! the loop only examines streams with new messages.
 
 use crate::engine::{EngineError, Move, Proposal, ProposalRequest, View};
 use crate::event::Event;
@@ -10,26 +10,26 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Bounds of a session's inbox. Whoever reaches one waits, and no one else does.
+/// Bounds of a session's inbox. A caller that reaches a bound waits; other callers are not affected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// Streams that wait for a slot of the card.
+    /// Largest number of streams that wait for a slot of the card.
     pub waiting: usize,
-    /// Parts of one stream that wait to be judged.
+    /// Largest number of parts per stream that wait to be judged.
     pub parts: usize,
     pub part_bytes: usize,
-    /// Messages to one stream's caller. If the caller does not read them, the stream is not judged further.
+    /// Largest number of unread messages per stream. A stream whose caller does not read them is not judged further.
     pub messages: usize,
-    /// When checkpoints are asked for; `None`: the card signs when its interval of records is full, and at the end.
+    /// When checkpoints are requested. `None`: the card signs after its interval of records, and at the end.
     pub settle: Option<Settle>,
 }
 
 /// When the session requests checkpoints, so that recent records are signed soon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settle {
-    /// Shortest time from one that came to the next.
+    /// Shortest time between a checkpoint and the request for the next.
     pub every: Duration,
-    /// For each record; else for the ends of streams.
+    /// Whether each record needs a checkpoint; otherwise only the ends of streams do.
     pub each_record: bool,
 }
 
@@ -42,26 +42,26 @@ impl Default for Bounds {
 /// The session's room for more work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Credit {
-    /// Slots of the card that no stream has.
+    /// Free slots of the card.
     pub slots: usize,
-    /// Streams that wait for a slot.
+    /// Number of streams that wait for a slot.
     pub waiting: usize,
-    /// Entries that the card can take now, whatever their slots are.
+    /// Number of entries that the card can take now, for any slots.
     pub entries: usize,
 }
 
 /// A message from the loop to the caller of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StreamMessage {
-    /// Something happened, and is kept: what it releases may leave.
+    /// An event that has been stored, so that the text it releases may leave.
     Event(Event),
-    /// The engine is asked for a candidate.
+    /// A request for a candidate.
     Propose(ProposalRequest),
-    /// The engine learns the outcome of its candidates.
+    /// The outcome of earlier candidates, for the engine.
     Move(Move),
 }
 
-/// Called when a mailbox has changed, so that no thread has to wait for it.
+/// Called after a change of a mailbox, so that no thread has to wait for it.
 pub(super) type Notify = Arc<dyn Fn() + Send + Sync>;
 
 /// A stream that waits for a slot.
@@ -69,14 +69,14 @@ pub(super) struct Arrival {
     pub(super) request: StreamRequest,
     pub(super) mailbox: Arc<Mailbox>,
     pub(super) supply: Supply,
-    /// Its caller has an open stream: a session that is being shut down takes it, too.
+    /// Whether its caller has an open stream; such a stream is accepted during a shut-down.
     pub(super) further: bool,
 }
 
 /// How a stream gets its candidates through its mailbox, and whether its caller reads events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Supply {
-    /// Parts of a text are given; else an engine is asked.
+    /// Whether the caller submits parts of a text; otherwise an engine is asked.
     pub(super) given: bool,
     pub(super) events: bool,
 }
@@ -86,9 +86,9 @@ struct InboxState {
     arrivals: VecDeque<Arrival>,
     changed: BTreeSet<u64>,
     numbered: u64,
-    /// Live [`super::SessionHandle`]s.
+    /// Number of live [`super::SessionHandle`]s.
     handles: usize,
-    /// No further stream is taken, and at this time the open ones get no further proposals, for this reason.
+    /// During a shut-down: the time at which open streams get no more proposals, and the reason.
     drain: Option<(Instant, &'static str)>,
     over: Option<String>,
     credit: Credit,
@@ -98,13 +98,13 @@ pub(super) struct Inbox {
     pub(super) bounds: Bounds,
     state: Mutex<InboxState>,
     arrived: Condvar,
-    /// A waiting stream got its slot, or the session is over.
+    /// Signalled when a waiting stream has got its slot, or the session is over.
     left: Condvar,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// Whoever brings it waits for room.
+    /// Whether the caller waits for room.
     pub(super) wait: bool,
     /// See [`Arrival::further`].
     pub(super) further: bool,
@@ -126,12 +126,12 @@ impl Inbox {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A mailbox for the next stream, by number.
+    /// The mailbox of the stream with this number.
     pub(super) fn mailbox(self: &Arc<Self>, number: u64) -> Arc<Mailbox> {
         Arc::new(Mailbox { number, inbox: Arc::clone(self), mail: Mutex::default(), changed: Condvar::new() })
     }
 
-    /// Puts a stream in line for a slot.
+    /// Puts a stream into the queue for a slot.
     pub(super) fn arrive(
         self: &Arc<Self>,
         request: StreamRequest,
@@ -183,7 +183,7 @@ impl Inbox {
         self.state().over.clone()
     }
 
-    /// Asks the session to end; a later call can only make it sooner.
+    /// Starts a shut-down; a later call can only make it earlier.
     pub(super) fn drain(&self, within: Duration, why: &'static str) {
         let until = Instant::now() + within;
         let mut state = self.state();
@@ -197,12 +197,12 @@ impl Inbox {
         arrivals.into_iter().for_each(|arrival| arrival.mailbox.close(Some(why.into())));
     }
 
-    /// When open streams get no further proposals, and why.
+    /// The time at which open streams get no more proposals, and the reason.
     pub(super) fn drain_until(&self) -> Option<(Instant, &'static str)> {
         self.state().drain
     }
 
-    /// The next stream in line, for a slot that is free.
+    /// The next stream of the queue, for a free slot.
     pub(super) fn next_arrival(&self) -> Option<Arrival> {
         let arrival = self.state().arrivals.pop_front();
         if arrival.is_some() {
@@ -211,7 +211,7 @@ impl Inbox {
         arrival
     }
 
-    /// Whether no further stream will come.
+    /// Whether no more streams will come.
     pub(super) fn is_shut(&self) -> bool {
         let state = self.state();
         state.arrivals.is_empty() && (state.drain.is_some() || state.handles == 0)
@@ -222,8 +222,8 @@ impl Inbox {
         std::mem::take(&mut self.state().changed)
     }
 
-    /// Waits for the next thing to do: mail, an arrival for a free slot, the end of the intake if no stream is open, or
-    /// the time at which streams are cut off.
+    /// Waits until there is work: mail, an arrival for a free slot, the end of the intake if no stream is open, or
+    /// the time at which streams get no more proposals.
     pub(super) fn wait(&self, is_idle: bool, free: bool, cut_off: bool, most: Option<Duration>) {
         let most = most.map(|most| Instant::now() + most);
         let mut state = self.state();
@@ -249,7 +249,7 @@ impl Inbox {
         state.credit = Credit { slots, waiting: state.arrivals.len(), entries };
     }
 
-    /// The session is over: whoever waits gets the reason.
+    /// Ends the session: all waiting callers get the reason.
     pub(super) fn close(&self, why: &str) {
         let mut state = self.state();
         state.over.get_or_insert_with(|| why.to_owned());
@@ -267,18 +267,18 @@ struct Mail {
     parts: VecDeque<Part>,
     /// The answer to the last [`StreamMessage::Propose`].
     answer: Option<Result<Proposal, EngineError>>,
-    /// The last part is among them, or was.
+    /// Whether the last part was submitted.
     ended: bool,
-    /// The stream has judged every part, and waits for the next one.
+    /// Whether the stream has judged all parts and waits for the next one.
     idle: bool,
-    /// Why no proposal comes any more.
+    /// Why no more proposals come.
     gone: Option<String>,
-    /// No one reads messages any more.
+    /// Whether messages are not read any more.
     unread: bool,
     messages: VecDeque<StreamMessage>,
-    /// The loop waits for room among the messages.
+    /// Whether the loop waits for room in the messages.
     full: bool,
-    /// The stream is over; why, when it did not come to its own end.
+    /// Set when the stream is over; contains the reason if it did not reach its own end.
     over: Option<Option<String>>,
     notify: Option<Notify>,
 }
@@ -301,7 +301,7 @@ impl Mailbox {
         self.mail.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes the caller. The lock is given up before.
+    /// Releases the lock, then wakes the caller.
     fn wake(&self, mail: MutexGuard<'_, Mail>) {
         let notify = mail.notify.clone();
         drop(mail);
@@ -311,7 +311,7 @@ impl Mailbox {
         }
     }
 
-    // The caller's side.
+    // Methods for the caller.
 
     pub(super) fn inbox(&self) -> &Inbox {
         &self.inbox
@@ -351,7 +351,7 @@ impl Mailbox {
         self.inbox.mark(self.number);
     }
 
-    /// No proposal comes any more; parts that wait are dropped.
+    /// No more proposals come; queued parts are dropped.
     pub(super) fn set_gone(&self, why: String) {
         let mut mail = self.mail();
         mail.parts.clear();
@@ -361,7 +361,7 @@ impl Mailbox {
         self.inbox.mark(self.number);
     }
 
-    /// The caller neither reads messages nor proposes any more.
+    /// The caller stops reading messages and proposing.
     pub(super) fn leave(&self, why: &str) {
         let mut mail = self.mail();
         mail.unread = true;
@@ -372,7 +372,7 @@ impl Mailbox {
         self.inbox.mark(self.number);
     }
 
-    /// The next message; `None` when there is none by then, or none will come.
+    /// Waits for the next message until `until`; `None` if there is none by then, or no more will come.
     pub(super) fn receive(&self, until: Option<Instant>) -> Option<StreamMessage> {
         let mut mail = self.mail();
         loop {
@@ -403,9 +403,9 @@ impl Mailbox {
         self.mail().idle
     }
 
-    // The loop's side.
+    // Methods for the loop.
 
-    /// Whether the caller can be sent more. If not, the stream is marked when it can.
+    /// Whether the messages have room. If not, the stream will be marked when they have.
     pub(super) fn has_room(&self) -> bool {
         let mut mail = self.mail();
         mail.full = !mail.unread && mail.messages.len() >= self.inbox.bounds.messages;
@@ -431,7 +431,7 @@ impl Mailbox {
         self.wake(mail);
     }
 
-    /// The answer of the caller's engine; `None` while there is none.
+    /// The answer of the caller's engine, or why none comes; `None` if it has not arrived.
     pub(super) fn take_answer(&self) -> Option<Result<Proposal, EngineError>> {
         let mut mail = self.mail();
         match &mail.gone {
@@ -440,7 +440,7 @@ impl Mailbox {
         }
     }
 
-    /// The next part that was given, or why none comes; `None` while there is none.
+    /// The next submitted part, or why none comes; `None` if it has not arrived.
     pub(super) fn take_part(&self) -> Option<Result<Part, EngineError>> {
         let mut mail = self.mail();
         if let Some(why) = &mail.gone {
@@ -454,7 +454,7 @@ impl Mailbox {
         part.map(Ok)
     }
 
-    /// The caller does not read: it gets no further message, and this reason.
+    /// Ends the messages to a caller that does not read; the caller gets this reason.
     pub(super) fn give_up(&self, why: &str) {
         let mut mail = self.mail();
         mail.unread = true;
@@ -463,7 +463,7 @@ impl Mailbox {
         self.wake(mail);
     }
 
-    /// The stream is over; `why` where it did not come to its own end.
+    /// Ends the stream; `why` is the reason if it did not reach its own end.
     pub(super) fn close(&self, why: Option<String>) {
         let mut mail = self.mail();
         mail.over.get_or_insert(why);

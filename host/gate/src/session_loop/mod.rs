@@ -1,11 +1,11 @@
-//! The session loop: many streams over one card session.
+//! The session loop: judges many streams over one card session.
 //!
-//! The loop runs in one thread and waits for nothing but the card: it never asks an engine, reads a connection, or
-//! waits for somebody who does not read. Streams enter with finished spans only. Whoever proposes does so in a thread
-//! or task of its own and reaches the loop through its inbox, by a [`SessionHandle`] and one [`StreamHandle`] per
-//! stream. Everything in between is bounded, and who exceeds a bound waits alone.
+//! The loop runs in one thread and waits only for the card. It does not ask engines, except local ones, does not read
+//! connections, and does not wait for slow callers. It receives finished spans only. Callers run in their own threads
+//! or tasks, and reach the loop through its inbox, with a [`SessionHandle`] and one [`StreamHandle`] per stream. All
+//! queues are bounded; a caller that exceeds a bound waits without delaying the others.
 //!
-//! What happens to one stream depends on its own input only, never on when it came or on what else runs.
+//! The result of a stream depends on its own input only, not on its time of arrival or on other streams.
 
 mod engine_thread;
 mod handle;

@@ -1,4 +1,4 @@
-//! The loop itself: turn by turn, streams are stepped, the card is waited for, and its answers are handed out.
+//! The turns of the loop: step the streams, wait for the card, distribute its answers.
 
 use super::handle::SessionHandle;
 use super::intake::{Arrivals, Entrant, Intake, Items};
@@ -16,29 +16,27 @@ use std::time::{Duration, Instant};
 
 /// A session loop whose streams come through its inbox.
 ///
-/// [`SessionLoop::handle`] gives the handles through which streams are opened; [`SessionLoop::run`] judges them in the
-/// thread that calls it.
+/// [`SessionLoop::handle`] returns handles for opening streams; [`SessionLoop::run`] judges them in the calling thread.
 pub struct SessionLoop {
     inbox: Arc<Inbox>,
 }
 
 impl SessionLoop {
-    /// A loop with these bounds.
+    /// Makes a loop with these bounds.
     #[must_use]
     pub fn new(bounds: Bounds) -> Self {
         Self { inbox: Inbox::new(bounds) }
     }
 
-    /// A handle for those who open streams.
+    /// A handle for opening streams.
     #[must_use]
     pub fn handle(&self) -> SessionHandle {
         SessionHandle::new(Arc::clone(&self.inbox))
     }
 
     /// Judges streams until the session is shut down or every handle is dropped, and all streams have ended. `keep`
-    /// takes each event before its stream's caller does; streams are numbered in the order in which they were opened.
-    /// Errors: the session's, or the first error of `keep`: every stream ends with that reason, and nothing more of it
-    /// is released.
+    /// receives each event before the stream's caller; streams are numbered in the order of their opening. Errors: the
+    /// session's, or the first error of `keep`. Every stream then ends with that reason and releases nothing more.
     pub fn run<C: Card, E: From<SessionError> + ToString>(
         self,
         session: &mut Session<C>,
@@ -61,10 +59,10 @@ impl Drop for SessionLoop {
 }
 
 impl Governor {
-    /// Governs every item over one session. `sink` takes what happens, each stream's events in order and streams
-    /// interleaved; the next items are taken only as slots become free, and waited for. Engines are asked in threads of
-    /// their own. Errors: the session's: the streams that were still open end with a report that says so, and nothing
-    /// more of them is released. An error of `sink` ends the run.
+    /// Governs every item over one session. `sink` receives the events: in order for each stream, with streams
+    /// interleaved. The next item is taken, and waited for, when a slot becomes free. Engines run in their own threads.
+    /// Errors: the session's; streams that are still open then end with a report of the error, and release nothing
+    /// more. An error of `sink` ends the run.
     pub fn govern<C: Card, E: From<SessionError>>(
         self: &Arc<Self>,
         session: &mut Session<C>,
@@ -76,7 +74,7 @@ impl Governor {
         self.govern_in(session, free, items.into_iter().zip((0..).map(|n| (n, n))), sink)
     }
 
-    /// Governs one item in one seat. Errors: as [`Governor::govern`].
+    /// Governs one item with the given numbers and slot. Errors: as [`Governor::govern`].
     pub fn govern_one<C: Card, E: From<SessionError>>(
         self: &Arc<Self>,
         session: &mut Session<C>,
@@ -105,44 +103,44 @@ impl Governor {
 struct OpenStream {
     number: u64,
     machine: StreamMachine,
-    /// An engine that answers at once.
+    /// A local engine, which answers at once.
     local: Option<Box<dyn Engine>>,
     mailbox: Option<(Arc<Mailbox>, Supply)>,
     parts: Option<GivenParts>,
     asked: bool,
-    /// It is in [`Turns::runnable`].
+    /// Whether its slot is in [`Turns::runnable`].
     is_runnable: bool,
 }
 
-/// The streams of a session and whose turn it is. `keep` takes each event, and gives it back for the stream's caller.
+/// The streams of a session, and their turns. `keep` receives each event and returns it for the stream's caller.
 struct Turns<'l, C: Card, K> {
     session: &'l mut Session<C>,
     inbox: Arc<Inbox>,
     keep: K,
-    /// Slots without a stream, the next on top.
+    /// Free slots; the last one is used next.
     free: Vec<u16>,
     streams: BTreeMap<u16, OpenStream>,
     slots: BTreeMap<u64, u16>,
-    /// Slots of streams that may have something to submit, the longest waiting first.
+    /// Slots of streams that may have something to submit, in order of waiting.
     runnable: VecDeque<u16>,
-    /// Why the streams get no further proposals, once they get none.
+    /// Why the streams get no more proposals; `None` while they do.
     cut_off: Option<&'static str>,
     settling: Settling,
 }
 
 /// Longest step of a wait for a checkpoint. New work waits until the step ends.
 const STEP: Duration = Duration::from_millis(2);
-/// Time between two looks for a checkpoint while streams are judged.
+/// Time between two checks for a finished checkpoint while streams are judged.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Checkpoints that the loop requests, so that the records of ended streams are signed soon.
 struct Settling {
     when: Option<Settle>,
-    /// Since the last request, something happened that needs another checkpoint.
+    /// Whether a checkpoint is needed for events since the last request.
     due: bool,
-    /// One was asked for, and has not come.
+    /// Whether a requested checkpoint has not come yet.
     asked: bool,
-    /// When one may be asked for, or looked for, next.
+    /// The next time for a request, or for a check.
     next: Instant,
 }
 
@@ -184,7 +182,7 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
         }
     }
 
-    /// Gives free slots to the next streams.
+    /// Gives free slots to new streams.
     fn take_in(&mut self, intake: &mut impl Intake) {
         while let Some(slot) = self.free.pop() {
             let Some(Entrant { mut request, number, salted, mailbox }) = intake.next(&self.inbox) else {
@@ -200,7 +198,7 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
         }
     }
 
-    /// Streams for which something came have their turn.
+    /// Makes streams with new mail runnable.
     fn look_at_mail(&mut self) {
         for number in self.inbox.take_changed() {
             if let Some(slot) = self.slots.get(&number) {
@@ -215,14 +213,14 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
         }
     }
 
-    /// The next entries of the streams whose turn it is, as many as the card has room for.
+    /// Collects the next entries of the runnable streams while the card has room.
     fn step_all<E>(&mut self) -> Result<Vec<Descriptor>, E>
     where
         K: FnMut(Event) -> Result<Option<Event>, E>,
     {
         let room = self.session.room();
         if self.runnable.len() <= room {
-            // All have their turn now; in this order, a run over the same items makes the same log.
+            // All streams are runnable. In order of slot, equal items always give the same log.
             self.runnable.make_contiguous().sort_unstable();
         }
         let mut entries = Vec::new();
@@ -252,8 +250,8 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
         Ok(())
     }
 
-    /// Requests a checkpoint if one is due, and looks for the one that was requested. Returns how long the loop may
-    /// wait for mail, if that is bounded.
+    /// Requests a checkpoint if one is due, and checks for a requested one. Returns the longest time that the loop may
+    /// wait for mail, if that is limited.
     fn settle(&mut self, is_idle: bool) -> Result<Option<Duration>, SessionError> {
         let Settling { when: Some(Settle { every, .. }), due, asked, next } = self.settling else { return Ok(None) };
         if !due && !asked {
@@ -284,7 +282,7 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
         self.free.push(slot);
     }
 
-    /// The card is no longer trusted: every stream ends.
+    /// Ends every stream, because the card is no longer trusted.
     fn abort<E: From<SessionError>>(&mut self, error: SessionError) -> Result<(), E>
     where
         K: FnMut(Event) -> Result<Option<Event>, E>,
@@ -296,7 +294,7 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
         Err(error.into())
     }
 
-    /// Nothing more is judged: whoever waits gets the reason.
+    /// Ends the session: all waiting callers get the reason.
     fn close(&mut self, why: &str) {
         self.inbox.close(why);
         for stream in std::mem::take(&mut self.streams).into_values() {
@@ -307,7 +305,7 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
 
 impl<C: Card, K> Drop for Turns<'_, C, K> {
     fn drop(&mut self) {
-        // However the loop ended: its callers must not wait for ever.
+        // However the loop ended, its callers must not wait forever.
         self.close("the session's loop has ended");
     }
 }
@@ -350,7 +348,7 @@ impl OpenStream {
         }
     }
 
-    /// The next part of the text; `None` when that is not known yet.
+    /// The next part of the text; `None` if it has not arrived.
     fn part(&mut self, cut_off: Option<&str>) -> Option<Result<Part, EngineError>> {
         let gone = |why: &str| Some(Err(EngineError::Gone(why.to_owned())));
         match (&mut self.parts, &self.mailbox) {
@@ -360,7 +358,7 @@ impl OpenStream {
         }
     }
 
-    /// The answer to the stream's request for a proposal; `None` if it is not known yet.
+    /// The answer to the stream's request for a proposal; `None` if it has not arrived.
     fn proposal(&mut self, cut_off: Option<&str>) -> Option<Result<Proposal, EngineError>> {
         let gone = |why: &str| Some(Err(EngineError::Gone(why.to_owned())));
         if let Some(engine) = &mut self.local {
@@ -382,7 +380,7 @@ impl OpenStream {
         answer
     }
 
-    /// Has what happened kept, and then shows it to the stream's caller.
+    /// Stores the stream's new events, then sends them to its caller.
     fn report<E>(&mut self, keep: &mut impl FnMut(Event) -> Result<Option<Event>, E>) -> Result<(), E> {
         for event in self.machine.take_events() {
             let kept = keep(event)?;

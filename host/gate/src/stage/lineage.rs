@@ -1,5 +1,5 @@
-//! Stage 3, lineage continuity: a mutation must follow from the admitted transitions. The first rule that fails is
-//! reported, in this order: repetition, regression, discontinuity, topic.
+//! Stage 3, lineage continuity: a mutation must follow from the admitted transitions. The rules are checked in this
+//! order, and the first failure is reported: repetition, regression, discontinuity, topic.
 
 use super::propositions::Conflicts;
 use crate::determination::DecidingField;
@@ -8,10 +8,10 @@ use portcullis_core::reason::LineageReason;
 use portcullis_core::state::SemanticState;
 use portcullis_mapping::Reading;
 
-/// The finding of a rule of this stage.
+/// A failed rule of this stage, and the deciding field.
 pub(super) type Failure = (LineageReason, DecidingField);
 
-/// The first rule that the mutation fails.
+/// The first rule that fails for the mutation.
 pub(super) fn check(
     state: &SemanticState,
     mutation: &Mutation,
@@ -29,7 +29,7 @@ fn failed(reason: LineageReason, field: &str, value: String, condition: String) 
     (reason, DecidingField { field: field.to_owned(), value, condition })
 }
 
-/// The statement is among the recent ones as often as it may already.
+/// Fails if the recent transitions contain the statement as often as allowed already.
 fn repetition(state: &SemanticState, mutation: &Mutation) -> Option<Failure> {
     let rules = &state.policy.continuity;
     let fingerprint = mutation.proposed.fingerprint;
@@ -46,7 +46,7 @@ fn repetition(state: &SemanticState, mutation: &Mutation) -> Option<Failure> {
     })
 }
 
-/// A value that a revision replaced comes back without one.
+/// Fails if a value that a revision replaced comes back without another revision.
 fn regression(state: &SemanticState, mutation: &Mutation, conflicts: Option<&Conflicts>) -> Option<Failure> {
     if mutation.proposed.revises {
         return None;
@@ -64,7 +64,7 @@ fn regression(state: &SemanticState, mutation: &Mutation, conflicts: Option<&Con
     })
 }
 
-/// A continuation of nothing, or an enumeration that leaves a place out.
+/// Fails for a continuation without earlier text, or an enumeration with a gap.
 fn discontinuity(state: &SemanticState, mutation: &Mutation, reading: &Reading) -> Option<Failure> {
     if reading.continuation && state.lineage.is_empty() {
         let condition = "something that it continues".to_owned();
@@ -76,7 +76,7 @@ fn discontinuity(state: &SemanticState, mutation: &Mutation, reading: &Reading) 
         .then(|| failed(LineageReason::Discontinuity, "enumeration", ordinal.to_string(), format!("1 or {}", open + 1)))
 }
 
-/// The last sentences, including this one, are too far from the earlier text.
+/// Fails if the last sentences, this one included, are too far from the earlier text.
 fn topic(state: &SemanticState, mutation: &Mutation) -> Option<Failure> {
     let most = state.policy.continuity.topic;
     let mean = mutation.proposed.topic?.mean.get();

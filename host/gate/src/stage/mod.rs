@@ -1,5 +1,5 @@
-//! The stages that run on the host. What they find is bound into the descriptor, and the card answers in the fixed
-//! order: policy, validation, lineage, entropy.
+//! The stages that run on the host. Their findings are part of the descriptor, and the card decides in the fixed order:
+//! policy, validation, lineage, entropy.
 
 mod lineage;
 mod propositions;
@@ -18,33 +18,32 @@ use portcullis_core::wire::{Anchor, Category};
 use portcullis_mapping::{Checkable, LogProbsError, SpanInput, Text};
 use std::ops::Range;
 
-/// A span that is up for judgement.
+/// A span to be judged.
 pub(crate) struct Span<'a> {
     pub(crate) text: &'a Text,
     pub(crate) range: &'a Range<usize>,
     pub(crate) driven: bool,
     pub(crate) inert_prefix: bool,
     pub(crate) depth: u8,
-    /// Whether it is a part of a span that was split. A tool call is submitted at the greatest depth and is a whole all
-    /// the same.
+    /// Whether the span is a part of a divided span. Never true for a tool call, although its depth is the greatest.
     pub(crate) part: bool,
     pub(crate) alternatives: u8,
     pub(crate) uncertainty: Option<Result<BasisPoints, LogProbsError>>,
     pub(crate) malformed: bool,
 }
 
-/// Findings of the host that the descriptor does not carry.
+/// Findings of the host that are not in the descriptor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HostFindings {
-    /// The fields that decided stage 2's finding.
+    /// The deciding fields of stage 2's finding.
     pub(crate) validation: Vec<DecidingField>,
-    /// The fields that decided stage 3's finding.
+    /// The deciding fields of stage 3's finding.
     pub(crate) lineage: Vec<DecidingField>,
-    /// Parts of the text to set apart when the span is split.
+    /// Parts of the text to separate when the span is divided.
     pub(crate) apart: Vec<Range<usize>>,
 }
 
-/// The operator's facts, in the form in which the anchors search them.
+/// The operator's facts in the form that the anchors search.
 pub(crate) struct OperatorFacts {
     intent: Option<String>,
     stems: Vec<String>,
@@ -60,7 +59,7 @@ impl OperatorFacts {
     }
 }
 
-/// Routes a span past the anchors, and takes what they say into the mutation.
+/// Resolves a span against the anchors, and adds the result to the mutation.
 fn anchor(
     governor: &Governor,
     state: &SemanticState,
@@ -80,7 +79,7 @@ fn anchor(
         }
     };
     let cites = citations.as_ref().is_none_or(|c| !c.is_empty());
-    // Without a store nothing is looked up, and no citation is allowed.
+    // Without a store there is nothing to look up, and citations are not allowed.
     if anchors.is_empty() && !state.policy.closed_world && !cites {
         return;
     }
@@ -137,7 +136,7 @@ fn anchor(
     staged.apart = grounding.unsupported.into_iter().map(|r| start + r.start..start + r.end).collect();
 }
 
-/// The fields behind the mapping's own finding: the span's quantities, its length, the call.
+/// The deciding fields of the mapping's own finding: the span's quantities, its length, or the call.
 fn mapped(state: &SemanticState, span: &Span<'_>, finding: StageFinding<ValidationReason>) -> Vec<DecidingField> {
     let deciding =
         |field: &str, value: String, condition: String| DecidingField { field: field.into(), value, condition };
@@ -162,7 +161,7 @@ fn mapped(state: &SemanticState, span: &Span<'_>, finding: StageFinding<Validati
     }
 }
 
-/// Maps a span and takes it through the host's stages.
+/// Maps a span and runs the host's stages on it.
 pub(crate) fn judge(
     governor: &Governor,
     state: &SemanticState,

@@ -1,4 +1,4 @@
-//! Propositions of a span against those that were admitted.
+//! Compares the propositions of a span with the admitted ones.
 
 use super::Span;
 use crate::determination::DecidingField;
@@ -8,20 +8,20 @@ use portcullis_core::proposition::{Proposition, Subject, mention};
 use portcullis_core::state::SemanticState;
 use portcullis_mapping::Conflict;
 
-/// Number of the last propositions that are compared with a new one. Bounds the work for a span.
+/// Number of recent propositions that are compared with a new one. This bounds the work per span.
 const RECENT: usize = 256;
 
 /// Propositions of the span that conflict with admitted ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Conflicts {
-    /// A contradiction, and what it rests on.
+    /// A contradiction, and its deciding field.
     pub(super) contradiction: Option<(Conflict, DecidingField)>,
-    /// A proposition that a revision replaced and that comes back.
+    /// A proposition that a revision replaced, and that the span repeats.
     pub(super) regression: Option<DecidingField>,
 }
 
-/// Reads what a span asserts into the mutation, and compares it with memory. `None` where the language cannot be read
-/// so, or the policy looks at no contradiction.
+/// Reads the assertions of a span into the mutation, and compares them with memory. `None` for a language without a
+/// grammar, or if the policy does not check contradictions.
 pub(super) fn propose(
     governor: &Governor,
     state: &SemanticState,
@@ -39,7 +39,7 @@ pub(super) fn propose(
     mutation.proposed.revises |= governor.mapper().revises(before);
     let revises = mutation.proposed.revises;
     if revises {
-        // "The pool now opens at nine" holds from here on.
+        // A revision such as "The pool now opens at nine" applies from here on, so its adverb is dropped.
         propositions.iter_mut().for_each(|p| p.phrases.retain(|phrase| phrase.lead != "adv"));
     }
     let held = &state.memory.propositions;
@@ -70,7 +70,7 @@ fn deciding(new: &Proposition, condition: String) -> DecidingField {
     DecidingField { field: format!("{}: {}", new.subject.words, new.verb), value: new.shown.clone(), condition }
 }
 
-/// Puts what a pronoun means, or the entity of an anchor store, in the place of a subject; says whether there is one.
+/// Replaces a subject by the referent of a pronoun, or by the entity of an anchor store. False if there is no referent.
 fn resolve(
     governor: &Governor,
     state: &SemanticState,

@@ -1,4 +1,4 @@
-//! The topic of a stream without anchors: the mean distance of its sentences, and what of it the trust slope counts.
+//! The topic of a stream without anchors: the mean distance of its sentences, and the part that the trust slope counts.
 
 use super::Span;
 use crate::governor::Governor;
@@ -6,11 +6,11 @@ use portcullis_core::fixed::BasisPoints;
 use portcullis_core::mutation::Mutation;
 use portcullis_core::state::SemanticState;
 
-/// Mean distance that sentences of one topic have, in basis points; the slope counts what is over it.
+/// Usual mean distance of sentences on one topic, in basis points; the slope counts the excess.
 const USUAL: u16 = 6_000;
 
-/// Takes the topic into the mutation, where the policy looks at topics and no anchor measures the stream. The
-/// continuation of a sentence has no distance of its own.
+/// Adds the topic to the mutation, if the policy checks topics and the stream has no anchors. The continuation of a
+/// sentence does not have its own distance.
 pub(super) fn propose(governor: &Governor, state: &SemanticState, span: &Span<'_>, mutation: &mut Mutation) {
     let measured = state.policy.closed_world || !governor.anchors().is_empty();
     if state.policy.continuity.topic == 0 || measured {

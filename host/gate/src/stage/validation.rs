@@ -1,10 +1,10 @@
 //! Stage 2, descriptor validation: a mutation must be consistent in itself, must not presuppose anything that is not
-//! established, and must not contradict anything that is. The first rule that fails is reported, in this order:
+//! established, and must not contradict anything that is. The first failure in this order is reported:
 //!
-//! 1. what cannot be mapped, and quantities (found by the mapping),
+//! 1. text that cannot be mapped, and quantities (found by the mapping),
 //! 2. two claims of the span that cannot both hold,
-//! 3. another value, or the negation, of what is established, unless the span says that it revises,
-//! 4. references to what was not introduced.
+//! 3. another value for something established, or its negation, unless the span declares a revision,
+//! 4. references to something that was not introduced.
 
 use super::propositions::Conflicts;
 use crate::determination::DecidingField;
@@ -51,7 +51,7 @@ fn inconsistency(state: &SemanticState, mutation: &Mutation) -> Option<Failure> 
             return Some(failed(ValidationReason::Inconsistent, named(key), &claim.value, condition));
         }
     }
-    // A span or a memory in which somebody ends before they begin.
+    // An end before its beginning: both in the span, or one of them in memory.
     for (first, last) in [("born year", "died year"), ("founded year", "closed year"), ("begin year", "end year")] {
         for (key, claim) in &claims {
             let other = if key.relation == first {

@@ -1,25 +1,25 @@
-//! Rejected mutations that wait for information. This is not a fourth outcome: the loop does it with a reject whose
-//! reason the policy lists. Each resubmission is a new record.
+//! The queue of deferred mutations. Deferring is not a fourth outcome: the loop defers a reject whose reason the policy
+//! lists. Each resubmission is a new record.
 
 use super::work::Work;
 use portcullis_core::state::SemanticState;
 use std::collections::VecDeque;
 
-/// Most mutations that wait at the same time: a bound on memory. Further ones are rejected at once.
+/// Largest number of deferred mutations per stream. More are rejected at once.
 const MOST: usize = 64;
 
-/// A mutation that waits.
+/// A deferred mutation.
 #[derive(Debug)]
 struct DeferredWork {
     work: Work,
     seq: u32,
-    /// Steps that it may still wait.
+    /// Number of steps before it expires.
     steps: u16,
-    /// The knowledge at its last judgement.
+    /// The state of knowledge at its last judgement.
     known: Knowledge,
 }
 
-/// Information that a resubmission can wait for: words, classes, quantities, referents and claims.
+/// Information for which a deferred mutation can wait: words, classes, quantities, referents and claims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Knowledge {
     words: usize,
@@ -46,15 +46,15 @@ impl Knowledge {
     }
 }
 
-/// The waiting mutations, the oldest first.
+/// The deferred mutations, the oldest first.
 #[derive(Debug, Default)]
 pub(super) struct DeferredQueue {
     waiting: VecDeque<DeferredWork>,
 }
 
 impl DeferredQueue {
-    /// Puts a mutation on the queue and returns whether there was room. A mutation that waited before keeps its
-    /// remaining steps.
+    /// Queues a mutation and returns whether there was room. A mutation that was deferred before keeps its remaining
+    /// steps.
     pub(super) fn push(&mut self, work: Work, seq: u32, expiry: u16, known: Knowledge) -> bool {
         let room = self.waiting.len() < MOST;
         if room {
@@ -64,7 +64,7 @@ impl DeferredQueue {
         room
     }
 
-    /// One step has passed: gives those that have waited too long.
+    /// Counts one step, and returns the mutations that have expired.
     pub(super) fn step(&mut self) -> Vec<u32> {
         let mut expired = Vec::new();
         self.waiting.retain_mut(|d| {
@@ -78,14 +78,14 @@ impl DeferredQueue {
         expired
     }
 
-    /// The oldest that was judged when less, or something else, was known; its determination is the parent of the next.
+    /// The oldest mutation for which the knowledge has changed. Its last determination becomes the parent of the next.
     pub(super) fn due(&mut self, known: Knowledge) -> Option<Work> {
         let at = self.waiting.iter().position(|d| d.known != known)?;
         let DeferredWork { work, seq, steps, .. } = self.waiting.remove(at)?;
         Some(Work { parent: Some(seq), waited: Some(steps), ..work })
     }
 
-    /// Gives up all that wait.
+    /// Empties the queue.
     pub(super) fn drain(&mut self) -> Vec<u32> {
         self.waiting.drain(..).map(|d| d.seq).collect()
     }

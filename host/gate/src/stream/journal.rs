@@ -1,4 +1,4 @@
-//! The reports of a stream: its events in order, its totals, and the admitted bytes that have not left.
+//! The reports of a stream: its events in order, its totals, and the admitted bytes that are not released.
 
 use super::release::ReleaseBuffer;
 use super::seat::Seat;
@@ -14,7 +14,7 @@ use portcullis_policy::evaluate::Verdict;
 use std::sync::Arc;
 use zerocopy::IntoBytes;
 
-/// The card's answer to a span, and its reason.
+/// The card's answer to a span, and its rationale.
 pub(super) struct CardAnswer<'a> {
     pub(super) flight: &'a InFlight,
     pub(super) verdict: Option<&'a Verdict>,
@@ -23,7 +23,7 @@ pub(super) struct CardAnswer<'a> {
     pub(super) record: Option<&'a Record>,
 }
 
-/// The stream's side of an answer at the time when it came.
+/// The stream's position at the time of an answer.
 pub(super) struct Position<'a> {
     /// Inert bytes held before the span.
     pub(super) held: &'a str,
@@ -73,11 +73,11 @@ impl Journal {
         }
     }
 
-    /// The card accepted END, which bound `inert`.
+    /// Records that the card accepted END, which committed to `inert`.
     pub(super) fn close(&mut self, seq: u32, inert: String, salt: [u8; 16], record: Option<&Record>) {
         self.closing =
             Some(EndCommitment { seq, inert: inert.clone(), salt: hex::encode(&salt), log_index: index_of(record) });
-        // Trailing inert bytes are covered by END's commitment, so they go out with it.
+        // END's commitment covers trailing inert bytes, so they are released with it.
         if !inert.is_empty() {
             self.unreleased.push(seq, &inert, None);
         }
@@ -90,7 +90,7 @@ impl Journal {
         self.push(EventKind::Ended { id, summary, closing, state });
     }
 
-    /// Reports one determination, or the fault in its place.
+    /// Reports a determination or a fault.
     pub(super) fn determined(&mut self, answered: CardAnswer<'_>, position: &Position<'_>) {
         let CardAnswer { flight, verdict, why, fault, record } = answered;
         let work = &flight.work;

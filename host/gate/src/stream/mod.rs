@@ -1,9 +1,9 @@
-//! One governed stream as a state machine: what it submits next, what an answer means, and what it releases.
+//! One governed stream as a state machine: decides the next submission, interprets answers, and releases text.
 //!
-//! It never waits, neither for the card nor for an engine: [`StreamMachine::next`] gives the next entry or asks for a
-//! proposal, [`StreamMachine::answer`] takes the card's answer and [`StreamMachine::proposed`] the engine's. Work is
-//! depth-first: the parts of a decomposed span come right after it. What happens is reported as events, in order, and
-//! only [`EventKind::Released`] lets bytes leave.
+//! It never waits, neither for the card nor for an engine. [`StreamMachine::next`] returns the next entry or requests a
+//! proposal; [`StreamMachine::answer`] accepts the card's answer, [`StreamMachine::proposed`] the engine's. Work is
+//! depth-first: the parts of a divided span come right after it. All effects are reported as events, in order, and only
+//! [`EventKind::Released`] lets bytes leave.
 
 mod deferred;
 mod journal;
@@ -54,7 +54,7 @@ enum Phase {
     Done,
 }
 
-/// The entry that the card has and has not answered.
+/// The entry that the card has not answered yet.
 enum PendingEntry {
     /// BEGIN or END.
     Session,
@@ -62,24 +62,24 @@ enum PendingEntry {
     Gate(Box<InFlight>),
 }
 
-/// Everything that a stream needs to continue.
+/// What a stream needs in order to continue.
 #[derive(Debug)]
 pub(crate) enum Next {
     Entry(Descriptor),
-    /// The card's answer to the entry that it has.
+    /// The card's answer to the submitted entry.
     Answer,
-    /// A proposal: what is asked is [`StreamMachine::request`].
+    /// A proposal, as described by [`StreamMachine::request`].
     Proposal,
-    /// The next part of the text, for [`StreamMachine::part`].
+    /// The next part of the text, through [`StreamMachine::part`].
     Part,
-    /// Nothing: the stream is over.
+    /// Nothing; the stream is over.
     Done,
 }
 
-/// Most inert bytes that are held for an engine: one that proposes nothing else ends its stream.
+/// Largest number of held inert bytes. An engine that exceeds it, because it proposes nothing else, ends its stream.
 const HELD_MAX: usize = 4096;
 
-/// A stream under a governor.
+/// The state machine of a stream.
 pub(crate) struct StreamMachine {
     governor: Arc<Governor>,
     seat: Seat,
@@ -87,19 +87,19 @@ pub(crate) struct StreamMachine {
     task: Task,
     state: SemanticState,
     operator_facts: stage::OperatorFacts,
-    /// The admitted part of an engine's candidates; `None` for a whole text.
+    /// The engine's candidates; `None` for a whole text.
     proposer: Option<Proposer>,
-    /// Further parts of the text may come.
+    /// Whether more parts of the text may come.
     is_given: bool,
-    /// A whole text, kept until it was reported in [`EventKind::Begun`].
+    /// A whole text, until it is reported in [`EventKind::Begun`].
     whole: Option<String>,
     queue: WorkQueue,
     deferred: DeferredQueue,
-    /// Admitted candidates, or spans of a whole text, since the last checkpoint.
+    /// Admitted candidates, or spans of a whole text, since the last release checkpoint.
     since_checkpoint: u16,
     submitted: Option<PendingEntry>,
     phase: Phase,
-    /// Digest of the pre-execution report, until it is noted right after BEGIN.
+    /// Digest of the pre-execution report, until its NOTE right after BEGIN.
     note: Option<[u8; 32]>,
     last_refusal: String,
     journal: Journal,
@@ -241,7 +241,7 @@ impl StreamMachine {
         self.governor.on_refuse(self.journal.summary.mode != Mode::Recorded)
     }
 
-    /// Salt of the entry that comes next.
+    /// Salt of the next entry.
     fn salt(&self) -> [u8; 16] {
         self.governor.salts.salt(self.seat.salted, self.sequence)
     }
@@ -280,7 +280,7 @@ impl StreamMachine {
         Next::Entry(descriptor)
     }
 
-    /// Takes the card's answer to the entry that [`StreamMachine::next`] gave last.
+    /// Accepts the card's answer to the last entry from [`StreamMachine::next`].
     pub(crate) fn answer(&mut self, outcome: Outcome, record: Option<&Record>) {
         match (&self.phase, self.submitted.take(), outcome) {
             (_, Some(PendingEntry::Note), Outcome::Accepted) => self.sequence += 1,
@@ -311,7 +311,7 @@ impl StreamMachine {
                 let state = record.filter(|_| self.journal.summary.faults == 0).map(|record| self.end_state(record));
                 self.journal.end(self.state.bounds.trust_slope, state);
             }
-            // A fault of BEGIN or END, or an answer of the wrong kind: nothing further is released.
+            // BEGIN or END has a fault, or the answer is of the wrong kind: nothing more is released.
             (_, _, outcome) => {
                 self.journal.summary.faults += 1;
                 let name = outcome.fault().map_or("an answer of the wrong kind", Fault::name);
@@ -322,7 +322,7 @@ impl StreamMachine {
         }
     }
 
-    /// The card is no longer trusted: the entry in flight is refused and the stream ends. Released text stays released.
+    /// Ends the stream because the card is no longer trusted; the submitted entry is refused.
     pub(crate) fn abort(&mut self, why: &SessionError) {
         if self.submitted.is_some() {
             self.answer(Outcome::Fault(why.fault()), None);
@@ -339,7 +339,7 @@ impl StreamMachine {
         self.journal.end(self.state.bounds.trust_slope, None);
     }
 
-    /// The state for a successor. The stream does not need it any more.
+    /// The final state for a successor. It is moved out, because the stream has ended.
     fn end_state(&mut self, record: &Record) -> Arc<EndState> {
         let (policy, memory) = (self.state.policy.clone(), std::mem::take(&mut self.state.memory));
         Arc::new(EndState::new(record, policy, self.governor.profile().digest(), memory))
@@ -364,7 +364,7 @@ impl StreamMachine {
                 self.last_refusal = refusal;
                 self.refused(flight);
             }
-            // The driver gives no such verdict; were it to, nothing goes out and nothing follows.
+            // The driver never gives such a verdict. If it did, the stream would end without a release.
             Answer::Admit | Answer::None => self.stop(Trigger::Fault, "no determination".into()),
         }
     }
@@ -379,7 +379,7 @@ impl StreamMachine {
         self.journal.determined(answered, &position);
     }
 
-    /// Commits the change and hands the bytes on.
+    /// Commits the change, and passes on the bytes.
     fn admitted(&mut self, flight: InFlight, verdict: &Verdict, record: Option<&Record>) {
         let before = self.state.bounds.drift;
         let undo = self.state.admit(&flight.mutation, flight.sequence, flight.descriptor.commitment);
@@ -417,8 +417,8 @@ impl StreamMachine {
         }
     }
 
-    /// Puts the parts of a span on top of the work. A span without smaller parts goes back at the depth limit, where
-    /// the card answers a decompose with a reject. A tool call has none, and is submitted so.
+    /// Queues the parts of a span as the next work. A span without smaller parts is submitted again at the depth limit,
+    /// where the card rejects instead of decomposing. So is a tool call, which does not have parts.
     fn decompose(&mut self, flight: &InFlight) {
         let depth = flight.work.depth.saturating_add(1);
         let parent = Some(flight.sequence);
@@ -431,7 +431,7 @@ impl StreamMachine {
         }
     }
 
-    /// After a reject: the deferred queue, the next part, the next alternative, or the end.
+    /// After a reject: defers the mutation, or continues with the next part or alternative, or ends the stream.
     fn refused(&mut self, flight: InFlight) {
         let limits = self.governor.limits();
         let again = flight.work.waited.is_some();
@@ -462,14 +462,14 @@ impl StreamMachine {
         let partly = !proposer.step.admitted.is_empty();
         let another = proposer.step.attempt < u32::from(limits.alternatives);
         // If nothing of a candidate was admitted, an alternative replaces it. If a part was admitted, the part stays;
-        // if a span was split, its other parts are still judged.
+        // if a span was divided, its other parts are still judged.
         if depth == 0 || (!partly && another) {
             self.queue.clear();
             proposer.forget();
         }
     }
 
-    /// A candidate, or a span of a whole text, has been dealt with: those that wait are looked at, checkpoints made.
+    /// Ends a step, that is a candidate or a span of a whole text: handles deferred mutations and release checkpoints.
     fn step_passed(&mut self, admitted: bool) {
         for seq in self.deferred.step() {
             self.journal.push(EventKind::Expired { seq });
@@ -484,7 +484,7 @@ impl StreamMachine {
         }
     }
 
-    /// Everything admitted so far leaves, and can no longer be taken back.
+    /// Releases everything admitted so far; it cannot be undone any more.
     fn seal(&mut self) {
         self.since_checkpoint = 0;
         if let Some(proposer) = &mut self.proposer {
@@ -493,7 +493,7 @@ impl StreamMachine {
         self.journal.release();
     }
 
-    /// The work is used up: closes the candidate and asks for the next. Says whether the stream continues.
+    /// Without remaining work: closes the candidate or requests the next one. Returns whether the stream continues.
     fn next_candidate(&mut self) -> bool {
         let Some(proposer) = &mut self.proposer else { return false };
         if proposer.open {
@@ -532,7 +532,7 @@ impl StreamMachine {
         true
     }
 
-    /// The outcome of a candidate without remaining work.
+    /// Decides the outcome of a candidate whose work is done.
     fn close_candidate(&mut self) {
         let Some(proposer) = &mut self.proposer else { return };
         let admitted = !proposer.step.admitted.is_empty();
@@ -555,8 +555,8 @@ impl StreamMachine {
         }
     }
 
-    /// No candidate is left at this place: on without it when it is deferred, else back to a place with another
-    /// alternative.
+    /// No candidate is left at this place: continues without one if it was deferred, otherwise looks for an earlier
+    /// place with another alternative.
     fn dead_end(&mut self) {
         let Some(proposer) = &mut self.proposer else { return };
         let deferred = proposer.deferred;
@@ -565,7 +565,7 @@ impl StreamMachine {
         }
     }
 
-    /// On without the candidate when it is deferred or the settings say so, or the end.
+    /// Without a rollback: continues without the candidate if it was deferred or the settings allow that, or ends.
     fn no_way_back(&mut self, deferred: bool) {
         if deferred || self.on_refuse() == OnRefuse::Skip {
             self.proposer.iter_mut().for_each(Proposer::pass);
@@ -575,7 +575,7 @@ impl StreamMachine {
         }
     }
 
-    /// Takes what [`Next::Part`] asked for: the next part, or why none comes.
+    /// Accepts the answer to [`Next::Part`]: the next part, or why none comes.
     pub(crate) fn part(&mut self, part: Result<Part, EngineError>) {
         let mut report = |answer| self.journal.push(EventKind::Proposed(Box::new(answer)));
         match part {
@@ -593,13 +593,13 @@ impl StreamMachine {
         }
     }
 
-    /// Takes the engine's answer to the last request.
+    /// Accepts the engine's answer to the last request.
     pub(crate) fn proposed(&mut self, answer: Result<Proposal, EngineError>) {
         let Some(proposer) = &mut self.proposer else { return };
         let Some(Request { rollback, .. }) = proposer.take_request() else { return };
         self.journal.push(EventKind::Proposed(Box::new(answer.clone())));
         match (answer, rollback) {
-            // The pending end is the end of the text now.
+            // The pending end is now the end of the text.
             (Err(error), None) if !proposer.pending.is_empty() => {
                 proposer.failed = Some(error);
                 self.read_on(None);
@@ -611,7 +611,7 @@ impl StreamMachine {
                 }
                 self.read_candidate(candidate);
             }
-            // Nothing follows what is pending.
+            // No text follows the pending end.
             (Ok(end @ (Proposal::Exhausted | Proposal::End)), None) if !proposer.pending.is_empty() => {
                 proposer.ended = end == Proposal::End;
                 self.read_on(None);
@@ -640,7 +640,7 @@ impl StreamMachine {
         }
     }
 
-    /// Makes a candidate of the engine the work.
+    /// Turns a candidate of the engine into work.
     fn read_candidate(&mut self, candidate: Candidate) {
         match candidate.call {
             None => {
@@ -651,8 +651,8 @@ impl StreamMachine {
         }
     }
 
-    /// Reads a candidate with the pending text before it; without a candidate the pending text is final. Text that
-    /// began in admitted text ends here: hits and quantities are searched for across the boundaries.
+    /// Reads a candidate after the pending text; without a candidate, the pending text is final. Hits and quantities
+    /// that begin in earlier text are found, too.
     fn read_on(&mut self, next: Option<Fragment>) {
         let Some(proposer) = &mut self.proposer else { return };
         let (admitted, proposed) = (proposer.tail(self.queue.held()), proposer.before());
@@ -670,7 +670,7 @@ impl StreamMachine {
         self.queue.push_all(work);
     }
 
-    /// Makes a tool call the work. Nothing of a text continues in it.
+    /// Turns a tool call into work. Text before it does not continue in the call.
     fn read_call(&mut self, call: &Call, logprobs: Option<Result<LogProbs, LogProbsError>>) {
         let work = part::call_work(&self.governor, call, logprobs);
         self.journal.summary.bytes += work.range.len();
@@ -688,7 +688,7 @@ impl StreamMachine {
         }
     }
 
-    /// The card refused the entry: no determination. The stream ends; its slot and sequence are where they were.
+    /// The card refused the entry without a determination: the stream ends. Its slot and sequence stay.
     fn faulted(&mut self, flight: &InFlight, fault: Fault, record: Option<&Record>) {
         self.journal.summary.faults += 1;
         let why = Some(Rationale::fault(fault));
@@ -697,7 +697,7 @@ impl StreamMachine {
         self.stop(Trigger::Fault, fault.name().into());
     }
 
-    /// Ends the stream early: nothing that is still to come is judged, and nothing but what was admitted is released.
+    /// Ends the stream early: remaining text is not judged, and only admitted text is released.
     fn stop(&mut self, trigger: Trigger, detail: String) {
         self.queue.abandon();
         self.proposer.iter_mut().for_each(Proposer::forget);

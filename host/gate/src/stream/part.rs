@@ -1,4 +1,4 @@
-//! A text that is given while it is written: its parts, read by whoever gives it, and not in the session.
+//! Parts of a text that is judged while it is written. The caller reads the text into parts, outside the session.
 
 use super::work::{Base, Said, Work};
 use crate::candidate::Candidate;
@@ -10,17 +10,17 @@ use portcullis_mapping::{Call, LogProbs, LogProbsError, NotUtf8, Segmenter, Text
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A part of a held stream: spans that nothing changes any more, and a tool call after them or the stream's end.
+/// A part of a held stream: spans that later text cannot change, and optionally a tool call or the end of the stream.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// Everything that came since the previous part, in order, including the end. It is more than the spans, because
-    /// some bytes still wait.
+    /// Everything that arrived since the previous part, in order, the end included. It contains more than the spans,
+    /// because some bytes still wait.
     pub(super) given: Vec<Proposal>,
     pub(super) work: Vec<Work>,
 }
 
 impl Part {
-    /// Bytes that came.
+    /// Number of bytes that arrived.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let call = |call: &Call| call.name.len() + call.arguments.len();
@@ -36,28 +36,28 @@ impl Part {
     }
 }
 
-/// Makes parts of the text and the tool calls of one stream as they come. The same text gives the same spans, however
-/// it is cut into chunks.
+/// Turns the text and the tool calls of one stream into parts as they arrive. Equal text gives equal spans, whatever
+/// the chunks are.
 pub struct PartReader {
     governor: Arc<Governor>,
     segmenter: Segmenter,
-    /// Bytes of the stream before the segmenter's text.
+    /// Number of bytes of the stream before the segmenter's text.
     before: usize,
     length: usize,
-    /// The engine's statements about ranges of the segmenter's text.
+    /// Log-probabilities for ranges of the segmenter's text.
     said: Vec<Said>,
     given: Vec<Proposal>,
 }
 
 impl PartReader {
-    /// For one stream under `governor`.
+    /// A reader for one stream under `governor`.
     #[must_use]
     pub fn new(governor: Arc<Governor>) -> Self {
         let segmenter = Segmenter::new(governor.granularity(false));
         Self { governor, segmenter, before: 0, length: 0, said: Vec::new(), given: Vec::new() }
     }
 
-    /// Takes the next bytes of the text. Errors: [`NotUtf8`]: nothing more can be read.
+    /// Reads the next bytes of the text. Errors: [`NotUtf8`]: the text cannot be read any further.
     pub fn text(
         &mut self,
         chunk: &str,
@@ -76,7 +76,7 @@ impl PartReader {
         Ok(read.map(|text| self.part(text)))
     }
 
-    /// Takes a tool call, which ends the text before it. Errors: [`NotUtf8`]: the text before it ends inside a
+    /// Reads a tool call, which ends the text before it. Errors: [`NotUtf8`]: the text before it ends inside a
     /// character.
     pub fn call(&mut self, call: &Call, logprobs: Option<Result<LogProbs, LogProbsError>>) -> Result<Part, NotUtf8> {
         self.give("", logprobs.clone(), Some(call.clone()));
@@ -88,13 +88,13 @@ impl PartReader {
         Ok(part)
     }
 
-    /// The rest of the text, and the end of the stream. Errors: [`NotUtf8`]: it ends inside a character.
+    /// The rest of the text, and the end of the stream. Errors: [`NotUtf8`]: the text ends inside a character.
     pub fn finish(mut self) -> Result<Part, NotUtf8> {
         self.given.push(Proposal::End);
         self.flush()
     }
 
-    /// Bytes that wait for what follows them.
+    /// Number of bytes that wait for later text.
     #[must_use]
     pub fn pending(&self) -> usize {
         self.segmenter.pending()
@@ -105,7 +105,7 @@ impl PartReader {
         self.given.push(Proposal::Candidate(candidate));
     }
 
-    /// The rest of the text; what follows is another.
+    /// The rest of the text. Later bytes start a new text.
     fn flush(&mut self) -> Result<Part, NotUtf8> {
         let next = Segmenter::new(self.governor.granularity(false));
         let rest = std::mem::replace(&mut self.segmenter, next).finish(self.governor.mapper())?;

@@ -1,31 +1,31 @@
-//! The part of the engine's candidates that was read but not judged: the pending end, and what came after it.
+//! The part of the engine's candidates that was read but not judged: the pending end, and the candidate after it.
 
 use super::work::{Base, Said, Work};
 use portcullis_mapping::{LogProbs, LogProbsError, Piece, Text};
 use std::sync::Arc;
 
-/// A candidate's text, or the end of one, with the engine's statements about it.
+/// The text of a candidate, or its end, with the engine's log-probabilities.
 #[derive(Clone, Debug)]
 pub(super) struct Fragment {
     pub(super) text: String,
-    /// Bytes of the candidate before it.
+    /// Number of bytes of the candidate before this text.
     pub(super) skipped: usize,
     pub(super) logprobs: Option<Result<LogProbs, LogProbsError>>,
 }
 
-/// The end of a step that more text could make a part of a hit.
+/// The pending end of a step: text that more text could turn into a part of a hit.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
     parts: Vec<Fragment>,
-    /// Bytes of the step before it.
+    /// Number of bytes of the step before it.
     number: usize,
 }
 
-/// A candidate that was read with the pending end before it, and comes after that.
+/// A candidate that was read together with the pending end before it, and is judged afterwards.
 #[derive(Debug)]
 pub(super) struct Upcoming {
     pub(super) text: String,
-    /// Its spans, in order.
+    /// The candidate's spans, in order.
     pub(super) work: Vec<Work>,
     pub(super) pending: Pending,
 }
@@ -34,11 +34,11 @@ pub(super) struct Reading {
     /// Spans of the current step, in order.
     pub(super) work: Vec<Work>,
     pub(super) pending: Pending,
-    /// The addition to the current step: the new candidate, unless that is a step of its own.
+    /// Text added to the current step: the new candidate, unless it is a step of its own.
     pub(super) added: String,
     /// Whether the new candidate became a part of the current step.
     pub(super) joined: bool,
-    /// The new candidate, when it is a step of its own.
+    /// The new candidate, if it is a step of its own.
     pub(super) upcoming: Option<Upcoming>,
 }
 
@@ -51,8 +51,8 @@ impl Pending {
         self.parts.iter().map(|part| part.text.as_str()).collect()
     }
 
-    /// Reads it with the candidate that follows; without one, to its end. `place` is that of the current step,
-    /// `next_place` that of the candidate if it is a step of its own, `most` the greatest length of text that waits.
+    /// Reads the pending end with the next candidate, or as final without one. `place` is the current step's place,
+    /// `next_place` the candidate's if it becomes a step of its own. Pieces longer than `most` bytes do not wait.
     pub(super) fn read(
         self,
         next: Option<Fragment>,
@@ -73,7 +73,7 @@ impl Pending {
         let text = Arc::new(text);
         let said = said(&parts, origin);
         let is_across = |piece: &Piece| piece.range.start < border && border < piece.range.end;
-        // A step of its own begins where no piece crosses the border, once all before it is finished.
+        // The candidate becomes its own step if no piece crosses the border and everything before it is finished.
         let whole = border == origin;
         let joined = !whole
             && waits

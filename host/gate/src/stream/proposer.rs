@@ -1,36 +1,36 @@
-//! Where the candidates of a driven stream come from: the next request to the engine, and the steps to go back.
+//! The candidates of a driven stream: makes the next request to the engine, and keeps the steps for a rollback.
 //!
-//! Nothing here waits. The proposer says what is asked ([`Proposer::request`]) and what the engine receives before
-//! ([`Proposer::take_moves`]); whoever runs the engine brings the answer.
+//! It never waits. The proposer describes the next request ([`Proposer::request`]) and the messages before it
+//! ([`Proposer::take_moves`]); the code that runs the engine brings the answer.
 //!
-//! The end of a candidate that more text could make a part of a hit is not judged at once: it stays pending, the engine
-//! continues from it, and it is judged with what follows. A hit that crosses the border makes both candidates one step.
+//! If more text could turn the end of a candidate into a part of a hit, this end stays pending. The engine continues
+//! from it, and it is judged with the following text. A hit across the border joins both candidates into one step.
 
 use super::pending::{Pending, Upcoming};
 use crate::engine::{EngineError, Move, View};
 use portcullis_core::manifest::Limits;
 use portcullis_core::state::{SemanticState, Undo};
 
-/// Bytes that a pattern can reach back.
+/// Greatest length of a pattern's match in bytes.
 const REACH: usize = 1024;
 
-/// One candidate, or several that a hit joins, admitted wholly or in parts.
+/// One candidate, or several that hits join, admitted completely or in parts.
 #[derive(Debug)]
 pub(super) struct Step {
-    /// Which candidate of its place it was, from 0.
+    /// Number of the candidate at its place, from 0.
     pub(super) attempt: u32,
     /// Inert bytes that were held before it.
     pub(super) inert: String,
-    /// Its admitted transitions, in order, each with its undo.
+    /// Sequences of its admitted transitions, in order, each with its undo record.
     pub(super) admitted: Vec<(u32, Undo)>,
-    /// Bytes of the admitted text before it.
+    /// Number of bytes of admitted text before it.
     text_before: usize,
-    /// Bytes that were proposed before it.
+    /// Number of bytes of proposed text before it.
     proposed_before: usize,
     pub(super) proposed: String,
-    /// Places of the engine that it takes up: its candidates.
+    /// Number of places, that is of candidates, in the step.
     pub(super) places: usize,
-    /// How many of them the engine passed while an end was pending.
+    /// Number of these places that the engine has already passed because their ends were pending.
     passed: usize,
 }
 
@@ -49,37 +49,37 @@ impl Default for Step {
     }
 }
 
-/// A place that a rollback may go back to.
+/// The target of a possible rollback.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Target {
     back: usize,
-    /// Its candidate's place in the admitted ones.
+    /// Index of its step in `reversible`.
     at: usize,
 }
 
-/// A request that is not answered yet.
+/// A request without an answer yet.
 #[derive(Clone, Debug)]
 pub(super) struct Request {
-    /// The text before the answer, as the engine is shown it: admitted text, then the held inert bytes.
+    /// The text before the answer as the engine sees it: admitted text, then held inert bytes.
     shown: String,
     attempt: u32,
-    /// The answer is the other way of a rollback to this place.
+    /// Set if the answer is an alternative at this earlier place, for a rollback.
     pub(super) rollback: Option<Target>,
 }
 
-/// The admitted part of the engine's candidates, and the next request to the engine.
+/// The engine's candidates so far, and the next request to the engine.
 #[derive(Default)]
 pub(super) struct Proposer {
-    /// Admitted text, whether it left or not.
+    /// Admitted text, released or not.
     text: String,
-    /// All proposed text up to the current step, refused or not: the following text is read after it.
+    /// All proposed text before the current step, refused or not; later text is read after it.
     proposed: String,
     pub(super) step: Step,
-    /// The end of the candidates that waits for what follows.
+    /// The pending end of the candidates.
     pub(super) pending: Pending,
-    /// The text that was read after it and comes next.
+    /// The candidate that was read after the pending end and comes next.
     pub(super) upcoming: Option<Upcoming>,
-    /// Admitted steps that can be taken back, in order.
+    /// Admitted steps that can be undone, in order.
     reversible: Vec<Step>,
     proposals: u32,
     request: Option<Request>,
@@ -89,15 +89,15 @@ pub(super) struct Proposer {
     pub(super) place: usize,
     pub(super) open: bool,
     pub(super) ended: bool,
-    /// Why the engine proposes nothing more.
+    /// Why the engine does not propose any more.
     pub(super) failed: Option<EngineError>,
-    /// Whether something of the current candidate was refused.
+    /// Whether a part of the current candidate was refused.
     pub(super) refused: bool,
     pub(super) deferred: bool,
 }
 
 impl Proposer {
-    /// Asks for the candidate of the current attempt, or for what follows the pending end.
+    /// Requests the candidate of the current attempt, or the text after the pending end.
     pub(super) fn ask(&mut self, held: &str) {
         self.proposals += 1;
         let stands = [held, &self.pending.text()].concat();
@@ -106,7 +106,7 @@ impl Proposer {
         self.request = Some(Request { shown, attempt, rollback: None });
     }
 
-    /// The end, at most `most` bytes, of the first `end` bytes of the admitted text and what is held after them.
+    /// The last `most` bytes of the first `end` bytes of admitted text followed by `held`.
     fn ending(&self, end: usize, held: &str, most: usize) -> String {
         let text = [self.text.get(..end).unwrap_or_default(), held].concat();
         let from = text.ceil_char_boundary(text.len().saturating_sub(most));
@@ -117,8 +117,8 @@ impl Proposer {
         self.request.is_some()
     }
 
-    /// The request and the number of the attempt. The engine sees the operator's words, admitted text and held inert
-    /// bytes, nothing else.
+    /// The request and the number of the attempt. The engine sees the operator's words, admitted text, and held inert
+    /// and pending bytes, nothing else.
     pub(super) fn request<'a>(&'a self, state: &'a SemanticState) -> Option<(View<'a>, u32)> {
         let Request { shown, attempt, .. } = self.request.as_ref()?;
         Some((View { intent: &state.intent.text, facts: &state.intent.facts, admitted: shown }, *attempt))
@@ -129,17 +129,17 @@ impl Proposer {
         std::mem::take(&mut self.moves)
     }
 
-    /// The request is answered, or given up.
+    /// Removes the request, because it was answered or given up.
     pub(super) fn take_request(&mut self) -> Option<Request> {
         self.request.take()
     }
 
-    /// The end of the text before the pending end, as long as a pattern can be: admitted text, then held inert bytes.
+    /// The text before the pending end, as far back as a pattern can reach: admitted text, then held inert bytes.
     pub(super) fn tail(&self, held: &str) -> String {
         self.ending(self.text.len(), held, REACH)
     }
 
-    /// The same, of all proposed text, refused or not.
+    /// As [`Self::tail`], but of all proposed text, refused or not.
     pub(super) fn before(&self) -> String {
         let read = self.step.proposed.len() - self.pending.text().len();
         let text = [self.proposed.as_str(), self.step.proposed.get(..read).unwrap_or_default()].concat();
@@ -156,33 +156,32 @@ impl Proposer {
         self.step.admitted.push((seq, undo));
     }
 
-    /// Text that is not the engine's, admitted between two candidates.
+    /// Records text that was admitted between two candidates from the deferred queue.
     pub(super) fn resubmitted(&mut self, bytes: &str) {
         self.text.push_str(bytes);
         self.proposed.push_str(bytes);
-        // The text before a resubmitted text cannot be taken back by itself.
+        // A rollback to text before a resubmitted text is not possible.
         self.reversible.clear();
     }
 
-    /// Judged text stays, and the pending end waits: the engine continues from all of it.
+    /// Keeps the judged text and the pending end: the engine continues from both.
     pub(super) fn wait(&mut self, held: &str) {
         let said = [self.said(held), &self.pending.text()].concat();
         self.moves.push(Move::Advance(said));
         self.step.passed += 1;
     }
 
-    /// The rest of the current step: admitted text, or the held bytes that it added to.
+    /// The text that the current step has added: admitted text, or only held bytes.
     fn said<'a>(&'a self, held: &'a str) -> &'a str {
         let said = self.text.get(self.step.text_before..).unwrap_or_default();
         let kept = if self.step.admitted.is_empty() { held.strip_prefix(&self.step.inert) } else { None };
         kept.unwrap_or(said)
     }
 
-    /// The current step is done. `held` are inert bytes that no admitted span has taken yet; `keep` says whether the
-    /// step can be taken back.
+    /// Ends the current step. `held` are inert bytes that no admitted span has taken yet; `keep` is whether the step
+    /// can be undone later.
     pub(super) fn advance(&mut self, held: &str, keep: bool) {
-        // The engine continues from the admitted text and the held bytes. Some of the text that it was shown was
-        // refused.
+        // After a refusal, the engine must continue from the admitted text and the held bytes, so it first goes back.
         if self.refused {
             self.take_back();
         }
@@ -201,7 +200,7 @@ impl Proposer {
         }
     }
 
-    /// The engine goes back to the place where the current step began.
+    /// Moves the engine back to the place where the current step began.
     pub(super) fn take_back(&mut self) {
         if self.step.passed > 0 {
             self.moves.push(Move::RollBack(std::mem::take(&mut self.step.passed)));
@@ -209,13 +208,13 @@ impl Proposer {
         }
     }
 
-    /// Drops the text that was read after the current step, and the step's own end: they followed refused text.
+    /// Drops the pending end and the candidate read after the current step, because they follow refused text.
     pub(super) fn forget(&mut self) {
         self.pending = Pending::default();
         self.upcoming = None;
     }
 
-    /// Continues to the place after the current step with nothing.
+    /// Continues with the place after the current step, without any of its text.
     pub(super) fn pass(&mut self) {
         let Step { places, proposed, .. } = std::mem::take(&mut self.step);
         self.proposed.push_str(&proposed);
@@ -223,13 +222,13 @@ impl Proposer {
         self.place += places;
     }
 
-    /// Everything so far has left: nothing can be taken back any more.
+    /// Makes everything so far final, because it has been released.
     pub(super) fn seal(&mut self) {
         self.reversible.clear();
     }
 
-    /// Searches backwards, at least `back` candidates, for an admitted candidate with another alternative, and asks for
-    /// that alternative. Nothing is taken back before the engine has answered. Returns whether there is such a place.
+    /// Searches backwards, at least `back` steps, for an admitted step with another alternative, and requests it. The
+    /// rollback takes place only when the engine has answered. Returns whether there is such a step.
     pub(super) fn seek(&mut self, back: usize, limits: &Limits) -> bool {
         if self.rollbacks >= limits.rollbacks {
             return false;
@@ -251,8 +250,8 @@ impl Proposer {
         false
     }
 
-    /// That place has no other alternative: the engine is moved forward again over the text that stays, and the next
-    /// place is tried.
+    /// Handles a place without another alternative: moves the engine forward over the remaining text, and tries an
+    /// earlier place.
     pub(super) fn seek_further(&mut self, Target { back, at }: Target, limits: &Limits) -> bool {
         let ends = self.reversible.iter().skip(at + 1).map(|s| s.text_before).chain([self.text.len()]);
         for (step, end) in self.reversible.iter().skip(at).zip(ends) {
@@ -263,7 +262,7 @@ impl Proposer {
         self.seek(back + 1, limits)
     }
 
-    /// Goes back to that place, where another candidate is judged.
+    /// Rolls back to the target, where another candidate is judged.
     pub(super) fn roll_back(&mut self, state: &mut SemanticState, Target { at, .. }: Target) -> Rollback {
         self.rollbacks += 1;
         let mut transitions = Vec::new();
@@ -294,7 +293,7 @@ impl Proposer {
 }
 
 pub(super) struct Rollback {
-    /// Sequences of the transitions, in order.
+    /// Sequences of the undone transitions, in order.
     pub(super) transitions: Vec<u32>,
     pub(super) inert: String,
 }

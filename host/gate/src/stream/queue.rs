@@ -5,13 +5,13 @@ use super::work::Work;
 use portcullis_core::inert::{is_formatting, leading_formatting};
 use portcullis_mapping::Piece;
 
-/// Spans to judge, the next on top: the parts of a span come right after it.
+/// Spans to judge, as a stack: the parts of a span come right after it.
 #[derive(Debug, Default)]
 pub(super) struct WorkQueue {
     stack: Vec<Work>,
     /// Inert bytes held as the prefix of the next commitment.
     held: String,
-    /// The pieces that they are, in a whole text.
+    /// The pieces of these bytes, in a whole text.
     held_work: Vec<Work>,
 }
 
@@ -20,18 +20,18 @@ impl WorkQueue {
         self.stack.push(work);
     }
 
-    /// Puts spans on top, the first uppermost.
+    /// Pushes spans, so that the first one is next.
     pub(super) fn push_all(&mut self, work: Vec<Work>) {
         self.stack.extend(work.into_iter().rev());
     }
 
-    /// Puts pieces of a span on top, the first uppermost.
+    /// Pushes pieces of a span, so that the first one is next.
     pub(super) fn push_pieces(&mut self, of: &Work, pieces: &[Piece]) {
         let work = pieces.iter().rev().map(|p| Work { range: p.range.clone(), inert: p.inert, ..of.clone() });
         self.stack.extend(work);
     }
 
-    /// The next span that is not inert; inert ones are held on the way. `whole` says that they are pieces of a whole
+    /// The next span that is not inert; inert pieces before it are held. `whole` is whether they are pieces of a whole
     /// text.
     pub(super) fn next(&mut self, whole: bool) -> Option<Work> {
         while let Some(work) = self.stack.pop() {
@@ -46,9 +46,8 @@ impl WorkQueue {
         None
     }
 
-    /// The next connectives that were held for a span and that no admitted span took: in a whole text they are judged
-    /// by themselves. An engine's proposal can be taken back together with the bytes held before it, so connectives do
-    /// not leave there.
+    /// The next held connectives that no admitted span has taken; in a whole text they are judged by themselves. For an
+    /// engine they are not released alone, because its proposal can be undone together with the bytes held before it.
     pub(super) fn next_connective(&mut self) -> Option<Work> {
         self.held.clear();
         let held = std::mem::take(&mut self.held_work);
@@ -58,7 +57,7 @@ impl WorkQueue {
         self.next(true)
     }
 
-    /// Nothing of the current text is judged any more.
+    /// Drops the rest of the current text.
     pub(super) fn clear(&mut self) {
         self.stack.clear();
     }
@@ -71,13 +70,13 @@ impl WorkQueue {
         self.held = inert;
     }
 
-    /// An admitted span takes the held bytes with it.
+    /// The held bytes, which an admitted span takes with it.
     pub(super) fn take_held(&mut self) -> String {
         self.held_work.clear();
         std::mem::take(&mut self.held)
     }
 
-    /// The card does not judge END, so of the held bytes only formatting may leave with it.
+    /// Keeps only formatting of the held bytes: nothing judges END, so only formatting may be released with it.
     pub(super) fn keep_formatting(&mut self) {
         self.held.truncate(leading_formatting(&self.held).len());
     }

@@ -1,4 +1,4 @@
-//! When admitted bytes leave, and how far a rollback may go: never across bytes that left.
+//! The admitted bytes that are not released yet. A rollback never goes back beyond released bytes.
 
 use crate::event::EventKind;
 use std::ops::Range;
@@ -20,12 +20,12 @@ impl ReleaseBuffer {
         self.spans.push(Admitted { seq, text: text.to_owned(), call });
     }
 
-    /// Takes back everything from `seq` on.
+    /// Removes everything from `seq` on.
     pub(super) fn truncate(&mut self, seq: u32) {
         self.spans.retain(|span| span.seq < seq);
     }
 
-    /// Everything, in order, as it leaves; `None` when there is nothing.
+    /// All bytes in order, as the event of their release; `None` if there are none.
     pub(super) fn take(&mut self) -> Option<EventKind> {
         if self.spans.is_empty() {
             return None;

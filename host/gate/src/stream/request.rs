@@ -1,4 +1,4 @@
-//! A stream before it has a place in the session.
+//! A stream before it has a slot.
 
 use super::part::Part;
 use crate::determination::Trigger;
@@ -9,7 +9,7 @@ use portcullis_core::state::Task;
 use portcullis_mapping::Text;
 use std::sync::Arc;
 
-/// A stream before it has a slot in the session. Everything that needs no slot is computed already.
+/// A stream before it has a slot. Everything that does not need a slot is computed already.
 pub struct StreamRequest {
     pub(crate) governor: Arc<Governor>,
     pub(crate) id: String,
@@ -17,7 +17,7 @@ pub struct StreamRequest {
     /// Digest of the pre-execution report, for the NOTE record that follows BEGIN.
     pub(crate) note: Option<[u8; 32]>,
     pub(crate) source: Source,
-    /// An engine that answers at once, so that the session may wait for it.
+    /// A local engine, which answers at once, so that the session may wait for it.
     pub(crate) local: Option<Box<dyn Engine>>,
     pub(crate) parts: Option<GivenParts>,
     /// Why the stream ends right after BEGIN.
@@ -25,14 +25,14 @@ pub struct StreamRequest {
 }
 
 impl StreamRequest {
-    /// The same stream with this digest in a NOTE record after BEGIN: the digest of an earlier report on its input.
+    /// Adds a NOTE record after BEGIN with this digest, which names an earlier report on the input.
     #[must_use]
     pub const fn noted(mut self, digest: [u8; 32]) -> Self {
         self.note = Some(digest);
         self
     }
 
-    /// The same stream, which ends right after BEGIN: the pre-execution filter refused its input.
+    /// Makes the stream end right after BEGIN, because the pre-execution filter refused its input.
     #[must_use]
     pub fn refused(mut self, why: String) -> Self {
         self.refusal = Some((Trigger::Prefilter, why));
@@ -46,15 +46,15 @@ impl std::fmt::Debug for StreamRequest {
     }
 }
 
-/// Where the spans of a stream come from.
+/// The source of a stream's spans.
 pub(crate) enum Source {
     Text {
         whole: String,
         text: Arc<Text>,
     },
-    /// Candidates that come while the stream is open.
+    /// Candidates that arrive while the stream is open.
     Proposals(Mode),
-    /// Parts of a text that come while the stream is open.
+    /// Parts of a text that arrive while the stream is open.
     Parts(Mode),
 }
 

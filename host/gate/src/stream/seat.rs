@@ -1,11 +1,11 @@
-//! Where a stream sits.
+//! The numbers and the slot of a stream.
 
-/// Where a stream sits.
+/// The numbers and the slot of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seat {
-    /// Number that its events carry.
+    /// Number in its events.
     pub number: u64,
-    /// Number that its salts are made from: never twice under one key.
+    /// Number for its salts; it must never be used twice under one key.
     pub salted: u64,
     /// Slot of the card.
     pub slot: u16,

@@ -1,4 +1,4 @@
-//! The state behind a stream: what changes it and what does not.
+//! Tests of a stream's state: which answers change it.
 
 use super::{Next, Seat, StreamMachine};
 use crate::Policy;
@@ -24,7 +24,7 @@ const RULES: &str = "@id(\"ALLOW\") permit (principal, action, resource);\n\
     @id(\"NO-BAD\") forbid (principal, action, resource) when { context.classes.contains(\"bad\") };\n\
     @id(\"SPLIT\") @outcome(\"decompose\") forbid (principal, action, resource) when { context.classes.contains(\"mixed\") };\n";
 
-/// Runs a stream against the evaluator. Gives the state after each answer as a dump, with the answer.
+/// Runs a stream with the evaluator. Returns each answer with the dumps of the state before and after it.
 fn dumps(item: Item) -> Vec<(Option<Determination>, String, String)> {
     let files = BTreeMap::from([
         ("policy.toml".to_owned(), MANIFEST.as_bytes().to_vec()),
@@ -41,7 +41,7 @@ fn dumps(item: Item) -> Vec<(Option<Determination>, String, String)> {
     let mut stream = StreamMachine::new(request, Seat { number: 0, salted: 0, slot: 0 });
     let mut dumps = Vec::new();
     while !stream.is_done() {
-        // A rollback takes effect when a proposal is taken, so the state is compared around the answer alone.
+        // A rollback changes the state when a proposal arrives, so only the answer is enclosed by the dumps.
         let entry = match stream.next() {
             Next::Entry(entry) => entry,
             Next::Proposal => {

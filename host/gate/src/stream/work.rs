@@ -1,4 +1,4 @@
-//! The unit of judgement: a span that waits for the card, and one that the card has.
+//! Spans that wait for the card, and the span that the card has.
 
 use crate::stage::HostFindings;
 use portcullis_core::commitment::SpanKind;
@@ -15,30 +15,30 @@ pub(super) struct Work {
     pub(super) said: Arc<[Said]>,
     pub(super) kind: SpanKind,
     pub(super) range: Range<usize>,
-    /// Where the text or step that it belongs to begins in `text`, and how much of that was judged before.
+    /// Where the work's text or step starts in `text`, and how many bytes were judged before that.
     pub(super) base: Base,
     pub(super) inert: bool,
     pub(super) depth: u8,
     pub(super) parent: Option<u32>,
-    /// Place of its candidate, and which candidate of the place it is; `None` in a whole text.
+    /// Place of its candidate, and the number of the candidate there; `None` in a whole text.
     pub(super) place: Option<(usize, u8)>,
-    /// Steps that it may wait again, when it was deferred before.
+    /// Remaining steps before it expires, if it was deferred before.
     pub(super) waited: Option<u16>,
-    /// The engine marked it as a tool call, but it does not parse.
+    /// Whether the engine marked it as a tool call that does not parse.
     pub(super) malformed: bool,
 }
 
-/// An engine's log-probabilities for a part of a read text.
+/// An engine's log-probabilities for a range of a text.
 #[derive(Clone, Debug)]
 pub(super) struct Said {
     pub(super) range: Range<usize>,
-    /// Bytes of the candidate before it.
+    /// Number of bytes of the candidate before the range.
     pub(super) skipped: usize,
     pub(super) logprobs: Option<Result<LogProbs, LogProbsError>>,
 }
 
 impl Said {
-    /// Both parts as one, if the next part follows this one and the places of all tokens are known.
+    /// Both ranges as one, if `next` follows this one and the ends of all tokens are known.
     pub(super) fn joined(&self, next: &Self) -> Option<Self> {
         let (Some(Ok(first)), Some(Ok(second))) = (&self.logprobs, &next.logprobs) else { return None };
         if self.range.end != next.range.start || next.skipped > 0 {
@@ -49,10 +49,10 @@ impl Said {
     }
 }
 
-/// How bytes of a read text are counted in reports.
+/// How reports number the bytes of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Base {
-    /// The byte of the read text that counting begins at.
+    /// The offset in the text of the byte with the number `number`.
     pub(super) from: usize,
     pub(super) number: usize,
 }
@@ -76,14 +76,14 @@ impl Work {
         }
     }
 
-    /// Its bytes' numbers in the text, or in the candidates of its step.
+    /// The numbers of its bytes in the text, or in the candidates of its step.
     pub(super) fn numbers(&self) -> Range<usize> {
         let number = |at: usize| at - self.base.from + self.base.number;
         number(self.range.start)..number(self.range.end)
     }
 
-    /// How uncertain the engine is of it: the most uncertain of the parts that it is in; unknown when one of them
-    /// is.
+    /// The engine's uncertainty: the largest of the ranges that overlap the span; unknown if it is unknown for one of
+    /// them.
     pub(super) fn uncertainty(&self) -> Option<Result<BasisPoints, LogProbsError>> {
         let mut most: Option<BasisPoints> = None;
         for said in self.said.iter() {

@@ -1,4 +1,4 @@
-//! A small policy, a model card, and what a run leaves.
+//! A small policy, a model card, and the results of a run.
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part of the support")]
 
@@ -12,7 +12,7 @@ use portcullis_prefilter::Prefilter;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// The text of the tests' policy besides its limits.
+/// The manifest of the tests' policy without limits.
 pub const MANIFEST: &str = portcullis_test_support::manifest!(
     "loop",
     r#"[[class]]
@@ -38,7 +38,7 @@ pub const RULES: &str = r#"
 @id("STRICT") @stage("entropy") forbid (principal, action, resource) when { context.correction == 2 && context.classes.contains("key") };
 "#;
 
-/// The filter before engines, as it comes.
+/// The default filter for tasks.
 pub fn filter() -> Arc<Prefilter> {
     static FILTER: OnceLock<Arc<Prefilter>> = OnceLock::new();
     let made = || {
@@ -48,7 +48,7 @@ pub fn filter() -> Arc<Prefilter> {
     Arc::clone(FILTER.get_or_init(made))
 }
 
-/// The tests' policy with further sections of its manifest.
+/// The tests' policy with additional sections of its manifest.
 pub fn package(sections: &str) -> Arc<Policy> {
     policy(&format!("{MANIFEST}{sections}"), RULES)
 }
@@ -130,7 +130,7 @@ pub fn summary(events: &[Event]) -> Summary {
     }
 }
 
-/// The events as a ledger holds them: without the states that streams end with, which bind ticks of the card.
+/// The events as in a ledger: without the final states of streams, which depend on ticks of the card.
 pub fn logged(mut events: Vec<Event>) -> Vec<Event> {
     for event in &mut events {
         if let EventKind::Ended { state, .. } = &mut event.what {
@@ -140,7 +140,7 @@ pub fn logged(mut events: Vec<Event>) -> Vec<Event> {
     events
 }
 
-/// The events of one item in a session of its own, and the stream's records.
+/// The events and the records of one item in its own session.
 pub fn recorded(governor: impl Into<Arc<Governor>>, policy: &Policy, item: Item) -> (Vec<Event>, Vec<Record>) {
     let records = Arc::new(Mutex::new(Vec::new()));
     let kept = Arc::clone(&records);
@@ -158,7 +158,7 @@ pub fn recorded(governor: impl Into<Arc<Governor>>, policy: &Policy, item: Item)
         Ok(())
     };
     governor.into().govern_one(&mut session, seat, item, keep).unwrap();
-    // Without OPEN.
+    // The OPEN record is left out.
     let records = records.lock().unwrap().split_off(1);
     (events, records)
 }

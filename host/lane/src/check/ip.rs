@@ -1,13 +1,13 @@
 //! Network addresses: a dotted quad, or an IPv6 address (RFC 4291, section 2.2) that is not part of a word and whose
-//! first group lies in an allocated block.
+//! first group is in an allocated block.
 //!
-//! More is accepted than the mapping does: every address that begins with zero or 64, any number in a quad at the end
-//! of an IPv6 address, more than eight groups, and several double colons. So an address that began earlier goes on at
-//! least as far as one that begins inside it ([`outlives`]).
+//! The check accepts more than the mapping: every address that begins with zero or 64, any number in a quad at the end
+//! of an IPv6 address, more than eight groups, and several double colons. So an address that began earlier continues at
+//! least as far as an address that begins inside it ([`outlives`]).
 
 use super::CheckState;
 
-/// What the value of a quad's part has come to: the values that go on alike are one.
+/// The value of a quad's part so far. Values with the same possible continuations share a number.
 const EMPTY: u8 = 0;
 const ZERO: u8 = 1;
 const ONE: u8 = 2;
@@ -21,39 +21,39 @@ const IS_25: u8 = 6;
 const FULL: u8 = 7;
 const OVER: u8 = 8;
 
-/// What the first group of an IPv6 address has come to.
+/// The first group of an IPv6 address so far.
 const NOTHING: u8 = 0;
 const ZEROS: u8 = 1;
 const SIX: u8 = 2;
 const SIXTY_FOUR: u8 = 3;
-/// 2 or 3 first: with four digits it is global unicast.
+/// Begins with 2 or 3; with four digits it is global unicast.
 const UNICAST: u8 = 4;
 const F: u8 = 5;
 const FE: u8 = 6;
-/// fc, fd, ff, fe8 to feb: with four digits it is allocated.
+/// Begins with fc, fd, ff or fe8 to feb; with four digits it is in an allocated block.
 const LOCAL: u8 = 7;
 const OTHER: u8 = 8;
 
-/// Groups of a whole address.
+/// Number of groups of a complete address.
 const WHOLE: u8 = 8;
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Address {
-    /// The byte before is a letter or digit.
+    /// Whether a letter or digit precedes the address.
     glued: bool,
-    /// A colon was read.
+    /// Whether a colon was read.
     colons: bool,
-    /// The part of a quad that is read; not behind a colon.
+    /// The current part of a quad; unused after a colon.
     part: u8,
-    /// The first group, until a colon.
+    /// The first group; unused after a colon.
     first: u8,
-    /// Digits of the group that is read, at most 4.
+    /// Number of digits of the current group, at most 4.
     length: u8,
-    /// Groups before it; 8 as well behind two colons, which stand for the rest.
+    /// Number of groups before the current one; 8 after a double colon, which stands for all missing groups.
     groups: u8,
-    /// Colons since the last group.
+    /// Number of colons since the last group.
     colons_since: u8,
-    /// Dots of a quad at the end.
+    /// Number of dots of a quad at the end.
     dots: u8,
 }
 
@@ -83,17 +83,17 @@ impl Address {
         Self { glued, colons, part, first, length, groups, colons_since, dots }
     }
 
-    /// A digit, 0 to 15.
+    /// Reads a hexadecimal digit, 0 to 15.
     fn digit(mut self, value: u8) -> Option<Self> {
         if self.colons {
             let length = if self.colons_since > 0 { 1 } else { self.length + 1 };
             (self.colons_since, self.length) = (0, length);
-            // The quad's numbers are not looked at.
+            // The value of the quad's numbers is not checked.
             self.length = if self.dots > 0 { 0 } else { length };
             return (length <= 4).then_some(self);
         }
         self.part = part(self.part, value);
-        // More digits than a group has: only a quad is left.
+        // A group of more than four digits can only be part of a quad.
         self.first = if self.length == 4 { OTHER } else { first(self.first, value) };
         self.length = (self.length + 1).min(4);
         (self.part != OVER || self.first != OTHER).then_some(self)
@@ -168,7 +168,7 @@ pub(super) fn step(state: CheckState, byte: u8) -> Option<CheckState> {
         b'A'..=b'F' => address.digit(byte - b'A' + 10),
         b':' => address.colon(),
         b'.' => address.dot(),
-        // A number may have a sign as far as the mapping's reader goes.
+        // A number may have a sign, because the mapping's parser accepts one.
         b'+' if !address.colons && address.part == EMPTY => Some(Address { first: OTHER, ..address }),
         _ => None,
     };
@@ -184,14 +184,14 @@ pub(super) fn accepts(state: CheckState, next: Option<u8>) -> bool {
     match (address.dots, address.colons_since) {
         (0, 0) => ends && address.groups + 1 >= WHOLE,
         (3, 0) => ends && address.groups + 2 >= WHOLE,
-        // One colon behind an address is none of its own.
+        // A single colon after an address is not part of it.
         (0, 1) => address.groups >= WHOLE,
         (0, _) => ends,
         _ => false,
     }
 }
 
-/// Whether `a` accepts all that `b` does, whatever follows.
+/// Whether `a` accepts everything that `b` accepts, for all following bytes.
 pub(super) fn outlives(a: CheckState, b: CheckState) -> bool {
     let (a, b) = (Address::unpack(a), Address::unpack(b));
     a.colons && a.groups >= b.groups && Address { groups: 0, ..a } == Address { groups: 0, ..b }

@@ -1,6 +1,6 @@
-//! The checks of a match that a finite automaton can make: what the mapping's validators accept, or more.
+//! The checks of matches that a finite automaton can make. They accept what the mapping's validators accept, or more.
 //!
-//! `luhn` and `iban` count over the whole match; the units of [`crate::luhn`] and [`crate::iban`] do that.
+//! `luhn` and `iban` compute over the whole match; the units of [`crate::luhn`] and [`crate::iban`] do that.
 
 mod ip;
 mod phone;
@@ -9,7 +9,7 @@ mod ssn;
 use crate::context::{self, Context};
 use portcullis_core::manifest::Validator;
 
-/// The check of one form's matches.
+/// The check for the matches of one form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Check {
     /// Every match counts.
@@ -19,22 +19,22 @@ pub(crate) enum Check {
     Phone,
 }
 
-/// What a check says of the end of a match.
+/// The answer of a check at the end of a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     /// The match counts.
     Accepted,
-    /// It does not.
+    /// The match does not count.
     Refused,
-    /// The byte behind the next one decides, from this state.
+    /// The byte after the next one decides, from this state.
     Open(CheckState),
 }
 
-/// Where a check stands in a match, packed by the check.
+/// The state of a check within a match, packed into an integer by the check.
 pub(crate) type CheckState = u32;
 
 impl Check {
-    /// The check of a validator; `None` for those that count.
+    /// The check for a validator; `None` for `luhn` and `iban`.
     pub(crate) fn of(validator: Option<Validator>) -> Option<Self> {
         match validator {
             None => Some(Self::None),
@@ -45,12 +45,12 @@ impl Check {
         }
     }
 
-    /// Whether it accepts exactly what the validator does.
+    /// Whether the check accepts exactly the same matches as the validator.
     pub(crate) const fn is_exact(self) -> bool {
         matches!(self, Self::None | Self::Ssn)
     }
 
-    /// What it asks of the bytes before a match.
+    /// The facts about the bytes before a match that the check needs.
     pub(crate) const fn needs(self) -> Context {
         match self {
             Self::None | Self::Ssn => 0,
@@ -59,12 +59,12 @@ impl Check {
         }
     }
 
-    /// Whether it asks something of the bytes behind a match.
+    /// Whether the check needs the bytes after a match.
     pub(crate) const fn looks_ahead(self) -> bool {
         matches!(self, Self::Ip | Self::Phone)
     }
 
-    /// Where it stands at the beginning of a match that stands behind `before`.
+    /// The state at the beginning of a match that follows `before`.
     pub(crate) fn start(self, before: Context) -> CheckState {
         match self {
             Self::None | Self::Ssn => 0,
@@ -73,7 +73,7 @@ impl Check {
         }
     }
 
-    /// After one more byte; `None` when no match that goes on so is accepted.
+    /// The state after one more byte; `None` if every match with this beginning is refused.
     pub(crate) fn step(self, state: CheckState, byte: u8) -> Option<CheckState> {
         match self {
             Self::None => Some(state),
@@ -83,7 +83,7 @@ impl Check {
         }
     }
 
-    /// Whether a match that ends here before `next` is accepted.
+    /// Whether a match is accepted that ends here, before `next`.
     pub(crate) fn ends(self, state: CheckState, next: Option<u8>) -> End {
         let of = |accepted: bool| if accepted { End::Accepted } else { End::Refused };
         match self {
@@ -94,12 +94,12 @@ impl Check {
         }
     }
 
-    /// Whether a match in state `a` is accepted wherever one in state `b` is, whatever follows.
+    /// Whether state `a` accepts everything that state `b` accepts, for all following bytes.
     pub(crate) fn outlives(self, a: CheckState, b: CheckState) -> bool {
         self == Self::Ip && ip::outlives(a, b)
     }
 
-    /// Bytes of one kind lead to the same states.
+    /// The kind of a byte; bytes of one kind lead to the same states.
     pub(crate) const fn kind(self, byte: u8) -> u8 {
         match self {
             Self::None => 0,

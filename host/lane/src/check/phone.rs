@@ -1,14 +1,14 @@
-//! Telephone numbers: 7 to 15 digits, more behind a trunk 0. One whose form does not stand out must be a whole run: no
-//! digit stands beside it, with at most one mark between.
+//! Telephone numbers: 7 to 15 digits, more after a trunk 0. A number without a distinctive form must be a whole run: no
+//! digit is beside it, with at most one mark between.
 //!
-//! More is accepted than the mapping does: dates, years, round figures and one repeated digit.
+//! The check accepts more than the mapping: dates, years, round numbers and one repeated digit.
 
 use super::{CheckState, End};
 
-/// Digits that were read, at most 15.
+/// Number of digits so far, at most 15.
 const COUNT: CheckState = 0xf;
 
-/// How the number begins, in bits 4 to 6.
+/// The beginning of the number, in bits 4 to 6.
 const LEAD: u32 = 4;
 const OPEN: CheckState = 0;
 const ZERO: CheckState = 1;
@@ -16,36 +16,36 @@ const TRUNK: CheckState = 2;
 const ABROAD: CheckState = 3;
 const USUAL: CheckState = 4;
 
-/// Digits stand before it.
+/// Whether digits precede it.
 const JOINED: CheckState = 1 << 7;
-/// An extension is read.
+/// Whether an extension is being read.
 const EXTENSION: CheckState = 1 << 8;
 
-/// Sizes of the groups so far, in bits 9 to 12, and of the group that is read, in bits 13 to 15.
+/// Sizes of the groups so far, in bits 9 to 12, and size of the current group, in bits 13 to 15.
 const SIZES: u32 = 9;
 const SIZE: u32 = 13;
-/// A form that stands out, behind which there are marks alone.
+/// A distinctive form is complete; only marks follow it.
 const FORM: CheckState = 8;
-/// Its first byte makes it stand out.
+/// The first byte is distinctive.
 const STANDS_OUT: CheckState = 9;
-/// No form that stands out.
+/// The number does not have a distinctive form.
 const PLAIN: CheckState = 10;
 
-/// Behind the match a mark was read.
+/// Whether a mark was read after the match.
 const MARK_BEHIND: CheckState = 1 << 16;
 
-/// Sizes of the groups that stand out, as far as they were read: `[3, 3, 4]`, `[1 or 3, 3, 3, 4]`, `[6, 4]`. For each,
-/// the group that may follow and what is read with it.
+/// The group sizes of distinctive forms so far: `[3, 3, 4]`, `[1 or 3, 3, 3, 4]`, `[6, 4]`. For each state, the size of
+/// the next group and the state after it.
 const FORMS: [&[(CheckState, CheckState)]; 8] =
     [&[(1, 4), (3, 1), (6, 7)], &[(3, 2)], &[(3, 3)], &[], &[(3, 5)], &[(3, 6)], &[], &[]];
-/// Those behind which a group of four digits is the last.
+/// States after which a group of four digits is the last.
 const LAST: [CheckState; 4] = [2, 3, 6, 7];
 
 pub(super) const fn start(joined: bool) -> CheckState {
     if joined { JOINED } else { 0 }
 }
 
-/// Groups and the group that is read, after one more byte.
+/// The states of groups and of the current group after one more byte.
 fn grouped(sizes: CheckState, size: CheckState, digit: bool) -> (CheckState, CheckState) {
     let next = || FORMS.get(sizes as usize).copied().unwrap_or_default();
     match (digit, size) {
@@ -89,7 +89,7 @@ pub(super) fn step(state: CheckState, byte: u8) -> Option<CheckState> {
         _ => lead,
     };
     let count = count + CheckState::from(byte.is_ascii_digit());
-    // Beside digits it must stand out, which it cannot any more.
+    // With digits beside it, the number would need a distinctive form, which is not possible any more.
     let over = count > COUNT || (joined != 0 && sizes == PLAIN);
     (!over).then_some(count | lead << LEAD | joined | sizes << SIZES | size << SIZE)
 }

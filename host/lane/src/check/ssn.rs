@@ -2,7 +2,7 @@
 
 use super::CheckState;
 
-/// Digits that were read, and how the group of digits that is being read stands.
+/// Number of digits so far. The other bits describe the current group.
 const DIGITS: CheckState = 0xf;
 /// All digits of the group so far are zeros.
 const ZERO: CheckState = 0x10;
@@ -21,7 +21,7 @@ pub(super) fn step(state: CheckState, byte: u8) -> Option<CheckState> {
     if count == 9 || (count == 0 && byte == b'9') || (last && zero) || (count == 2 && six) {
         return None;
     }
-    // A group that is complete says no more.
+    // The flags are not needed after a complete group.
     let open = !last;
     let kept = if zero && open { ZERO } else { 0 } | if six && open { SIX } else { 0 };
     Some((count + 1) | kept)

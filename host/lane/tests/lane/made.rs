@@ -1,5 +1,5 @@
-//! Made packages and texts: patterns of every kind that a policy may have, and texts that hold their matches, nearly
-//! hold them, or hold none.
+//! Random packages and texts: patterns of every kind that a policy may have, and texts with matches, near matches and
+//! no matches.
 
 use portcullis_core::manifest::Manifest;
 use portcullis_lane::Source;
@@ -7,10 +7,10 @@ use portcullis_test_support::random::Random;
 use regex_syntax::hir::{Class, Hir, HirKind};
 use std::collections::BTreeMap;
 
-/// Classes of a made package.
+/// Number of classes of a random package.
 pub(crate) const CLASSES: usize = 5;
 
-/// A package that the mapping takes: a pattern may be too long, or match bytes that are not UTF-8.
+/// A package that the mapping accepts. Random patterns may be too long, or match bytes that are not UTF-8.
 pub(crate) fn package(random: &mut Random) -> (Manifest, BTreeMap<String, Vec<u8>>) {
     loop {
         let (manifest, files) = any_package(random);
@@ -20,7 +20,7 @@ pub(crate) fn package(random: &mut Random) -> (Manifest, BTreeMap<String, Vec<u8
     }
 }
 
-/// A package of one pattern or vocabulary for each class.
+/// A package with one pattern or vocabulary per class.
 fn any_package(random: &mut Random) -> (Manifest, BTreeMap<String, Vec<u8>>) {
     let mut classes = Vec::new();
     let mut files = BTreeMap::new();
@@ -63,7 +63,7 @@ fn phrase(random: &mut Random) -> String {
     words.join(" ")
 }
 
-/// A pattern and its validator; half of them plain.
+/// A pattern and its validator; more than half of the patterns have no validator.
 fn pattern(random: &mut Random, any: bool) -> (String, Option<&'static str>) {
     let mark = *random.pick(&["[ -]?", "[ ./-]{0,2}", "-", "", "(?:[ -]|(?u:[·‧])){0,3}"]);
     let (regex, validator) = match random.below(10) {
@@ -123,7 +123,7 @@ fn atom(random: &mut Random, depth: usize) -> String {
     of.to_owned()
 }
 
-/// A text: pieces of matches, numbers that check, phrases, and noise.
+/// A text made of parts of matches, numbers with valid check digits, phrases, and noise.
 pub(crate) fn text(random: &mut Random, source: &Source) -> String {
     let mut text = String::new();
     for _ in 0..random.within(1, 4) {
@@ -153,7 +153,7 @@ fn noise(random: &mut Random) -> String {
     (0..random.within(1, 12)).map(|_| *random.pick(&of)).collect()
 }
 
-/// A number of a kind that validators accept, in groups or none.
+/// A number of a kind that validators accept, with or without groups.
 pub(crate) fn number(random: &mut Random) -> String {
     let digits = |random: &mut Random, count: usize| -> String {
         (0..count).map(|_| char::from(b'0' + random.below(10) as u8)).collect()
@@ -201,7 +201,7 @@ pub(crate) fn number(random: &mut Random) -> String {
     text.as_bytes().chunks(size).map(|group| String::from_utf8_lossy(group).into_owned()).collect::<Vec<_>>().join(mark)
 }
 
-/// Adds a match of an expression, looks aside.
+/// Adds a match of an expression; look-arounds are ignored.
 fn sample(random: &mut Random, hir: &Hir, text: &mut String) {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => {}
@@ -229,7 +229,7 @@ fn sample(random: &mut Random, hir: &Hir, text: &mut String) {
     }
 }
 
-/// Changes a character behind `begin`.
+/// Changes a character after `begin`.
 fn mutate(random: &mut Random, text: &mut String, begin: usize) {
     let places: Vec<usize> = text.char_indices().map(|(at, _)| at).filter(|at| *at >= begin).collect();
     if places.is_empty() {

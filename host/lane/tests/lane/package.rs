@@ -1,4 +1,4 @@
-//! Packages: the shipped policies, and made ones.
+//! Packages for the tests: the shipped policies, and random ones.
 
 use portcullis_core::manifest::Manifest;
 use portcullis_lane::{Compiled, Limits, Source, Walk, compile};
@@ -9,7 +9,7 @@ use std::path::Path;
 /// The shipped policies that have classes.
 pub(crate) const SHIPPED: [&str; 5] = ["pii", "clinical", "finance-suitability", "privilege", "residency"];
 
-/// A package's declarations, its lane, and the mapping of what the lane sees.
+/// A package, its lane, and a mapping with only the forms that the lane covers.
 pub(crate) struct Package {
     pub(crate) manifest: Manifest,
     pub(crate) compiled: Compiled,
@@ -32,7 +32,7 @@ impl Package {
     }
 }
 
-/// What the lane of a shipped policy is compiled from.
+/// The compiler's input for a shipped policy.
 pub(crate) fn source(name: &str) -> Source {
     let (manifest, files) = read(name);
     lane_source(&manifest, &files).unwrap()

@@ -1,4 +1,4 @@
-//! The words that open and close scopes: data of a language, `[polarity]` in its file.
+//! The words that open and close scopes, from the table `[polarity]` of a language's file.
 
 use super::mark::mark;
 use crate::phrase::stemmer;
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// The effects of a word, one bit each; `docs/explanation/mapping.md` explains each list.
+/// The effects of words, one bit each; `docs/explanation/mapping.md` explains each list.
 pub(crate) mod cue {
     pub(crate) const DENIAL: u64 = 1 << 0;
     pub(crate) const NOR: u64 = 1 << 1;
@@ -47,7 +47,7 @@ pub(crate) mod cue {
     pub(crate) const MAYBE: u64 = 1 << 34;
 }
 
-/// `[polarity]` as it is in a language's file: words, and phrases of words.
+/// The content of `[polarity]` in a language's file: words and phrases.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Lists {
@@ -77,7 +77,7 @@ pub(crate) struct Lists {
     inverted: Vec<String>,
     plans: Vec<String>,
     maybe: Vec<String>,
-    /// The rest by their stems.
+    /// The following lists contain stems.
     denying: Vec<String>,
     ending: Vec<String>,
     unreal: Vec<String>,
@@ -90,7 +90,7 @@ pub(crate) struct Lists {
     ideas: Vec<String>,
 }
 
-/// A phrase of cues after its first word.
+/// A cue phrase without its first word.
 struct Rest {
     words: Vec<String>,
     cues: u64,
@@ -98,15 +98,15 @@ struct Rest {
 
 /// The cues of a language.
 pub(crate) struct Cues {
-    /// Keyed by the first word.
+    /// Phrases by their first word.
     exact: BTreeMap<String, Vec<Rest>>,
     stems: BTreeMap<String, u64>,
     stemmer: Option<Stemmer>,
 }
 
-/// A word and what it does.
+/// A word and its effects.
 pub(crate) struct Word<'t> {
-    /// The text between it and the word before.
+    /// The text between the previous word and this one.
     pub(crate) gap: &'t str,
     text: Cow<'t, str>,
     cues: u64,
@@ -176,8 +176,8 @@ impl Cues {
         Self { exact, stems, stemmer }
     }
 
-    /// The words of a part of a sentence, with their effects. The words of a phrase have the effect of the phrase, or
-    /// none.
+    /// The words of a part of a sentence with their effects. In a phrase, the first word has the effects of the phrase,
+    /// and the other words have none.
     pub(crate) fn words<'t>(&self, part: &'t str) -> Vec<Word<'t>> {
         let mut end = 0;
         let mut all: Vec<Word<'t>> = words(part)
@@ -198,7 +198,7 @@ impl Cues {
         all
     }
 
-    /// The cues at a word, and the number of words of the longest phrase.
+    /// The effects at a word, and the number of words of the longest phrase there.
     fn cues_at(&self, all: &[Word<'_>], at: usize) -> (u64, usize) {
         let Some(word) = all.get(at) else { return (0, 1) };
         let rest = all.get(at + 1..).unwrap_or_default();
@@ -214,7 +214,7 @@ impl Cues {
         }
         let mut cues = found.iter().fold(0, |cues, of| cues | of.cues);
         cues |= self.stems.get(&stem(&word.text, self.stemmer.as_ref())).copied().unwrap_or(0);
-        // "Couldn't", in any form.
+        // Contracted denials such as "couldn't".
         if word.text.ends_with("n't") {
             cues |= cue::DENIAL | cue::AUXILIARY;
         }
@@ -222,7 +222,7 @@ impl Cues {
     }
 }
 
-/// With the apostrophe of ASCII.
+/// Replaces a typographic apostrophe by an ASCII one.
 fn plain(word: Cow<'_, str>) -> Cow<'_, str> {
     if word.contains('\u{2019}') { word.replace('\u{2019}', "'").into() } else { word }
 }

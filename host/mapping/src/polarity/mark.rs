@@ -1,6 +1,5 @@
-//! The marks that part clauses.
+//! The marks that separate clauses.
 
-/// A mark that parts clauses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
     /// A comma or bracket.

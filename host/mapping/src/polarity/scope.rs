@@ -1,39 +1,39 @@
-//! The scopes that are open where a hit begins.
+//! The scopes that are open at a hit.
 
 use super::cues::{Word, cue};
 use super::mark::{Mark, mark};
 
-/// Words of an aside between two commas.
+/// Greatest number of words of an aside between two commas.
 const ASIDE: usize = 3;
-/// Words after which a relative clause has its verb, mostly.
+/// Number of words within which a relative clause usually has its verb.
 const RELATIVE: usize = 3;
 
-/// What is open.
+/// The open scopes.
 #[derive(Clone, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one scope")]
 pub(super) struct Scope {
     denials: u32,
-    /// The last denial governs a noun only: "without", "refuse".
+    /// Whether the last denial governs only a noun: "without", "refuse".
     narrow: bool,
-    /// The next clause depends on a denial or condition: "that", "say".
+    /// Whether the next clause depends on a denial or condition: "that", "say".
     depends: bool,
     condition: bool,
-    /// Subjects since the condition.
+    /// Number of subjects since the condition.
     subjects: u32,
     reported: bool,
     asked: bool,
     planned: bool,
-    /// An inverted condition ("were he to") makes all of its sentence one.
+    /// Whether an inverted condition ("were he to") makes the whole sentence conditional.
     supposed: bool,
-    /// Words since the start of a relative clause about people in general.
+    /// Number of words since the start of a relative clause about people in general.
     relative: Option<usize>,
 }
 
 impl Scope {
-    /// Reads what is before a hit in its sentence; `gap` parts it from the hit.
+    /// Reads the words before a hit in its sentence; `gap` is the text between them and the hit.
     pub(super) fn before(words: &[Word<'_>], gap: &str, hit: Option<&Word<'_>>, strict: bool) -> Self {
         let mut scope = Self::default();
-        // The scope before the last comma, and where that is.
+        // The scope before the last comma, and the comma's place.
         let mut aside: Option<(Self, usize)> = None;
         let mut from = 0;
         for at in 0..=words.len() {
@@ -57,7 +57,7 @@ impl Scope {
         scope
     }
 
-    /// A mark closes the open scopes, except those that continue after it.
+    /// Handles a mark: it closes the open scopes, except those that continue after it.
     fn part(&mut self, mark: Mark, gap: &str, next: &Word<'_>) {
         let goes_on = mark == Mark::Comma && next.is(cue::OR | cue::NOR);
         if !goes_on {
@@ -78,7 +78,7 @@ impl Scope {
         let next = rest.clone().next();
         let next_is = |cues: u64| next.is_some_and(|w| w.is(cues));
         if let Some(count) = &mut self.relative {
-            // The verb of the main clause ends it.
+            // The relative clause ends at the verb of the main clause.
             self.relative = (!word.is(cue::AUXILIARY) || *count == 0).then_some(*count + 1);
         }
         if word.is(cue::CLAUSE) {
@@ -140,7 +140,7 @@ impl Scope {
         self.depends = unreal;
     }
 
-    /// A subject begins a clause of its own.
+    /// Handles a subject, which begins its own clause.
     fn subject(&mut self, strict: bool) {
         self.subjects += 1;
         if self.narrow && self.denials > 0 && !self.depends {
@@ -151,12 +151,12 @@ impl Scope {
         }
     }
 
-    /// Whether what is open keeps a hit from being asserted.
+    /// Whether an open scope prevents the assertion of a hit.
     pub(super) fn suspends(mut self, hit: Option<&Word<'_>>, strict: bool) -> bool {
         let hit_is = |cues: u64| hit.is_some_and(|w| w.is(cues));
         if hit_is(cue::SUBJECT) {
             self.subject(strict);
-            // "No need to wait you should buy" denies no advice.
+            // "No need to wait you should buy": the denial does not apply to the advice.
             if !strict && !self.depends {
                 self.denials = 0;
             }
@@ -167,7 +167,7 @@ impl Scope {
     }
 }
 
-/// Whether the words between two commas are said in passing: "however", "under any circumstances".
+/// Whether the words between two commas are an aside: "however", "under any circumstances".
 fn is_aside(words: &[Word<'_>], from: usize, to: usize) -> bool {
     to - from <= ASIDE && words.get(from).is_some_and(|w| w.is(cue::ASIDE | cue::NEVER))
 }

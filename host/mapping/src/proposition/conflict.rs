@@ -1,5 +1,5 @@
-//! When two propositions cannot both hold: about one subject, in one respect and under the same qualifiers, they give a
-//! statement and its denial, opposites, or two values for something that has one value.
+//! Conflicts between propositions. Two propositions about one subject, in one respect and under equal qualifiers,
+//! conflict if they are a statement and its denial, are opposites, or give two values for something that has only one.
 
 use super::grammar::role;
 use super::word::Tables;
@@ -9,9 +9,9 @@ use portcullis_core::proposition::{Phrase, Proposition, Quantity, Subject};
 /// Why two propositions conflict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Conflict {
-    /// One denies the other, or says the opposite.
+    /// One denies the other, or asserts the opposite.
     Negation,
-    /// They give one thing two values.
+    /// The propositions give two values for one thing.
     Value,
 }
 
@@ -45,7 +45,7 @@ pub(super) fn same(tables: &Tables, a: &Proposition, b: &Proposition) -> bool {
     pair.a_only.is_empty() && pair.b_only.is_empty()
 }
 
-/// Whether a proposition that revises gives another value for what an earlier one says.
+/// Whether a revising proposition gives another value than an earlier proposition.
 pub(super) fn replaces(tables: &Tables, earlier: &Proposition, later: &Proposition) -> bool {
     let same = earlier.verb == later.verb && earlier.negated == later.negated;
     let another = || Pair::of(tables, earlier, later).difference().is_some_and(|(a, b)| a.lead == b.lead);
@@ -53,7 +53,7 @@ pub(super) fn replaces(tables: &Tables, earlier: &Proposition, later: &Propositi
     value || conflict(tables, earlier, later).is_some()
 }
 
-/// One name may be a part of the other: a surname.
+/// Whether two names mean one person because one is a part of the other: a surname.
 fn called_the_same(a: &Subject, b: &Subject) -> bool {
     let part = |long: &Subject, short: &Subject| {
         long.name && short.name && long.words.strip_suffix(&short.words).is_some_and(|rest| rest.ends_with(' '))
@@ -61,8 +61,8 @@ fn called_the_same(a: &Subject, b: &Subject) -> bool {
     !a.words.is_empty() && (a.words == b.words || part(a, b) || part(b, a))
 }
 
-/// Whether a denial denies a statement: all that it holds is in the statement, and the statement says no more of
-/// when, where or for whom.
+/// Whether `denied` denies `said`: each of its conditions is in the statement, and the statement has no further
+/// condition of time, place or person.
 fn denies(tables: &Tables, said: &Proposition, denied: &Proposition) -> bool {
     let quantities = match (said.quantity, denied.quantity) {
         (Quantity::Some, Quantity::All) | (Quantity::All, Quantity::Some) => true,
@@ -88,7 +88,7 @@ fn denies(tables: &Tables, said: &Proposition, denied: &Proposition) -> bool {
     !bounded && more.into_iter().all(|p| open(p) && p.lead != "adv")
 }
 
-/// Two propositions with the phrases that only one of them holds.
+/// Two propositions, and the phrases that only one of them contains.
 struct Pair<'a> {
     tables: &'a Tables,
     a: &'a Proposition,
@@ -106,7 +106,7 @@ impl<'a> Pair<'a> {
         Self { tables, a, b, a_only: only(a, b), b_only: only(b, a) }
     }
 
-    /// The one phrase on each side in which they differ.
+    /// The phrases in which they differ, if there is exactly one on each side.
     fn difference(&self) -> Option<(&'a Phrase, &'a Phrase)> {
         match (self.a_only.as_slice(), self.b_only.as_slice()) {
             ([a], [b]) => Some((a, b)),
@@ -118,7 +118,7 @@ impl<'a> Pair<'a> {
         self.tables.grammar.roles(self.a.verb.rsplit(' ').next().unwrap_or_default()) & roles != 0
     }
 
-    /// Opposite verbs of the same, or one verb with opposite predicates.
+    /// Whether the propositions have opposite verbs with equal phrases, or equal verbs with opposite predicates.
     fn opposite(&self) -> bool {
         if self.a.past != self.b.past {
             return false;
@@ -136,8 +136,8 @@ impl<'a> Pair<'a> {
         matches!(a.lead.as_str(), "" | "at") && self.tables.are_opposites(one, other)
     }
 
-    /// A second value for something that has only one: a number, a place in a row, a time, the holder of an office, the
-    /// value of a label.
+    /// Whether the propositions give two values for something that has only one: a number, a place in a row, a time,
+    /// the holder of an office, the value of a label.
     fn two_values(&self) -> bool {
         if self.a.verb != self.b.verb || self.a.subject.words == "you" {
             return false;
@@ -160,7 +160,7 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// Two values of a label.
+    /// Whether the propositions give two values for a label.
     fn labelled(&self) -> bool {
         let label = |p: &Proposition| p.shown.contains(':') && p.verb == "be" && !p.past;
         let digits = |phrases: &[&Phrase]| phrases.iter().all(|p| p.words.iter().any(|w| is_number(w)));
@@ -172,7 +172,7 @@ impl<'a> Pair<'a> {
             && digits(&self.b_only)
     }
 
-    /// One subject that only one thing can be: "the ship's captain", "the capital of the province".
+    /// Whether each names another holder of a role that only one can have: "the captain", "the capital of the land".
     fn one_holder(&self) -> bool {
         let shown = |p: &Proposition| p.shown.to_lowercase();
         let definite = |p: &Proposition| shown(p).contains("the ") || shown(p).contains("'s ");
@@ -204,7 +204,7 @@ impl<'a> Pair<'a> {
         self.tables.language.kinds(word) & kind::MONTH != 0
     }
 
-    /// Two places, neither of which can be in the other.
+    /// Whether the phrases name two places of which neither can contain the other.
     fn two_places(&self, a: &Phrase, b: &Phrase) -> bool {
         let region = |p: &Phrase| p.words.iter().any(|w| self.tables.grammar.roles(w) & role::REGION != 0);
         a.name
@@ -215,7 +215,7 @@ impl<'a> Pair<'a> {
             && !b.words.iter().any(|w| self.month(w))
     }
 
-    /// Something that happens once, with two dates, places or makers.
+    /// Whether the propositions give two dates, places or makers for an event that happens once.
     fn happened_twice(&self) -> bool {
         let (Some((verb, object)), Some((other, same))) = (self.event(self.a), self.event(self.b)) else {
             return false;
@@ -240,7 +240,7 @@ impl<'a> Pair<'a> {
         matches!(p.lead.as_str(), "in" | "on") && p.words.iter().any(date)
     }
 
-    /// Whether they agree on a place, so that another place may surround it.
+    /// Whether both propositions name one place; a second place may then contain it.
     fn same_place(&self) -> bool {
         let place = |p: &&Phrase| matches!(p.lead.as_str(), "in" | "at") && p.name;
         self.a.phrases.iter().filter(place).any(|p| self.b.phrases.contains(p))
@@ -263,7 +263,7 @@ impl<'a> Pair<'a> {
         lemma.filter(|_| once).map(|lemma| (lemma.to_owned(), words))
     }
 
-    /// "Is free", "costs 40 dollars".
+    /// Whether one calls a thing free and the other gives a price: "is free", "costs 40 dollars".
     fn free_and_priced(&self) -> bool {
         let free = |p: &Proposition| {
             p.verb == "be"
@@ -282,14 +282,14 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// The one word in which two phrases differ.
+/// The words in which two phrases differ, if there is exactly one in each.
 fn one_word<'a>(a: &'a Phrase, b: &'a Phrase) -> Option<(&'a str, &'a str)> {
     let mut differing = a.words.iter().zip(&b.words).filter(|(a, b)| a != b);
     let (one, other) = differing.next().filter(|_| a.words.len() == b.words.len())?;
     differing.next().is_none().then_some((one, other))
 }
 
-/// Whether the words of one phrase all are in the other.
+/// Whether one of two phrases contains all words of the other.
 fn includes(a: &Phrase, b: &Phrase) -> bool {
     let within = |a: &Phrase, b: &Phrase| a.words.iter().all(|w| b.words.contains(w));
     within(a, b) || within(b, a)
@@ -299,7 +299,7 @@ fn is_number(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Year, month, day and day of the week of a date, as far as it says them.
+/// Whether two dates differ in a part that both give: year, month, day, or day of the week.
 fn dates_differ(tables: &Tables, a: &Phrase, b: &Phrase) -> bool {
     let parts = |p: &Phrase| {
         let mut parts: [Option<String>; 4] = Default::default();

@@ -1,4 +1,4 @@
-//! Word lists of a language for the reading of propositions.
+//! Word lists of a language for reading propositions.
 
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,7 +43,7 @@ pub(crate) mod role {
     pub(crate) const GENERAL: u64 = 1 << 34;
 }
 
-/// A grammar file as it is.
+/// The content of a grammar file.
 #[derive(Deserialize)]
 struct Lists {
     opposites: Vec<String>,
@@ -100,7 +100,7 @@ static ENGLISH: LazyLock<Option<Grammar>> =
     LazyLock::new(|| Some(Grammar::new(toml::from_str(include_str!("../../languages/en/grammar.toml")).ok()?)));
 
 impl Grammar {
-    /// The grammar of a language, where it has one.
+    /// The grammar of a language, if there is one.
     pub(crate) fn of(language: &str) -> Option<&'static Self> {
         if language == "en" { ENGLISH.as_ref() } else { None }
     }
@@ -117,7 +117,7 @@ impl Grammar {
         Self { words, opposites }
     }
 
-    /// The lists that a word is on.
+    /// The lists that contain a word, as bits.
     pub(crate) fn roles(&self, word: &str) -> u64 {
         self.words.get(word).copied().unwrap_or(0)
     }

@@ -1,6 +1,6 @@
-//! Propositions: what a sentence asserts, read by marks, verbs and prepositions, and when two of them cannot both hold.
+//! Propositions: reads the assertions of a sentence by marks, verbs and prepositions, and finds conflicts between them.
 //!
-//! Shallow and deterministic. What is asked, reported, doubted, quoted or imagined asserts nothing.
+//! Shallow and deterministic. Questions, reports, doubts, quotations and fictions do not assert anything.
 
 mod conflict;
 mod grammar;
@@ -17,18 +17,18 @@ use portcullis_core::proposition::Proposition;
 use read::Reader;
 use word::Tables;
 
-/// The propositions of a language that has a grammar and word tables.
+/// The proposition reader of a language with a grammar and word tables.
 #[derive(Clone, Copy)]
 pub(crate) struct Propositions(Tables);
 
 impl Propositions {
-    /// The tables of a language (ISO 639-1), where it has some.
+    /// The reader of a language (ISO 639-1); `None` if the language lacks a table.
     pub(crate) fn of(code: &str) -> Option<Self> {
         let (language, lexicon, grammar) = (Language::of(code)?, Lexicon::of(code)?, Grammar::of(code)?);
         Some(Self(Tables { language, lexicon, grammar }))
     }
 
-    /// The assertions of a span, read after the text before it in its sentence; pronouns are not resolved.
+    /// The assertions of a span, read after the earlier part of its sentence; pronouns are not resolved.
     pub(crate) fn read(&self, before: &str, span: &str) -> Vec<Proposition> {
         let mut found = self.sentence(&[before, span].concat(), span);
         if !before.is_empty() {
@@ -48,27 +48,27 @@ impl Propositions {
         reader.found
     }
 
-    /// Why two propositions cannot both hold.
+    /// Why two propositions cannot both hold, if they cannot.
     pub(crate) fn conflict(&self, earlier: &Proposition, later: &Proposition) -> Option<Conflict> {
         conflict::conflict(&self.0, earlier, later)
     }
 
-    /// The nouns that a sentence points at.
+    /// The nouns to which a sentence refers as known.
     pub(crate) fn pointing(&self, span: &str, said: bool) -> Vec<Vec<String>> {
         pointing::pointing(&self.0, &self.0.words(&span.replace('\u{2019}', "'")), said)
     }
 
-    /// Whether a word that was said introduces a noun.
+    /// Whether an earlier word introduces a noun.
     pub(crate) fn introduces(&self, said: &str, noun: &str) -> bool {
         pointing::introduces(&self.0, said, noun)
     }
 
-    /// Whether a proposition that revises replaces an earlier one.
+    /// Whether a revising proposition replaces an earlier one.
     pub(crate) fn replaces(&self, earlier: &Proposition, later: &Proposition) -> bool {
         conflict::replaces(&self.0, earlier, later)
     }
 
-    /// Whether two propositions say the same.
+    /// Whether two propositions make the same assertion.
     pub(crate) fn same(&self, a: &Proposition, b: &Proposition) -> bool {
         conflict::same(&self.0, a, b)
     }
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
     use portcullis_core::proposition::{Subject, mention};
 
-    /// The conflict of the last sentence with those before it.
+    /// The conflict of the last sentence with the earlier ones.
     fn conflict(sentences: &[&str]) -> Option<Conflict> {
         let reader = Propositions::of("en").unwrap();
         let mut subjects: Vec<Subject> = Vec::new();

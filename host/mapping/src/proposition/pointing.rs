@@ -1,13 +1,13 @@
-//! Nouns that a sentence points at: "this trial", "those two conditions".
+//! Nouns to which a sentence refers as known: "this trial", "those two conditions".
 
 use super::grammar::role;
 use super::word::{Tables, Word};
 use crate::language::kind;
 
-/// Words of a noun phrase that are looked at.
+/// Greatest number of words of a noun phrase.
 const PHRASE: usize = 4;
 
-/// The nouns that a sentence points at, each with the words before it; `said` tells whether something was said before.
+/// The nouns to which a sentence refers, each with the words before it. `said` is whether there is earlier text.
 pub(super) fn pointing(tables: &Tables, words: &[Word], said: bool) -> Vec<Vec<String>> {
     let points = |at: usize, word: &Word| {
         let first = at == 0 && (word.text == "that" || word.text == "same");
@@ -18,7 +18,7 @@ pub(super) fn pointing(tables: &Tables, words: &[Word], said: bool) -> Vec<Vec<S
     starts.filter_map(|(at, _)| phrase(tables, words.get(at + 1..)?, said)).collect()
 }
 
-/// A sentence that begins with "the same", without its article.
+/// Removes the article of a sentence that begins with "the same".
 fn without_article(words: &[Word]) -> &[Word] {
     match words {
         [the, rest @ ..] if the.text == "the" && rest.first().is_some_and(|w| w.text == "same") => rest,
@@ -26,8 +26,8 @@ fn without_article(words: &[Word]) -> &[Word] {
     }
 }
 
-/// The noun phrase at the start of `words`. `None` if everyone knows what it means ("the sun"), if it says itself which
-/// one is meant, or if `words` does not start with one.
+/// The noun phrase at the start of `words`. `None` if it is generally known ("the sun"), if it identifies its object
+/// itself, or if `words` does not start with a noun phrase.
 fn phrase(tables: &Tables, words: &[Word], said: bool) -> Option<Vec<String>> {
     let stops = role::CUT | role::RELATIVE | role::CONDITION | role::DETERMINER;
     let ends = |at: usize, w: &Word| {
@@ -53,7 +53,7 @@ fn phrase(tables: &Tables, words: &[Word], said: bool) -> Option<Vec<String>> {
     Some(nouns.into_iter().map(|w| w.text.clone()).collect())
 }
 
-/// Whether a word that was said introduces a noun: by the same lemma, a synonym, a derivation or as a kind of it.
+/// Whether an earlier word introduces a noun: it has the same lemma, is a synonym or derivation, or names a kind of it.
 pub(super) fn introduces(tables: &Tables, said: &str, noun: &str) -> bool {
     let (a, b) = (tables.lexicon.lemmas(said), tables.lexicon.lemmas(noun));
     a.mean_the_same(&b) || a.are_related(&b) || a.is_kind_of(&b)

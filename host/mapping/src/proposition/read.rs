@@ -1,14 +1,14 @@
-//! Reading: clauses of a sentence by marks, verbs and prepositions. A clause that cannot be read makes no proposition.
+//! Reads the clauses of a sentence by marks, verbs and prepositions. Unreadable clauses do not make propositions.
 
 use super::grammar::role;
 use super::word::{Tables, Word};
 use crate::language::kind;
 use portcullis_core::proposition::{Phrase, Proposition, Quantity, Subject, gender};
 
-/// Words that a label of a line can have.
+/// Greatest number of words of a label.
 const LABEL: usize = 4;
 
-/// The statement of a verb, and the start of the rest of its clause.
+/// The reading of a verb group, and the start of the rest of its clause.
 #[derive(Default)]
 struct VerbGroup {
     verb: String,
@@ -17,11 +17,11 @@ struct VerbGroup {
     universal: bool,
     phrases: Vec<Phrase>,
     rest: usize,
-    /// Whether it denies only a part of the following words ("not only", "not all").
+    /// Whether the denial applies only to a part of the following words ("not only", "not all").
     narrow: bool,
 }
 
-/// A subject, with the number and polarity that its words express.
+/// A subject, with its number and polarity.
 #[derive(Clone, Default)]
 struct Head {
     subject: Subject,
@@ -34,7 +34,7 @@ pub(super) struct Reader<'a> {
     pub(super) tables: Tables,
     pub(super) shown: &'a str,
     pub(super) found: Vec<Proposition>,
-    /// Qualifiers that are apart and hold for the whole sentence.
+    /// Qualifiers in segments of their own, which apply to the whole sentence.
     shared: Vec<Phrase>,
 }
 
@@ -80,7 +80,7 @@ impl<'a> Reader<'a> {
         self.made();
     }
 
-    /// `Capacity: 40 seats`.
+    /// Reads a line with a label, such as `Capacity: 40 seats`.
     fn labelled(&mut self, segments: &[&[Word]]) -> bool {
         let Some(([label], values)) = segments.split_at_checked(1) else { return false };
         let first = values.first().and_then(|v| v.first());
@@ -99,7 +99,7 @@ impl<'a> Reader<'a> {
         labels
     }
 
-    /// A segment without the words that only lead over to it.
+    /// A segment without its introductory words.
     fn shortened<'w>(&self, mut segment: &'w [Word]) -> &'w [Word] {
         let over = kind::CONNECTIVE | kind::CONTINUATION | kind::REVISION | kind::TRANSITION;
         while let Some((first, rest)) = segment.split_first() {
@@ -165,12 +165,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// "Born in Porto", "finished in 1611".
+    /// Whether a word is a participle such as in "Born in Porto", "finished in 1611".
     fn participle(&self, word: &Word) -> bool {
         !word.capital && self.tables.roles_of_verb(&word.text) & role::ONCE != 0
     }
 
-    /// Whether a segment tells somebody to do something.
+    /// Whether a segment is an imperative.
     fn imperative(&self, segment: &[Word]) -> bool {
         let denied = segment.iter().take(2).map(|w| w.text.as_str()).eq(["do", "not"]);
         let don = segment.first().is_some_and(|w| w.text == "don't");
@@ -186,10 +186,10 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Where the verb of a segment is, from `from` on.
+    /// The place of a segment's verb, from `from` on.
     fn verb_at(&self, segment: &[Word], from: usize) -> Option<usize> {
         let found = self.next_verb(segment, from)?;
-        // "The students who enrolled in May pay."
+        // The verb of the relative clause comes first: "The students who enrolled in May pay."
         let relative = segment.iter().take(found).skip(1).any(|w| w.plays(role::RELATIVE));
         if relative { self.next_verb(segment, found + 1) } else { Some(found) }
     }
@@ -226,7 +226,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The subject in the words before a verb, with the phrases before it.
+    /// Reads the words before a verb: the subject, and the phrases before it.
     fn head(&self, mut words: &[Word], first: bool) -> Head {
         let mut head = Head::default();
         loop {
@@ -315,7 +315,7 @@ impl<'a> Reader<'a> {
         Subject { words, name, pronoun: false, genders }
     }
 
-    /// Reads what begins with a verb, and what is coordinated with it.
+    /// Reads a predicate that begins with a verb, and the predicates coordinated with it.
     fn predicate(&mut self, words: &[Word], head: &Head) {
         let group = self.verb_group(words);
         let rest = words.get(group.rest..).unwrap_or_default();
@@ -401,7 +401,7 @@ impl<'a> Reader<'a> {
         group
     }
 
-    /// The phrases of a clause, whether one of them denies, and where something coordinated begins.
+    /// The phrases of a clause, whether one of them denies, and the place of a coordinated part.
     fn phrases(&self, words: &[Word]) -> (Vec<Phrase>, bool, Option<usize>) {
         let mut done: Vec<Phrase> = Vec::new();
         let mut phrase = Phrase { name: true, ..Phrase::default() };
@@ -465,7 +465,7 @@ impl<'a> Reader<'a> {
         });
     }
 
-    /// "Petra Holm founded the observatory": the observatory was founded by her.
+    /// Adds the passive form: from "Petra Holm founded the observatory", the observatory was founded by her.
     fn made(&mut self) {
         let passive = |p: &Proposition| {
             let makes = self.tables.grammar.roles(&p.verb) & role::MAKE != 0 && p.past && !p.negated;
@@ -495,7 +495,7 @@ fn push(done: &mut Vec<Phrase>, phrase: &mut Phrase) {
     }
 }
 
-/// An adverb that qualifies: "always" does not.
+/// An adverb of frequency or time as a phrase; "always" is not one.
 fn adverb(word: &Word) -> Option<Phrase> {
     let qualifies = word.plays(role::OFTEN | role::MOMENT);
     qualifies.then(|| Phrase { lead: "adv".into(), words: vec![word.text.clone()], ..Phrase::default() })
@@ -505,7 +505,7 @@ fn content(words: &[Word]) -> Vec<String> {
     words.iter().filter(|w| !w.plays(role::ARTICLE)).map(|w| w.text.clone()).collect()
 }
 
-/// Words of a bound before a number ("more than", "at least", "about"), if they begin here.
+/// Number of words of a bound before a number ("more than", "at least", "about"), if a bound begins here.
 fn bounded(words: &[Word], at: usize) -> Option<usize> {
     let number = |n: usize| words.get(at + n).is_some_and(|w| w.number);
     let word = words.get(at)?;
@@ -522,7 +522,7 @@ fn bounded(words: &[Word], at: usize) -> Option<usize> {
     (next.is_some_and(|w| matches!(w.text.as_str(), "than" | "to")) && number(2)).then_some(2)
 }
 
-/// Where the subject begins after a fronted phrase: at a determiner, or at the last word.
+/// The start of the subject after a fronted phrase: a determiner, or the last word.
 fn fronted(words: &[Word]) -> usize {
     let starts = |(at, w): &(usize, &Word)| {
         let led = at.checked_sub(1).and_then(|b| words.get(b)).is_some_and(|b| b.leads() || b.text == "of");

@@ -1,4 +1,4 @@
-//! Words of a sentence with their entries in grammar and word tables.
+//! Words of a sentence, with their entries in grammar and word tables.
 
 use super::grammar::{Grammar, role};
 use crate::language::{Language, kind};
@@ -12,12 +12,12 @@ pub(super) struct Word {
     pub(super) capital: bool,
     pub(super) kinds: u32,
     pub(super) roles: u64,
-    /// The mark before it that parts it from the word before; a space for none.
+    /// The mark that separates it from the previous word; a space if there is none.
     pub(super) mark: char,
     pub(super) number: bool,
 }
 
-/// Everything that reading asks of a language.
+/// The tables of a language that the reader uses.
 #[derive(Clone, Copy)]
 pub(super) struct Tables {
     pub(super) language: &'static Language,
@@ -34,12 +34,12 @@ impl Word {
         self.kinds & kinds != 0
     }
 
-    /// Whether it leads to an object of its own; "of" belongs to the words before it.
+    /// Whether the word introduces a phrase. "Of" does not; it belongs to the words before it.
     pub(super) fn leads(&self) -> bool {
         (self.is(kind::PREPOSITION) || self.text == "than") && self.text != "of"
     }
 
-    /// Whether it is an auxiliary or a form of "be".
+    /// Whether the word is an auxiliary or a form of "be".
     pub(super) const fn auxiliary(&self) -> bool {
         self.plays(role::BE | role::HAVE | role::DO | role::MODAL)
     }
@@ -73,7 +73,7 @@ impl Tables {
                 continue;
             }
             let mut word = self.word(shown, if found.is_empty() { ' ' } else { mark(gap) });
-            // "Option A" has no article.
+            // The "A" of "Option A" is not an article.
             word.roles = if !found.is_empty() && shown == "A" { 0 } else { word.roles };
             found.push(word);
         }
@@ -92,27 +92,27 @@ impl Tables {
         Word { text, capital: shown.starts_with(char::is_uppercase), kinds, roles, mark, number }
     }
 
-    /// The verb that a word can be a form of.
+    /// The verb lemma of a word, if it has one.
     pub(super) fn verb(&self, word: &str) -> Option<&'static str> {
         self.lexicon.lemmas(word).iter().find(|l| l.part == PartOfSpeech::Verb).map(|l| l.word)
     }
 
-    /// Whether a word is a verb more often than anything else.
+    /// Whether the most common lemma of a word is a verb.
     pub(super) fn mostly_verb(&self, word: &str) -> bool {
         self.lexicon.lemmas(word).iter().next().is_some_and(|l| l.part == PartOfSpeech::Verb)
     }
 
-    /// The noun that a word can be a form of.
+    /// The noun lemma of a word, if it has one.
     pub(super) fn noun(&self, word: &str) -> Option<&'static str> {
         self.lexicon.lemmas(word).iter().find(|l| l.part == PartOfSpeech::Noun).map(|l| l.word)
     }
 
-    /// Lists that a word or its verb is on.
+    /// The lists that contain a word or its verb lemma.
     pub(super) fn roles_of_verb(&self, word: &str) -> u64 {
         self.grammar.roles(word) | self.verb(word).map_or(0, |verb| self.grammar.roles(verb))
     }
 
-    /// Whether two words are opposites: by the word tables, by list, or by a prefix of denial.
+    /// Whether two words are opposites: by the word tables, by a list, or by a negative prefix.
     pub(super) fn are_opposites(&self, a: &str, b: &str) -> bool {
         const PREFIXES: [&str; 7] = ["un", "in", "im", "ir", "il", "non", "dis"];
         let forms = |word: &str| {

@@ -1,4 +1,4 @@
-//! How the view of a text is made: one pass, runs of plain bytes copied as they are.
+//! Builds the view of a text in one pass; runs of plain bytes are copied.
 
 use super::entity::reference;
 use super::fold::{Fold, fold};
@@ -8,7 +8,7 @@ use super::{Segment, View};
 use crate::words::find;
 use std::ops::Range;
 
-/// Whether a byte can be more than itself: controls, white space, marks that markup uses, and everything outside ASCII.
+/// Whether a byte can have a special meaning: controls, white space, marks of markup, and all non-ASCII bytes.
 #[expect(clippy::indexing_slicing, reason = "worked out by the compiler, which stops at an index out of range")]
 const SPECIAL: [bool; 256] = {
     let mut table = [false; 256];
@@ -33,21 +33,21 @@ fn is_special(byte: u8) -> bool {
 /// How the view of a text can differ from the text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Difference {
-    /// Not at all.
+    /// There is no difference.
     None,
-    /// Longer by one space per line break at these places; of several line breaks in a row, only the last counts.
+    /// Only single line breaks become spaces. Lists the first line break of each row of one or two.
     Lines(Vec<usize>),
-    /// By more, perhaps.
+    /// There may be other differences.
     More,
 }
 
-/// How the view of a text can differ from the text. A cheap check: if the answer is not `More`, it is certain.
+/// How the view of a text can differ from the text. This is a cheap check; only `More` is uncertain.
 pub(super) fn difference(text: &str) -> Difference {
     let mut lines = Vec::new();
-    // One space inside a line is itself.
+    // A single space inside a line does not change.
     let bytes = text.as_bytes();
     let pairs = bytes.iter().zip(bytes.iter().skip(1));
-    // Without an early exit, so that many bytes are examined at once.
+    // There is no early exit, so that many bytes are examined at once.
     let spaced = pairs.fold(false, |any, (a, b)| any | ((*b == b' ') & ((*a == b' ') | (*a == b'\n'))));
     if spaced || bytes.first() == Some(&b' ') {
         return Difference::More;
@@ -64,7 +64,7 @@ pub(super) fn difference(text: &str) -> Difference {
                 lines.push(at);
                 !matches!(before, b' ' | b'-')
             }
-            // One dash, marks that mean something only in pairs or where a line begins.
+            // A single dash, and marks that have a meaning only in pairs or at the start of a line.
             b'-' => before != b'-' && before != b'\n' && !matches!(after(), b'\n' | b'\r'),
             b'>' | b'#' | b'/' | b'+' => before != b'\n',
             b'=' => after() != b'=' && before != b'=',
@@ -90,18 +90,18 @@ struct Gap {
 
 struct Builder<'t> {
     text: &'t str,
-    /// The place that is read next.
+    /// The next place to read.
     at: usize,
     view: View,
     gap: Option<Gap>,
-    /// Nothing of the line was seen so far.
+    /// Whether only white space was read in the current line.
     line_start: bool,
-    /// Where the formula ends that is open.
+    /// The end of the open formula.
     formula_end: Option<usize>,
     folded: Vec<Option<(char, Fold)>>,
 }
 
-/// Number of characters whose form is remembered.
+/// Number of characters whose folded form is cached.
 const REMEMBERED: usize = 256;
 
 /// The view of a text.
@@ -206,7 +206,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Marks at the start of a line: what is quoted continues, an item, a heading or a comment is apart.
+    /// Handles marks at the start of a line: quoted text continues; a list item, a heading or a comment is separate.
     fn line_prefix(&mut self, byte: u8) -> bool {
         let run = self.rest().bytes().take_while(|b| *b == byte).count();
         let spaced = matches!(self.byte(self.at + run), Some(b' ' | b'\t'));
@@ -220,7 +220,7 @@ impl Builder<'_> {
         true
     }
 
-    /// A mark of emphasis falls out where it leans on a word.
+    /// Removes a mark of emphasis that is adjacent to a word.
     fn emphasis(&mut self, mark: u8) {
         let run = self.rest().bytes().take_while(|b| *b == mark).count();
         let word = |b: Option<u8>| b.is_some_and(|b| b.is_ascii_alphanumeric() || !b.is_ascii());
@@ -228,10 +228,10 @@ impl Builder<'_> {
         let (before, after) = (self.before(), self.byte(self.at + run));
         let letters = |b: Option<u8>| b.is_some_and(|b| b.is_ascii_alphabetic());
         match mark {
-            // Inside a name it parts words; in a number it stays.
+            // Inside a name an underscore separates words; in a number it stays.
             b'_' if run == 1 && letters(before) && letters(after) => self.space(1, 0, false),
             b'_' if word(before) && word(after) => self.seen(mark),
-            // A tie.
+            // A LaTeX tie is a space.
             b'~' if run == 1 && !blank(before) && !blank(after) => self.space(1, 0, false),
             b'~' | b'=' if run < 2 => self.seen(mark),
             _ if blank(before) && blank(after) => {
@@ -283,7 +283,7 @@ impl Builder<'_> {
         }
     }
 
-    /// A character that is seen as it is or in its folded form; `written` says that it is in the text itself.
+    /// Writes a character, as it is or folded; `written` is whether the character itself is in the text.
     fn character(&mut self, c: char, origin: Range<usize>, written: bool) {
         if c.is_ascii() {
             match c {
@@ -311,7 +311,7 @@ impl Builder<'_> {
             Fold::Bullet if self.line_start => self.gap(origin, 0, true),
             Fold::Bullet => self.write("\u{b7}", origin),
             Fold::Ascii(b'-') => self.dash_seen(origin),
-            // The capital I has the shape of l: inside a word in small letters it is read as l.
+            // The capital I looks like l, so after a lower-case letter it is read as l.
             Fold::Ascii(b'I') if self.gap.is_none() && self.view.text.ends_with(|c: char| c.is_ascii_lowercase()) => {
                 self.write("l", origin);
             }
@@ -329,7 +329,7 @@ impl Builder<'_> {
         }
     }
 
-    /// One byte that is itself.
+    /// Writes one byte as it is.
     fn seen(&mut self, byte: u8) {
         let range = self.at..self.at + 1;
         self.write(char::from(byte).encode_utf8(&mut [0; 4]), range);
@@ -341,14 +341,14 @@ impl Builder<'_> {
         self.dash_seen(origin);
     }
 
-    /// A row of dashes is one.
+    /// Writes a dash; a row of dashes gives only one.
     fn dash_seen(&mut self, origin: Range<usize>) {
         if self.gap.is_some() || !self.view.text.ends_with('-') {
             self.write("-", origin);
         }
     }
 
-    /// White space of `length` bytes, or its replacement.
+    /// Handles `length` bytes that become white space.
     fn space(&mut self, length: usize, line_breaks: usize, border: bool) {
         self.gap(self.at..self.at + length, line_breaks, border);
         self.at += length;
@@ -362,7 +362,7 @@ impl Builder<'_> {
         self.line_start |= line_breaks > 0;
     }
 
-    /// Writes white space: one space, or a blank line where one is, over which nothing is joined.
+    /// Writes pending white space: one space, or a blank line if there is one, across which no match is joined.
     fn flush(&mut self) {
         let Some(gap) = self.gap.take() else { return };
         let wrapped = gap.line_breaks == 1 && !gap.border && self.view.text.ends_with('-');
@@ -396,7 +396,7 @@ impl Builder<'_> {
     }
 }
 
-/// Bytes of a terminal's control sequence (ECMA-48) that a text begins with; of anything else the one byte.
+/// Length of the terminal control sequence (ECMA-48) at the start of a text; 1 for other text.
 fn escape(text: &str) -> usize {
     let Some(body) = text.strip_prefix("\u{1b}[") else { return 1 };
     let end = body.bytes().take(32).position(|b| (0x40..=0x7e).contains(&b));

@@ -3,17 +3,17 @@
 use entities::ENTITIES;
 use std::sync::LazyLock;
 
-/// Longest reference that is looked for: leading zeros are allowed.
+/// Greatest length of a reference in bytes; leading zeros are allowed.
 const LONGEST: usize = 40;
 
-/// Names, with the semicolon where it is a part, and what they stand for, in order.
+/// Names, with the semicolon if it belongs to the name, and their characters; sorted.
 static NAMES: LazyLock<Vec<(&'static str, &'static str)>> = LazyLock::new(|| {
     let mut names: Vec<_> = ENTITIES.iter().map(|e| (e.entity, e.characters)).collect();
     names.sort_unstable();
     names
 });
 
-/// The reference at the start of a text: its bytes, and the character that it means.
+/// The reference at the start of a text: its length in bytes, and its character.
 pub(super) fn reference(text: &str) -> Option<(usize, String)> {
     let body = text.strip_prefix('&')?;
     match body.strip_prefix('#') {
@@ -31,7 +31,7 @@ fn numeric(text: &str) -> Option<(usize, char)> {
     Some((skip + length + semicolon, char::from_u32(number)?))
 }
 
-/// The longest name.
+/// The longest named reference at the start of a text.
 fn named(text: &str) -> Option<(usize, String)> {
     let letters = text.bytes().skip(1).take(LONGEST).take_while(u8::is_ascii_alphanumeric).count();
     let semicolon = usize::from(text.as_bytes().get(1 + letters) == Some(&b';'));
@@ -40,7 +40,7 @@ fn named(text: &str) -> Option<(usize, String)> {
         let at = NAMES.binary_search_by(|(n, _)| (*n).cmp(name)).ok()?;
         NAMES.get(at).map(|(_, characters)| (length, (*characters).to_owned()))
     };
-    // Three bytes are the shortest: "&lt".
+    // The shortest name has three bytes: "&lt".
     (3..=1 + letters + semicolon).rev().find_map(look)
 }
 

@@ -1,10 +1,10 @@
-//! What a character outside ASCII stands for, by the tables of Unicode: the character that a reader of the page sees.
+//! Folds a non-ASCII character into the ASCII text that a reader sees, by the tables of Unicode.
 //!
-//! In this order: what has no shape of its own falls out; white space, dashes and decimal digits of every script are
-//! those of ASCII (PropList.txt, DerivedNumericType.txt); compatibility forms of letters and digits, and of the marks
-//! of ASCII, are what they stand for (NFKC, UAX #15), superscripts, subscripts and fractions apart; what is left has
-//! the shape of one character of ASCII of its own kind when that is its prototype (UTS #39). A mark is never read as a
-//! letter, and ASCII never as anything else.
+//! The rules apply in this order. Characters without a shape are dropped. White space, dashes and decimal digits of
+//! every script become those of ASCII (PropList.txt, DerivedNumericType.txt). Compatibility forms of letters, digits
+//! and ASCII marks are replaced (NFKC, UAX #15), except superscripts, subscripts and fractions. A character whose
+//! prototype (UTS #39) is one ASCII character of the same kind becomes that character. A mark never becomes a letter,
+//! and ASCII characters never change.
 
 use regex_syntax::hir::{Class, HirKind};
 use std::sync::LazyLock;
@@ -14,17 +14,17 @@ use unicode_security::skeleton;
 /// Form of a character in the view.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Fold {
-    /// Itself.
+    /// The character itself.
     Keep,
     /// Nothing.
     Drop,
-    /// Nothing on a letter or digit of ASCII, itself elsewhere.
+    /// Nothing after an ASCII letter or digit, otherwise the character itself.
     Mark,
     Space,
     LineBreak,
-    /// A line between two cells of a table.
+    /// A line between two table cells.
     Cell,
-    /// The sign of a list's item, where it begins a line.
+    /// The bullet of a list item, at the start of a line.
     Bullet,
     /// One character of ASCII.
     Ascii(u8),
@@ -84,7 +84,7 @@ pub(super) fn fold(c: char) -> Fold {
     match c {
         _ if c.is_ascii() => return Fold::Keep,
         '\u{85}' | '\u{2028}' | '\u{2029}' => return Fold::LineBreak,
-        // Marks between the labels of a host name (RFC 3490, section 3.1).
+        // Marks that separate the labels of a host name (RFC 3490, section 3.1).
         '\u{3002}' | '\u{ff61}' => return Fold::Ascii(b'.'),
         '\u{2502}' | '\u{2503}' | '\u{2506}' | '\u{2507}' | '\u{250a}' | '\u{250b}' | '\u{2551}' => return Fold::Cell,
         '\u{2022}' | '\u{2023}' | '\u{25aa}' | '\u{25cf}' | '\u{25e6}' => return Fold::Bullet,
@@ -105,14 +105,13 @@ pub(super) fn fold(c: char) -> Fold {
     }
 }
 
-/// The value of a decimal digit of any script, as a digit of ASCII: the digits of a script are in one row, from 0 to
-/// 9.
+/// The value of a decimal digit of any script as an ASCII digit. The digits of a script are consecutive, from 0 to 9.
 fn decimal(c: char) -> Option<u8> {
     let (start, _) = PROPERTIES.decimal.range(c)?;
     u8::try_from((u32::from(c) - u32::from(start)) % 10).ok().map(|value| b'0' + value)
 }
 
-/// The compatibility form, each of its characters by its prototype.
+/// The compatibility form, with each of its characters replaced by its prototype.
 fn compatible(c: char) -> Fold {
     let is = &*PROPERTIES;
     let form: String = std::iter::once(c).nfkc().collect();
@@ -131,7 +130,7 @@ fn compatible(c: char) -> Fold {
     }
 }
 
-/// The one character of ASCII, of the same kind, that has this character's shape.
+/// The ASCII character of the same kind that looks like this character.
 fn prototype(c: char) -> Option<u8> {
     if c.is_ascii() {
         return None;
@@ -144,8 +143,8 @@ fn prototype(c: char) -> Option<u8> {
         return (!letter && !number).then_some(only);
     }
     match only {
-        // UTS #39 gives the capital I and the digits 1 and 0 letters as prototypes. Of several characters with one
-        // shape, the one of the same kind (letter or digit) is meant.
+        // UTS #39 gives letters as the prototypes of the capital I and the digits 1 and 0. Of several characters with
+        // the same shape, the one of the same kind (letter or digit) is chosen.
         b'l' if is.upper.holds(c) => Some(b'I'),
         b'l' if number => Some(b'1'),
         b'O' if number => Some(b'0'),
@@ -190,8 +189,7 @@ mod tests {
         }
     }
 
-    /// The tables are part of the mapping: whoever changes them, or takes a newer Unicode, makes a new version of the
-    /// mapping.
+    /// The tables are part of the mapping: a change of them, or a newer Unicode, needs a new version of the mapping.
     #[test]
     fn the_tables_are_those_of_this_version_of_the_mapping() {
         let mut hash = Sha256::new();

@@ -1,8 +1,8 @@
-//! What a backslash begins: a space or a command of LaTeX, or a mark that Markdown escapes.
+//! The meaning of a backslash: a LaTeX space or command, or a mark that Markdown escapes.
 
 /// The meaning of a backslash.
 pub(super) enum Control {
-    /// Nothing is seen of these bytes.
+    /// These bytes are not visible.
     Nothing(usize),
     /// These bytes are a space.
     Space(usize),
@@ -29,14 +29,14 @@ const SPACES: &[&str] = &[
     "medspace",
     "thickspace",
 ];
-/// Spaces of a size that is said.
+/// Commands for spaces with a size.
 const SIZED: &[&str] = &["hspace", "hskip", "vspace", "kern"];
 const DASHES: &[&str] = &["textendash", "textemdash"];
-/// Commands that need no argument in braces, and breaks that are none.
+/// Commands without an argument in braces, and invisible breaks.
 const BARE: &[&str] =
     &["bf", "it", "em", "tt", "sc", "sf", "rm", "sl", "bfseries", "itshape", "ttfamily", "allowbreak", "nobreak"];
 
-/// Reads what a text begins with, a backslash.
+/// Reads the backslash at the start of a text.
 pub(super) fn control(text: &str) -> Control {
     let Some(next) = text.as_bytes().get(1).copied() else { return Control::Backslash };
     match next {
@@ -48,7 +48,7 @@ pub(super) fn control(text: &str) -> Control {
     }
 }
 
-/// Whether more text can change what a backslash begins.
+/// Whether more text can change the meaning of the backslash at the start of a text.
 pub(super) fn is_open(text: &str) -> bool {
     let rest = text.get(1..).unwrap_or_default();
     let letters = rest.bytes().take(32).take_while(u8::is_ascii_alphabetic).count();
@@ -65,7 +65,7 @@ fn command(text: &str) -> Control {
     let after = rest.get(letters..).unwrap_or_default();
     let starred = usize::from(after.starts_with('*'));
     let argument = after.get(starred..).unwrap_or_default();
-    // A command takes the space after it.
+    // A command includes the space after it.
     let length = 1 + letters + starred + usize::from(argument.starts_with(' '));
     if SIZED.contains(&name) {
         let size = argument.bytes().take(32).position(|b| b == b'}').filter(|_| argument.starts_with('{'));

@@ -1,4 +1,4 @@
-//! Tags and comments of HTML, links and notes of Markdown, and how much of them is not seen.
+//! HTML tags and comments, Markdown links and notes: which of their bytes are not visible.
 
 /// The effect of a tag on the view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,11 +9,11 @@ pub(super) enum Leaves {
     Border,
 }
 
-/// Longest tag or link target that is looked for.
+/// Greatest length of a tag or link target in bytes.
 pub(super) const LONGEST: usize = 1024;
-/// Longest formula.
+/// Greatest length of a formula in bytes.
 const FORMULA: usize = 128;
-/// Elements whose text does not join the text beside them.
+/// Elements whose text is separate from the text beside them.
 const APART: &[&str] = &[
     "td",
     "th",
@@ -42,11 +42,11 @@ const APART: &[&str] = &[
     "hr",
 ];
 
-/// Bytes of the tag, comment or section that a text begins with, and what it leaves.
+/// Length of the tag, comment or section at the start of a text, and its effect on the view.
 pub(super) fn tag(text: &str) -> Option<(usize, Leaves)> {
     let bytes = text.as_bytes();
     if text.starts_with("<!--") {
-        // The shortest is `<!-->`.
+        // The shortest comment is `<!-->`.
         let end = text.get(2..).and_then(|t| bounded(t, LONGEST).find("-->")).map(|at| at + 5);
         return end.map(|end| (end, Leaves::Nothing));
     }
@@ -96,11 +96,11 @@ pub(super) fn is_open_tag(text: &str) -> bool {
 
 /// The kind of markup that an opening bracket begins.
 pub(super) enum Bracket {
-    /// The text of a link: the bracket is not seen.
+    /// The text of a link; the bracket is not visible.
     Link,
-    /// A note of these bytes.
+    /// A note of this length in bytes.
     Note(usize),
-    /// One mark in brackets: nothing refers to it.
+    /// One mark in brackets that is not a reference.
     Mark(u8),
     Plain,
 }
@@ -123,7 +123,7 @@ pub(super) fn bracket(text: &str) -> Bracket {
     }
 }
 
-/// Whether more text can change what an opening bracket begins.
+/// Whether more text can change the meaning of the opening bracket at the start of a text.
 pub(super) fn is_open_bracket(text: &str) -> bool {
     if text.len() < 3 {
         return true;
@@ -132,7 +132,7 @@ pub(super) fn is_open_bracket(text: &str) -> bool {
     line.find(']').is_none_or(|end| line.get(end + 1..).is_none_or(str::is_empty))
 }
 
-/// Bytes of a link's end, `](target)` or `][name]`, that a text begins with.
+/// Length of a link's end, `](target)` or `][name]`, at the start of a text.
 pub(super) fn link_end(text: &str) -> Option<usize> {
     let close = match text.as_bytes().get(1)? {
         b'(' => ')',
@@ -143,13 +143,13 @@ pub(super) fn link_end(text: &str) -> Option<usize> {
     line.get(2..)?.find(close).map(|at| at + 3)
 }
 
-/// Whether more text can complete the end of a link that begins here, at a closing bracket.
+/// Whether more text can complete the end of a link, which begins with the closing bracket at the start of a text.
 pub(super) fn is_open_link_end(text: &str) -> bool {
     let opens = matches!(text.as_bytes().get(1), None | Some(b'(' | b'['));
     opens && link_end(text).is_none() && open_line(text, LONGEST).is_some()
 }
 
-/// Bytes of the formula's end from its opening sign on: a sign that no space is before and no digit after.
+/// Offset of a formula's closing dollar sign, which follows no space and precedes no digit.
 pub(super) fn formula(text: &str) -> Option<usize> {
     let line = bounded(text, FORMULA).split('\n').next().unwrap_or_default();
     let bytes = line.as_bytes();
@@ -162,7 +162,7 @@ pub(super) fn formula(text: &str) -> Option<usize> {
     (closes && at > 1).then_some(at)
 }
 
-/// Whether more text can complete a formula that begins here, at a dollar sign.
+/// Whether more text can complete the formula that begins with the dollar sign at the start of a text.
 pub(super) fn is_open_formula(text: &str) -> bool {
     let Some(line) = open_line(text, FORMULA) else { return false };
     let spaced = line.as_bytes().get(1).is_some_and(u8::is_ascii_whitespace);
@@ -170,12 +170,12 @@ pub(super) fn is_open_formula(text: &str) -> bool {
     !spaced && end.is_none_or(|end| line.len() == end + 1)
 }
 
-/// The part that is examined.
+/// The first `most` bytes, cut at a character boundary.
 fn bounded(text: &str, most: usize) -> &str {
     text.get(..text.floor_char_boundary(most)).unwrap_or_default()
 }
 
-/// The line that a text is, as far as it is looked at, where more can come to it.
+/// The text, if it is an incomplete line of at most `most` bytes.
 fn open_line(text: &str, most: usize) -> Option<&str> {
     Some(text).filter(|text| text.len() <= most && !text.contains('\n'))
 }

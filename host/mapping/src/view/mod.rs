@@ -1,7 +1,7 @@
-//! The matching view: the text as a reader of the page sees it, with the way back to the bytes.
+//! The matching view: a text as a reader of the rendered page sees it, with references to the original bytes.
 //!
-//! Classes and quantities are matched on the text and on its view; a hit in either counts. What the view leaves out or
-//! joins is said in `docs/explanation/mapping.md`. A line of ASCII without markup has no view: it is its own.
+//! Classes and quantities are matched on the text and on its view; a hit in either counts. What the view removes and
+//! joins is listed in `docs/explanation/mapping.md`. A line of ASCII without markup does not need a view.
 
 mod build;
 mod entity;
@@ -15,36 +15,36 @@ use fold::{Fold, fold};
 pub(crate) use open::{completed, undecided};
 use std::ops::Range;
 
-/// Braces, besides those of ASCII.
+/// Look-alikes of the ASCII braces.
 const OPENING: &[char] = &['\u{ff5b}', '\u{fe5b}', '\u{fe37}', '\u{2774}', '\u{2983}'];
 const CLOSING: &[char] = &['\u{ff5d}', '\u{fe5c}', '\u{fe38}', '\u{2775}', '\u{2984}'];
 
-/// A part of the view and the bytes that it represents.
+/// A part of the view and the bytes that it shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Segment {
-    /// Where it begins in the view.
+    /// The part's start in the view.
     at: usize,
-    /// The bytes.
+    /// The bytes of the text.
     origin: Range<usize>,
-    /// Whether it is those bytes themselves.
+    /// Whether the part is a copy of these bytes.
     copied: bool,
 }
 
-/// A text as it is read.
+/// The view of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct View {
     text: String,
     segments: Vec<Segment>,
-    /// Spaces that part cells or items, in order.
+    /// Places of spaces that separate cells or items, in order.
     borders: Vec<usize>,
-    /// Spaces that were line breaks, in order.
+    /// Places of spaces that were line breaks, in order.
     lines: Vec<usize>,
-    /// Whether it is the text with a space for each single line break, and otherwise the same byte for byte.
+    /// Whether the view equals the text byte for byte, except for a space in place of each single line break.
     aligned: bool,
 }
 
 impl View {
-    /// The view of a text, where it is another than the text.
+    /// The view of a text; `None` if it would equal the text.
     pub(crate) fn of(text: &str) -> Option<Self> {
         match build::difference(text) {
             Difference::None => None,
@@ -53,8 +53,8 @@ impl View {
         }
     }
 
-    /// A text whose braces or other marks are written with look-alikes, with the marks of ASCII in their place, where
-    /// it may hold an object: what only the view of its markup leaves out stays.
+    /// A text with its look-alike marks, such as braces, replaced by ASCII marks, if it may contain an object. Unlike
+    /// the view, it keeps markup.
     pub(crate) fn of_marks(text: &str) -> Option<Self> {
         let opens = |c: char| c == '{' || OPENING.contains(&c);
         if text.is_ascii() || !text.contains(opens) {
@@ -84,7 +84,7 @@ impl View {
         (view.text != text).then_some(view)
     }
 
-    /// A space for each of these line breaks, unless another follows.
+    /// The text with a space instead of each of these line breaks; before another line break it stays a line break.
     fn aligned(text: &str, lines: Vec<usize>) -> Self {
         let mut shown = String::with_capacity(text.len());
         let mut from = 0;
@@ -99,7 +99,7 @@ impl View {
         Self { text: shown, segments, borders: Vec::new(), lines, aligned: true }
     }
 
-    /// Whether it differs from the text only by spaces for line breaks.
+    /// Whether the view differs from the text only by spaces in place of line breaks.
     pub(crate) const fn is_aligned(&self) -> bool {
         self.aligned
     }
@@ -108,18 +108,18 @@ impl View {
         &self.text
     }
 
-    /// The bytes that a range of the view represents, including bytes that were left out between them.
+    /// The bytes of the text that a range of the view shows, with the removed bytes between them.
     pub(crate) fn origin(&self, range: &Range<usize>) -> Range<usize> {
         let (start, end) = (self.origin_of(range.start), self.origin_of(range.end.saturating_sub(1)));
         start.start..end.end.max(start.start)
     }
 
-    /// The start of the original bytes for the view from `at` on; `end` at the end of the view.
+    /// The place in the text of `at` in the view; `end` for the end of the view.
     pub(crate) fn origin_from(&self, at: usize, end: usize) -> usize {
         if at < self.text.len() { self.origin_of(at).start } else { end }
     }
 
-    /// Up to where the view shows the first `end` bytes of the text.
+    /// The place in the view where the first `end` bytes of the text end.
     pub(crate) fn shown_until(&self, end: usize) -> usize {
         let next = self.segments.partition_point(|s| s.origin.start < end);
         let Some(segment) = next.checked_sub(1).and_then(|i| self.segments.get(i)) else { return 0 };
@@ -127,20 +127,20 @@ impl View {
         if segment.copied { most.min(segment.at + (end - segment.origin.start)) } else { most }
     }
 
-    /// After the last border of a cell or an item in a range.
+    /// The place after the last border of a cell or an item in a range.
     pub(crate) fn last_border(&self, range: &Range<usize>) -> Option<usize> {
         let next = self.borders.partition_point(|b| *b < range.end);
         let border = next.checked_sub(1).and_then(|i| self.borders.get(i)).copied()?;
         (range.start <= border).then_some(border + 1)
     }
 
-    /// Whether a range reaches over the border of a cell or an item.
+    /// Whether a range crosses the border of a cell or an item.
     pub(crate) fn crosses_border(&self, range: &Range<usize>) -> bool {
         let first = self.borders.partition_point(|b| *b < range.start);
         self.borders.get(first).is_some_and(|b| *b < range.end)
     }
 
-    /// Whether a range reaches over what was no space inside a line.
+    /// Whether a range crosses a line break, or the border of a cell or an item.
     pub(crate) fn joins_lines(&self, range: &Range<usize>) -> bool {
         let first = self.lines.partition_point(|b| *b < range.start);
         self.lines.get(first).is_some_and(|b| *b < range.end) || self.crosses_border(range)
@@ -153,7 +153,7 @@ impl View {
         lines.into_iter().any(|line| self.text.as_bytes().get(*line) == Some(&b' '))
     }
 
-    /// The bytes that the character at `at` represents; one byte of copied text.
+    /// The bytes of the text that the character at `at` shows; one byte for copied text.
     fn origin_of(&self, at: usize) -> Range<usize> {
         let next = self.segments.partition_point(|s| s.at <= at);
         let Some(segment) = next.checked_sub(1).and_then(|i| self.segments.get(i)) else { return 0..0 };

@@ -1,14 +1,14 @@
-//! Markup that is still open at the end of a text: where it begins, and how the text reads once the markup is complete.
+//! Markup that is still open at the end of a text: its start, and the text after its completion.
 
 use super::{latex, markup};
 
-/// Bytes at the end of a text in which markup can be open.
+/// Number of bytes at the end of a text in which open markup can begin.
 const REACH: usize = markup::LONGEST + 8;
-/// A terminal's control sequence.
+/// First byte of a terminal control sequence.
 const ESCAPE: u8 = 0x1b;
-/// Longest control sequence.
+/// Greatest length of a control sequence in bytes.
 const SEQUENCE: usize = 36;
-/// Longest entity, with `&` and `;`.
+/// Greatest length of an entity in bytes, with `&` and `;`.
 const ENTITY: usize = 40;
 
 /// The start of the first markup whose meaning more text can change; the text's length if there is none.
@@ -16,13 +16,13 @@ pub(crate) fn undecided(text: &str) -> usize {
     let from = text.ceil_char_boundary(text.len().saturating_sub(REACH));
     let tail = text.get(from..).unwrap_or_default();
     let open = (0..tail.len()).find(|at| tail.get(*at..).is_some_and(|rest| is_open(rest) || is_open_link(rest)));
-    // The character after a mark, or a row of marks, decides its meaning.
+    // The meaning of a mark, or of a row of marks, depends on the next character.
     let marks =
         tail.trim_end_matches(|c: char| c.is_ascii_punctuation() && !matches!(c, '.' | '!' | '?' | ',') || c == '\r');
     from + open.unwrap_or(tail.len()).min(marks.len())
 }
 
-/// Whether more text can change what a tag, entity, command or control sequence is that a text begins with.
+/// Whether more text can change the tag, entity, command or control sequence at the start of a text.
 fn is_open(text: &str) -> bool {
     match text.as_bytes().first() {
         Some(b'<') => markup::is_open_tag(text),
@@ -33,7 +33,7 @@ fn is_open(text: &str) -> bool {
     }
 }
 
-/// The same for a link or a formula, of which more than a target is seen.
+/// As [`is_open`], for links and formulas, of which more than the target is visible.
 fn is_open_link(text: &str) -> bool {
     match text.as_bytes().first() {
         Some(b'[' | b'(') => markup::is_open_bracket(text),
@@ -43,8 +43,8 @@ fn is_open_link(text: &str) -> bool {
     }
 }
 
-/// The text without the entity, tag, command, target or emphasis that its end begins, and with its last link closed;
-/// `None` where nothing is open. A prefix of it is a prefix of the text.
+/// The text without the entity, tag, command, link target or emphasis that is open at its end, and with its last link
+/// closed. `None` if nothing is open. A prefix of the result is a prefix of the text.
 pub(crate) fn completed(text: &str) -> Option<String> {
     let from = text.ceil_char_boundary(text.len().saturating_sub(REACH));
     let tail = text.get(from..).unwrap_or_default();
@@ -61,7 +61,7 @@ pub(crate) fn completed(text: &str) -> Option<String> {
     changed.then(|| [text.get(..from).unwrap_or_default(), kept, close].concat())
 }
 
-/// The text without what its end begins.
+/// The text without the markup that is open at its end.
 fn without_open(text: &str) -> Option<&str> {
     let last = |mark: &str, most: usize, end: char| {
         let at = text.rfind(mark).filter(|at| text.len() - at <= most)?;

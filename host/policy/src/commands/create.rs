@@ -1,4 +1,4 @@
-//! `policy new`: a package that compiles and passes its tests.
+//! `policy new`: creates a package that compiles and passes its tests.
 
 use crate::error::{Kind, PolicyError, Problem};
 use crate::package::{MANIFEST_FILE, Package, TESTS_FILE};
@@ -8,7 +8,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
-/// The files of a new package called `name`. Errors: a name that no package can have.
+/// The files of a new package called `name`. Errors: the name is not valid for a package.
 pub fn template(name: &str) -> Result<BTreeMap<String, Vec<u8>>, PolicyError> {
     let manifest = include_str!("template/policy.toml").replace("NAME", name);
     let mut files: BTreeMap<String, Vec<u8>> = [
@@ -26,8 +26,8 @@ pub fn template(name: &str) -> Result<BTreeMap<String, Vec<u8>>, PolicyError> {
     Ok(files)
 }
 
-/// Writes a new package into the folder `dir`, which must not exist yet; its last component is the package's name.
-/// Errors: a folder that exists or cannot be written, a name that no package can have.
+/// Writes a new package into the folder `dir`, which must not exist; its last component is the package's name.
+/// Errors: the folder exists or cannot be written, or the name is not valid for a package.
 pub fn create(dir: &Path) -> Result<(), PolicyError> {
     let problem =
         |path: &Path, what: &dyn std::fmt::Display| Problem::new(Kind::File, format!("`{}`: {what}", path.display()));

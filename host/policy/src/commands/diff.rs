@@ -1,8 +1,8 @@
-//! `policy diff A B`: what changed, and descriptors that the two decide differently, found by solving over the rows.
+//! `policy diff A B`: changed declarations and rules, and descriptors that A and B decide differently.
 //!
-//! Each package's determination, with the host stages passed, is a list of cells: a conjunction of rows that decides,
-//! less the rows that would decide before it. For each pair of cells with different determinations the two conjunctions
-//! are intersected and all of those rows subtracted; what is left holds a witness, which both evaluators then confirm.
+//! With the host stages passed, each package is a list of cells. A cell is the conjunction of the rows that decide,
+//! without the descriptors for which earlier rows decide. For each pair of cells with different determinations, the
+//! search intersects the two cells. A descriptor in the intersection is a witness; both evaluators confirm it.
 
 use super::joint::{Joint, Side, enumeration_names};
 use crate::compile::Compiled;
@@ -22,7 +22,7 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Splits that the search may make for one pair of cells, and for all of them.
+/// Splits that the search may make for one pair of cells, and in total.
 const PAIR_BUDGET: u32 = 20_000;
 const TOTAL_BUDGET: u32 = 2_000_000;
 
@@ -31,14 +31,14 @@ const TOTAL_BUDGET: u32 = 2_000_000;
 pub struct Diff {
     /// Declarations and limits that changed, in words.
     pub declarations: Vec<String>,
-    /// Those of `declarations` that have no effect on descriptors, or that make it impossible to give a descriptor to
-    /// both. If there is one, the comparison is not complete.
+    /// Those of `declarations` that the comparison does not cover: they do not show in descriptors, or they prevent
+    /// some descriptors from being valid under both packages.
     pub not_compared: Vec<String>,
     /// Rules that changed, by id.
     pub rules: Vec<RuleChange>,
-    /// Descriptors that the two decide differently, one for each pair of deciding rules.
+    /// Descriptors that A and B decide differently, one per pair of deciding rules.
     pub witnesses: Vec<Witness>,
-    /// Pairs of deciding rules for which the search ran out before it was certain.
+    /// Pairs of deciding rules for which the search ended without a result.
     pub undecided: Vec<(String, String)>,
 }
 
@@ -54,7 +54,7 @@ pub struct RuleChange {
 pub enum Change {
     Added,
     Removed,
-    /// Both have it, but not the same; what differs, in words.
+    /// The rule is in both packages with differences, which are listed in words.
     Changed(Vec<String>),
 }
 
@@ -64,7 +64,7 @@ pub struct Witness {
     pub a: Decision,
     pub b: Decision,
     pub category: String,
-    /// The context as A reads it; `policy eval` takes it with the category beside its fields.
+    /// The context as A reads it. `policy eval` accepts it with the category added.
     pub context_a: Value,
     /// The context as B reads it.
     pub context_b: Value,
@@ -75,13 +75,13 @@ pub struct Witness {
 }
 
 impl Diff {
-    /// Whether it is certain that the two decide alike about every descriptor that both can be given.
+    /// Whether A and B certainly decide alike on every descriptor that is valid under both.
     #[must_use]
     pub fn decide_alike(&self) -> bool {
         self.witnesses.is_empty() && self.undecided.is_empty()
     }
 
-    /// Whether everything that can change a decision was compared, and nothing differs.
+    /// Whether everything that can change a decision was compared, without a difference.
     #[must_use]
     pub fn nothing_differs(&self) -> bool {
         self.decide_alike() && self.not_compared.is_empty()
@@ -93,7 +93,7 @@ impl Diff {
     }
 }
 
-/// How `b` differs from `a`. Errors: a fault of this program: the two evaluators contradict a witness.
+/// The differences of `b` from `a`. Errors: an evaluator contradicts a witness, which is a defect of this program.
 pub fn diff(a: (&Package, &Compiled), b: (&Package, &Compiled)) -> Result<Diff, PolicyError> {
     let sides = [Side { package: a.0, compiled: a.1 }, Side { package: b.0, compiled: b.1 }];
     let [first, second] = sides;
@@ -145,7 +145,7 @@ pub fn diff(a: (&Package, &Compiled), b: (&Package, &Compiled)) -> Result<Diff, 
     Ok(found)
 }
 
-/// A rule in the joint space.
+/// A rule and its cubes in the joint space.
 struct Translated<'a> {
     rule: &'a crate::compile::Rule,
     cubes: Vec<Cube>,
@@ -156,7 +156,7 @@ fn translated<'a>(joint: &Joint, side: usize, compiled: &'a Compiled) -> Vec<Tra
     rules.map(|(rule, cubes)| Translated { rule, cubes: joint.cubes(side, cubes) }).collect()
 }
 
-/// Where one determination is made, by which rule.
+/// A set of descriptors with one determination by one rule: `region` less `without`.
 struct Cell<'a> {
     region: Cube,
     without: Vec<&'a Cube>,
@@ -164,15 +164,14 @@ struct Cell<'a> {
     label: String,
 }
 
-/// Every cell of a package; the host stages pass.
+/// All cells of a package, with the host stages passed.
 fn cells<'a>(universe: &'a Universe, rules: &'a [Translated<'a>], max_depth: u8) -> Vec<Cell<'a>> {
     let of = |bank: Bank, kind: RowKind| {
         let rules = rules.iter().filter(move |rule| rule.rule.bank == bank && rule.rule.kind == kind);
         rules.flat_map(|rule| rule.cubes.iter().map(|cube| (rule.rule.id.as_str(), cube))).collect::<Vec<_>>()
     };
     let bare = |rows: &[(&str, &'a Cube)]| rows.iter().map(|(_, cube)| *cube).collect::<Vec<_>>();
-    // Rows of the same class whose rules have smaller ids, so that a witness is decided by the rule that its cell
-    // names.
+    // Rows of the same class whose rules have smaller ids. Subtracting them makes the cell's own rule the deciding one.
     let before = |rows: &[(&str, &'a Cube)], id: &str| {
         rows.iter().filter(|(other, _)| *other < id).map(|(_, cube)| *cube).collect::<Vec<_>>()
     };
@@ -212,7 +211,7 @@ fn cells<'a>(universe: &'a Universe, rules: &'a [Translated<'a>], max_depth: u8)
     cells
 }
 
-/// A decompose below the depth limit, a reject at it.
+/// Adds the cells of a decompose: a decompose below the depth limit, a reject from there on.
 fn decompose_cells<'a>(
     universe: &Universe,
     cells: &mut Vec<Cell<'a>>,
@@ -239,7 +238,7 @@ impl<'a> Cell<'a> {
     }
 }
 
-/// The witness in `cube`, once both evaluators have said what their cells say.
+/// The witness in `cube`, after both evaluators have confirmed the determinations of the cells.
 fn confirmed(
     joint: &Joint,
     sides: [Side<'_>; 2],
@@ -307,7 +306,7 @@ fn rule_differences(a: &Translated<'_>, b: &Translated<'_>) -> Vec<String> {
     what
 }
 
-/// A new comparison that holds what the manifests say differently.
+/// A comparison that contains only the differences between the manifests so far.
 fn declarations(a: Side<'_>, b: Side<'_>) -> Diff {
     let mut found = Diff {
         declarations: Vec::new(),
@@ -317,7 +316,7 @@ fn declarations(a: Side<'_>, b: Side<'_>) -> Diff {
         undecided: Vec::new(),
     };
     let (va, vb): (&Vocabulary, &Vocabulary) = (a.package.vocabulary(), b.package.vocabulary());
-    // A descriptor with a value that one package does not declare cannot be put to that package.
+    // A descriptor with a value that only one package declares is not valid under the other.
     for (column, name) in enumeration_names() {
         let (in_a, in_b) = (va.enumeration(column), vb.enumeration(column));
         list_changes(name, in_a, in_b).into_iter().for_each(|what| found.obstacle(what));
@@ -327,7 +326,7 @@ fn declarations(a: Side<'_>, b: Side<'_>) -> Diff {
             found.obstacle(format!("{name} of a context that names none: `{old}` became `{new}`"));
         }
     }
-    // A class or a quantity that one package does not declare is absent from its descriptors.
+    // A class or quantity that a package does not declare is absent from its descriptors.
     found.declarations.extend(list_changes("class", va.set(1), vb.set(1)));
     found.declarations.extend(list_changes("quantity", va.quantities(), vb.quantities()));
     let (ma, mb) = (a.package.manifest(), b.package.manifest());
@@ -359,7 +358,7 @@ fn declarations(a: Side<'_>, b: Side<'_>) -> Diff {
     found
 }
 
-/// Names that only one of two lists has.
+/// Names that are in only one of two lists.
 fn list_changes(what: &str, a: &[String], b: &[String]) -> Vec<String> {
     let only = |from: &[String], other: &[String]| {
         let names = from.iter().filter(|name| !other.contains(name)).map(|name| format!("`{name}`"));
@@ -369,7 +368,7 @@ fn list_changes(what: &str, a: &[String], b: &[String]) -> Vec<String> {
     changes.filter(|(_, names)| !names.is_empty()).map(|(verb, names)| format!("{what} {verb}: {names}")).collect()
 }
 
-/// The mapping's part of a package, in an order that does not depend on the order of the declarations.
+/// The parts of a package that the mapping uses, in an order that does not depend on the order of the declarations.
 #[derive(PartialEq)]
 struct Recognition<'a> {
     classes: Vec<Class>,

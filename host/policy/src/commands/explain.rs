@@ -1,4 +1,4 @@
-//! `policy explain`: which rows match a descriptor, and why the nearest other rows do not.
+//! `policy explain`: the rows that match a descriptor, and why the nearest other rows do not.
 
 use crate::compile::Compiled;
 use crate::cube::{Cube, Universe, presence_bit, rows::of_row};
@@ -11,10 +11,10 @@ use crate::vocabulary::{ENUMERATIONS, FLAGS, RANGES, SETS, Unit, Vocabulary, bit
 use portcullis_core::wire::{BASIS_POINTS_MAX, Descriptor, Row};
 use serde::Serialize;
 
-/// Rows that do not match, at most this many a bank, are explained.
+/// Number of rows per bank, at most, whose mismatch is explained.
 const NEAREST: usize = 3;
 
-/// Why a descriptor is decided as it is.
+/// Why a descriptor has its determination.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Explanation {
     pub decision: Decision,
@@ -22,14 +22,14 @@ pub struct Explanation {
     pub banks: [BankExplanation; 2],
 }
 
-/// One bank's part.
+/// The explanation for one bank.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BankExplanation {
     pub bank: Bank,
     pub answer: BankDecision,
-    /// Rows that match, by row; no rule for the permit-all.
+    /// Matching rows, by number; the permit-all does not have a rule.
     pub matched: Vec<(u16, Option<String>)>,
-    /// Rows that do not match and miss by the fewest columns, one per rule; the prelude's come last.
+    /// Rows that fail in the fewest columns, one per rule; rows of the prelude come last.
     pub nearest: Vec<NearMiss>,
 }
 
@@ -38,7 +38,7 @@ pub struct BankExplanation {
 pub struct NearMiss {
     pub row: u16,
     pub rule: Option<String>,
-    /// Each column that fails, in words.
+    /// Each failed column, in words.
     pub failed: Vec<String>,
 }
 
@@ -76,7 +76,7 @@ pub fn explain(compiled: &Compiled, vocabulary: &Vocabulary, descriptor: &Descri
     Explanation { decision, banks }
 }
 
-/// One column of a row that is not a wildcard, with the value of the descriptor.
+/// A condition of a row on one column, with the descriptor's value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Condition {
     /// The field by its Cedar name.
@@ -94,14 +94,14 @@ impl std::fmt::Display for Condition {
     }
 }
 
-/// Every column of `row` that is not a wildcard; empty for a row that matches everything, or can never match.
+/// The conditions of `row`; empty for a row that matches every descriptor, or none.
 #[must_use]
 pub fn conditions(compiled: &Compiled, vocabulary: &Vocabulary, row: &Row, descriptor: &Descriptor) -> Vec<Condition> {
     of_row(row, &compiled.universe)
         .map_or_else(Vec::new, |cube| columns(&compiled.universe, vocabulary, &cube, descriptor))
 }
 
-/// Every column of `row` that `d` does not meet; never empty for a row that does not match.
+/// The conditions of `row` that `d` does not meet; never empty for a row that does not match.
 fn failures(universe: &Universe, vocabulary: &Vocabulary, row: &Row, d: &Descriptor) -> Vec<String> {
     let Some(cube) = of_row(row, universe) else { return vec!["the row can never match".into()] };
     columns(universe, vocabulary, &cube, d).iter().filter(|c| !c.holds).map(ToString::to_string).collect()
@@ -162,7 +162,7 @@ fn columns(universe: &Universe, vocabulary: &Vocabulary, cube: &Cube, d: &Descri
                 format!("{}.{:04}", value / one, value % one)
             }),
             None => {
-                // An absent quantity has been reported as absent, and its zero is not a value.
+                // An absent quantity is reported as absent; its value of zero does not count.
                 let slot = column - RANGES.len();
                 if bits >> presence_bit(slot) & 1 == 0 {
                     continue;

@@ -1,4 +1,4 @@
-//! `policy fmt`: Cedar's own formatter over the package's sources.
+//! `policy fmt`: applies Cedar's formatter to the package's sources.
 
 use crate::error::{Kind, PolicyError, Problem};
 use crate::package::Package;
@@ -10,11 +10,11 @@ pub struct Formatted {
     /// Path below the package's folder.
     pub path: String,
     pub text: String,
-    /// Whether the file differs from it.
+    /// Whether the file differs from the formatted text.
     pub changed: bool,
 }
 
-/// The formatted text of one Cedar source. Errors: a source that does not parse.
+/// The formatted text of one Cedar source. Errors: the source does not parse.
 pub fn format_source(path: &str, source: &str) -> Result<String, PolicyError> {
     if source.trim().is_empty() {
         return Ok(String::new());
@@ -25,8 +25,7 @@ pub fn format_source(path: &str, source: &str) -> Result<String, PolicyError> {
     Ok(format!("{}\n", text.trim_end()))
 }
 
-/// Every Cedar source of the package, formatted. The prelude is not the package's to format. Errors: a source that does
-/// not parse.
+/// Every Cedar source of the package, formatted, except the prelude. Errors: a source does not parse.
 pub fn format(package: &Package) -> Result<Vec<Formatted>, PolicyError> {
     let sources = package.cedar_sources()?;
     let own = sources.into_iter().filter(|(path, _)| package.files().contains_key(*path));

@@ -1,6 +1,6 @@
-//! Two packages in one space of descriptors. Packages number their classes, values and slots each in its own way, so
-//! rows are compared by name: a descriptor of the joint space has one reading under each package, and a class that a
-//! package does not declare is one that its mapping never finds.
+//! Two packages in a joint space of descriptors. Each package numbers its classes, values and slots in its own way, so
+//! rows are compared by name. A descriptor of the joint space has a reading under each package; a class that a package
+//! does not declare is left out of that package's reading.
 
 use crate::compile::Compiled;
 use crate::cube::{Cube, ENUMERATION_COLUMNS, SET_COLUMNS, Universe, presence_bit};
@@ -15,13 +15,13 @@ pub(super) struct Side<'a> {
     pub(super) compiled: &'a Compiled,
 }
 
-/// Names that either package's rows test, and for each side its own number of each.
+/// The names that rows of either package test, and for each package the numbers of these names.
 pub(super) struct Joint {
     pub(super) universe: Universe,
     readings: [Reading; 2],
 }
 
-/// Joint number to a package's own number, by column; `None` where the package does not declare the name.
+/// For each joint number, the package's own number, by column; `None` if the package does not declare the name.
 struct Reading {
     enumerations: [Vec<Option<usize>>; ENUMERATION_COLUMNS],
     sets: [Vec<Option<usize>>; SET_COLUMNS],
@@ -29,7 +29,7 @@ struct Reading {
 }
 
 impl Joint {
-    /// The joint space of two packages; else the declarations for which no descriptor can be put to both.
+    /// The joint space of two packages. Errors: the declarations that rule out a descriptor valid under both.
     pub(super) fn new(a: Side<'_>, b: Side<'_>) -> Result<Self, Vec<String>> {
         let (first, second) = (a.package.vocabulary(), b.package.vocabulary());
         let shared = |column: usize| {
@@ -86,8 +86,8 @@ impl Joint {
         Ok(Self { readings: [reading(first), reading(second)], universe })
     }
 
-    /// Cubes of one side's rule in the joint space. A cube that only values of its own package meet drops out: the
-    /// other package cannot be asked about them.
+    /// The cubes of a rule in the joint space. A cube that requires a value of one package only is left out, because
+    /// the other package cannot judge its descriptors.
     pub(super) fn cubes(&self, side: usize, own: &[Cube]) -> Vec<Cube> {
         own.iter().filter_map(|cube| self.cube(side, cube)).collect()
     }
@@ -123,7 +123,7 @@ impl Joint {
         Some(joint)
     }
 
-    /// How one side reads a descriptor of the joint space.
+    /// The reading of a joint descriptor under one package.
     pub(super) fn descriptor(&self, side: usize, joint: &Descriptor) -> Option<Descriptor> {
         let reading = self.readings.get(side)?;
         let [_, _, _, _, temporal, domain, audience, register] = &reading.enumerations;
@@ -156,7 +156,7 @@ impl Joint {
     }
 }
 
-/// The joint mask of a package's own mask. Every member that a row tests is in the joint space.
+/// Translates a package's own mask into the joint space, which has every member that a row tests.
 fn to_joint(own: u128, numbers: &[Option<usize>]) -> u128 {
     let held = |number: &Option<usize>| number.is_some_and(|number| own & bit(number) != 0);
     numbers.iter().enumerate().filter(|(_, number)| held(number)).fold(0, |mask, (at, _)| mask | bit(at))
@@ -179,7 +179,7 @@ fn tested_quantities(side: Side<'_>) -> Vec<&str> {
     bits_of(tested.into()).filter_map(|at| side.package.vocabulary().quantities().get(at)).map(String::as_str).collect()
 }
 
-/// The enumerations that packages declare, by column.
+/// The enumerations whose values a package declares, by column.
 pub(super) fn enumeration_names() -> impl Iterator<Item = (usize, &'static str)> {
     ENUMERATIONS.into_iter().enumerate().skip(4)
 }

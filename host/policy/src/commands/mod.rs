@@ -1,4 +1,4 @@
-//! The commands `portcullis policy …`, except reading arguments and printing.
+//! The commands `portcullis policy …`, without argument parsing and printing.
 
 mod create;
 mod diff;

@@ -1,4 +1,4 @@
-//! `policy check`: does the package compile, is its schema the generated one, what does it cost, what is suspicious.
+//! `policy check`: checks that a package compiles and that its schema is current; reports its cost and warnings.
 
 use super::test::parse_tests;
 use crate::compile::{Capacity, Compiled};
@@ -27,7 +27,7 @@ pub struct Report {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BankUse {
     pub bank: Bank,
-    /// Rows used; in the entropy bank one more than its rules use, for the permit-all.
+    /// Rows used; in the entropy bank, the permit-all is one of them.
     pub rows: usize,
     pub capacity: u16,
     /// Rules of the bank, in order of their ids.
@@ -43,8 +43,8 @@ pub struct RuleUse {
     pub rows: usize,
 }
 
-/// Checks a package: compilation, schema, the form of its tests, warnings. Errors: a package that does not compile, or
-/// whose checked-in schema is not the generated one, or with a malformed test: every problem.
+/// Checks a package: compilation, schema, form of the tests, warnings. Errors, all that apply: the package does not
+/// compile, its stored schema is not the generated one, a test is malformed.
 pub fn check(package: &Package, capacity: Capacity) -> Result<Report, PolicyError> {
     let (compiled, schema) = (package.compile_for(capacity), check_schema(package));
     let tests = package.files().contains_key(TESTS_FILE).then(|| parse_tests(package)).transpose();
@@ -68,8 +68,8 @@ pub fn check(package: &Package, capacity: Capacity) -> Result<Report, PolicyErro
     Ok(Report { compiled, banks, warnings })
 }
 
-/// Classes that open a gate and count where the text denies them, too: those that keep a forbid from matching, and
-/// those that a permit wants to be established.
+/// Warns of classes that permit something although they also count where the text denies them: classes that disable a
+/// forbid, and established classes that a permit requires.
 fn open_to_denial(compiled: &Compiled, manifest: &Manifest) -> Vec<Problem> {
     let mut opening = 0u128;
     for (_, row) in Bank::ALL.iter().flat_map(|bank| compiled.rows(*bank)) {
@@ -93,8 +93,8 @@ fn open_to_denial(compiled: &Compiled, manifest: &Manifest) -> Vec<Problem> {
     classes.map(|(_, class)| problem(class)).collect()
 }
 
-/// Whether the package's schema is the generated one. Errors: a schema that is missing, or differs; the problem points
-/// at the first line that does.
+/// Checks that the package's schema is the generated one. Errors: the schema is missing or different; the problem
+/// points at the first different line.
 pub fn check_schema(package: &Package) -> Result<(), PolicyError> {
     const REMEDY: &str = "write it with `portcullis policy schema DIR`";
     let Some(found) = package.files().get(SCHEMA_FILE) else {

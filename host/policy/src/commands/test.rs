@@ -1,9 +1,9 @@
-//! `policy test`: the tests that ship with a package, judged by the evaluator and by `cedar-policy`.
+//! `policy test`: runs a package's own tests with the evaluator and with `cedar-policy`.
 //!
-//! A line of `tests.jsonl` is `{"name", "category", "context": {…}, "expect": {…}}`, where fields that the context
-//! leaves out have their neutral values, or `{"name", "text", "intent", "facts", "expect": {…}}`, which needs the
-//! mapping and is judged by a callback; intent and facts may be left out. `source` names the public rule that a test
-//! serves. `expect` holds `determination`, and where they matter `stage` and `rule`.
+//! A line of `tests.jsonl` has one of two forms. `{"name", "category", "context": {…}, "expect": {…}}` gives a
+//! descriptor; fields that the context leaves out have neutral values. `{"name", "text", "intent", "facts", "expect":
+//! {…}}` gives a text for the mapping, judged by a callback; intent and facts are optional. `source` names the public
+//! rule behind a test. `expect` contains `determination`, and optionally `stage` and `rule`.
 
 use crate::compile::Compiled;
 use crate::context::{Contexts, Missing};
@@ -28,25 +28,24 @@ pub struct TestCase {
     pub expect: Expectation,
 }
 
-/// The subject of a test.
+/// The input of a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
     /// A descriptor, by its category and context.
     Context { category: String, context: Value },
-    /// A text, which the mapping turns into descriptors, and what it was written for.
+    /// A text for the mapping, and its task.
     Text { text: String, task: Task },
 }
 
-/// The expectation of a test.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expectation {
     #[serde(deserialize_with = "determination")]
     pub determination: Determination,
-    /// The deciding stage, where the test cares.
+    /// The expected deciding stage, if the test checks it.
     #[serde(default)]
     pub stage: Option<Stage>,
-    /// Id of the deciding rule or reason, where the test cares.
+    /// The expected id of the deciding rule or reason, if the test checks it.
     #[serde(default)]
     pub rule: Option<String>,
 }
@@ -66,13 +65,13 @@ impl From<&Decision> for Judged {
     }
 }
 
-/// How one test went.
+/// The result of one test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestResult {
     /// Line in `tests.jsonl`, from 1.
     pub line: usize,
     pub name: String,
-    /// The failure, if there was one.
+    /// Why the test failed; `None` for success.
     pub failure: Option<String>,
 }
 
@@ -93,7 +92,7 @@ struct Line {
     expect: Expectation,
 }
 
-/// One of the three that a test can expect.
+/// Reads one of the three determinations that a test can expect.
 fn determination<'de, D: Deserializer<'de>>(from: D) -> Result<Determination, D::Error> {
     let name = String::deserialize(from)?;
     let known = [Determination::Admit, Determination::Reject, Determination::Decompose];
@@ -102,7 +101,7 @@ fn determination<'de, D: Deserializer<'de>>(from: D) -> Result<Determination, D:
     })
 }
 
-/// The tests of the package, in order. Errors: no tests at all, and every malformed line.
+/// The tests of the package, in order. Errors: there are no tests, or lines are malformed (all of them are listed).
 pub fn parse_tests(package: &Package) -> Result<Vec<TestCase>, PolicyError> {
     let missing = || Problem::new(Kind::Line, format!("no `{TESTS_FILE}`: a policy ships with its tests"));
     let bytes = package.files().get(TESTS_FILE).ok_or_else(missing)?;
@@ -146,8 +145,8 @@ fn parse_line(number: usize, line: &str) -> Result<TestCase, String> {
     Ok(TestCase { line: number, name: line.name, input, expect: line.expect })
 }
 
-/// Runs `tests`. Contexts are judged here, by evaluator and Cedar both; texts by `judge_text`, whose error is a
-/// failure. Errors: a package whose Cedar cannot be made into an oracle.
+/// Runs `tests`. Contexts are judged here, by the evaluator and by Cedar. Texts are judged by `judge_text`, whose error
+/// fails the test. Errors: Cedar cannot load the package's rules.
 pub fn run_tests(
     package: &Package,
     compiled: &Compiled,

@@ -1,5 +1,5 @@
-//! Warnings, decided over rows and not by sampling: rules that can never match, and rules that decide nothing because
-//! rules of the same or a higher class match wherever they do.
+//! Warnings, computed from rows without sampling: rules that can never match, and rules that never decide because rules
+//! of the same or a higher class match every descriptor that they match.
 
 use super::{Compiled, Rule};
 use crate::cube::Cube;
@@ -8,10 +8,10 @@ use crate::error::{Kind, Problem};
 use crate::package::PRELUDE_FILE;
 use portcullis_core::wire::RowKind;
 
-/// Splits that the search for an uncovered descriptor may make for one rule.
+/// Splits that the search for an uncovered descriptor may make per rule.
 const BUDGET: u32 = 200_000;
 
-/// Deciding order of the classes: a matching rule of a lower number decides first.
+/// Deciding order of the rule classes: among matching rules, the lowest number decides.
 const fn class(kind: RowKind) -> u8 {
     match kind {
         RowKind::ForbidReject => 0,
@@ -21,7 +21,7 @@ const fn class(kind: RowKind) -> u8 {
 }
 
 impl Compiled {
-    /// The warnings of `policy check`, by rule. The prelude's own rules are not judged: no author can change them.
+    /// The warnings of `policy check`, by rule. The prelude is left out, because authors cannot change it.
     #[must_use]
     pub fn warnings(&self) -> Vec<Problem> {
         let judged = self.rules.iter().zip(&self.cubes);
@@ -48,7 +48,7 @@ impl Compiled {
         if !self.covered(cubes, &others, &mut budget) {
             return None;
         }
-        // Name no more rules than it takes.
+        // Removes rules that are not needed for the warning.
         let mut at = 0;
         while at < others.len() {
             let kept = others.remove(at);
@@ -64,7 +64,7 @@ impl Compiled {
         Some(located(Problem::new(Kind::Covered, message), rule).help(help))
     }
 
-    /// Whether `others` together match wherever `cubes` do. `false` if the budget runs out.
+    /// Whether `others` together match every descriptor that `cubes` match. `false` if the budget runs out.
     fn covered(&self, cubes: &[Cube], others: &[(&Rule, &[Cube])], budget: &mut u32) -> bool {
         let covers: Vec<&Cube> = others.iter().flat_map(|(_, cubes)| *cubes).collect();
         cubes.iter().all(|cube| residue(&self.universe, cube, &covers, budget) == Residue::Empty)

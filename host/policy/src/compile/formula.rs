@@ -3,10 +3,10 @@
 use crate::cube::simplify::simplify;
 use crate::cube::{Condition, Cube, Universe};
 
-/// Conjunctions that one rule may pass through while it is expanded; past this it is too large for any table.
+/// Conjunctions that the expansion of one rule may produce at any step; a larger rule does not fit any table.
 pub(super) const EXPANSION_LIMIT: usize = 1024;
 
-/// Conditions joined by "and" and "or"; negation is in the conditions only.
+/// Conditions combined by "and" and "or"; negation occurs only inside conditions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Formula {
     True,
@@ -25,8 +25,8 @@ impl Formula {
         if value { Self::True } else { Self::False }
     }
 
-    /// The formula's descriptors as cubes, in canonical order. Rows are counted at every step, so a formula that
-    /// explodes stops early.
+    /// Expands the formula into cubes, in canonical order. The number of cubes is checked at every step, so that an
+    /// oversized formula stops early.
     pub(super) fn cubes(&self, universe: &Universe) -> Result<Vec<Cube>, TooLarge> {
         match self {
             Self::True => Ok(vec![universe.all.clone()]),

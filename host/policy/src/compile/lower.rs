@@ -1,7 +1,7 @@
-//! The lowering table: what each Cedar construct becomes, and what to write instead of the rest.
+//! The lowering table: the rows for each Cedar construct, and advice for the constructs without rows.
 //!
-//! Strict validation has already typed the expression and shown that it cannot fail at run time; in particular every
-//! access to a quantity is behind its `has`, so a bound and its negation can both require presence.
+//! Strict validation has already checked the types and shown that the expression cannot fail at run time. In
+//! particular, a `has` guards every access to a quantity, so both a bound and its negation can require presence.
 
 use super::formula::Formula;
 use super::operand::{Operand, Side, describe, operand};
@@ -13,7 +13,7 @@ use cedar_policy_core::ast::{BinaryOp, EntityUID, Expr, ExprKind, Literal, Unary
 use cedar_policy_core::parser::Loc;
 use portcullis_core::wire::{BASIS_POINTS_MAX, Category};
 
-/// Lowers the conditions of one rule and collects what cannot be lowered.
+/// Lowers the conditions of one rule and collects problems.
 pub(super) struct Lowering<'a> {
     pub(super) rule: &'a str,
     pub(super) file: &'a str,
@@ -29,7 +29,7 @@ enum Order {
 }
 
 impl Lowering<'_> {
-    /// The formula of `expr`, or of its negation where `truth` is false.
+    /// The formula of `expr`, or of its negation if `truth` is false.
     pub(super) fn formula(&mut self, expr: &Expr, truth: bool) -> Formula {
         match expr.expr_kind() {
             ExprKind::Lit(Literal::Bool(value)) => Formula::constant(*value == truth),
@@ -143,7 +143,7 @@ impl Lowering<'_> {
     }
 
     fn equal(&mut self, expr: &Expr, left: &Expr, right: &Expr, truth: bool) -> Formula {
-        // Equality reads the same both ways: put the field first.
+        // Equality is symmetric, so the field is put first.
         let (field, constant, written) = match (operand(left), operand(right)) {
             (a, b @ (Operand::Field(_) | Operand::Quantity(_) | Operand::Action)) if a.is_constant() => (b, a, left),
             (a, b) => (a, b, right),
@@ -203,7 +203,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// A bound on a quantity requires that the quantity is present, whether the bound is asserted or denied.
+    /// A bound on a quantity, or its negation; both require that the quantity is present.
     fn quantity(&mut self, expr: &Expr, name: &str, bound: impl FnOnce(usize) -> Formula) -> Formula {
         match self.slot(expr, name) {
             None => Formula::False,
@@ -251,7 +251,7 @@ impl Lowering<'_> {
         self.enumeration(0, mask, truth)
     }
 
-    /// The mask of the category that an action names.
+    /// The mask of the category that an action uid names.
     pub(super) fn category_mask(&mut self, uid: &EntityUID, loc: Option<&Loc>) -> Option<u32> {
         let name: &str = uid.eid().as_ref();
         let position = Category::ALL.iter().position(|category| category.name() == name);
@@ -335,7 +335,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Refuses an operand, with its own remedy if it has one: that fits the author's intention better.
+    /// Reports an operand as unsupported. The operand's own advice, if there is one, replaces `help`.
     fn refuse(&mut self, expr: &Expr, operand: &Operand<'_>, help: &str) -> Formula {
         let help = if let Operand::Other(_, remedy) = operand { remedy } else { help };
         self.unsupported(expr, &describe(operand), help)
@@ -380,10 +380,10 @@ const fn above(value: i64) -> (i64, i64) {
     }
 }
 
-/// A range without a value.
+/// The empty range.
 const NOTHING: (i64, i64) = (i64::MAX, i64::MIN);
 
-/// Greatest value of a range in its wire unit.
+/// Largest wire value of a range.
 const fn last(unit: Unit) -> i64 {
     match unit {
         Unit::Count(last) => last,
@@ -391,7 +391,7 @@ const fn last(unit: Unit) -> i64 {
     }
 }
 
-/// The values from `low` to `high` of those from `wire.0` to `wire.1`: constants outside the wire range fold to true or
+/// The values of a range from `low` to `high`, cut to the wire range; a bound outside the wire range folds to true or
 /// false.
 fn range(column: usize, wire: (i64, i64), low: i64, high: i64) -> Formula {
     let (low, high) = (low.max(wire.0), high.min(wire.1));
@@ -420,12 +420,12 @@ fn is(column: usize, condition: SetCondition) -> Formula {
     Formula::Is(Condition::Set(column, condition))
 }
 
-/// At least one of `members`; of none, nothing.
+/// At least one of `members`; always false for an empty mask.
 fn any(column: usize, members: u128) -> Formula {
     SetCondition::any(members).map_or(Formula::False, |condition| is(column, condition))
 }
 
-/// Not every one of `members`: a row for each.
+/// At least one of `members` is absent; this takes a row per member.
 fn lacks_one(column: usize, members: u128) -> Formula {
     Formula::Any(bits_of(members).map(|member| is(column, SetCondition::none(1 << member))).collect())
 }

@@ -1,4 +1,4 @@
-//! A package to rows: parse, validate, lower, expand, count, and fix the image.
+//! Compiles a package into rows: parses, validates, lowers, expands, counts, and writes the image.
 
 mod analyse;
 mod formula;
@@ -21,12 +21,12 @@ use std::ops::Range;
 
 pub(crate) use operand::decimal;
 
-/// Rows that the tables of a card hold.
+/// Row capacity of a card's tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capacity {
     /// Rows of the policy bank.
     pub policy: u16,
-    /// Rows of the entropy bank. One of them is the permit-all that every package has.
+    /// Rows of the entropy bank; each image needs one for the permit-all.
     pub entropy: u16,
 }
 
@@ -47,7 +47,7 @@ impl Capacity {
     }
 }
 
-/// A rule and where its rows lie.
+/// A rule and its rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     pub id: String,
@@ -57,12 +57,12 @@ pub struct Rule {
     pub kind: RowKind,
     pub reason: Option<String>,
     pub place: Option<Place>,
-    /// Its rows in the bank; empty when it can never match.
+    /// The rule's rows in the bank; empty if it can never match.
     pub rows: Range<u16>,
 }
 
 impl Rule {
-    /// The first line of the rule, where messages about the whole rule point.
+    /// The first line of the rule, for messages about the whole rule.
     #[must_use]
     pub fn first_line(&self) -> Option<Place> {
         let mut place = self.place.clone()?;
@@ -75,7 +75,7 @@ impl Rule {
 /// A compiled package.
 #[derive(Clone, Debug)]
 pub struct Compiled {
-    /// The table image; of a member of a composition the common one.
+    /// The table image; for a member of a composition, the common image.
     pub image: Image,
     /// Every rule of the package, in bytewise order of the ids.
     pub rules: Vec<Rule>,
@@ -87,26 +87,26 @@ pub struct Compiled {
 }
 
 impl Compiled {
-    /// The rule that row `row` of the policy bank belongs to.
+    /// The rule of row `row` of the policy bank.
     #[must_use]
     pub fn rule_of_policy_row(&self, row: u16) -> Option<&Rule> {
         self.rule_of_row(Bank::Policy, row)
     }
 
-    /// The rule that row `row` of the entropy bank belongs to; `None` for the permit-all at its end.
+    /// The rule of row `row` of the entropy bank; `None` for the permit-all at its end.
     #[must_use]
     pub fn rule_of_entropy_row(&self, row: u16) -> Option<&Rule> {
         self.rule_of_row(Bank::Entropy, row)
     }
 
-    /// The rule that row `row` of `bank` belongs to.
+    /// The rule of row `row` of `bank`.
     #[must_use]
     pub fn rule_of_row(&self, bank: Bank, row: u16) -> Option<&Rule> {
         let row = self.image.rows(bank).get(usize::from(row))?;
         self.rules.get(usize::from(row.rule.get().checked_sub(self.first_rule)?))
     }
 
-    /// Rows of `bank` with their numbers: those of the package's rules and the permit-all, not those of other members.
+    /// The package's rows of `bank` with their numbers, and the permit-all. Rows of other members are left out.
     pub fn rows(&self, bank: Bank) -> impl Iterator<Item = (u16, &Row)> {
         let own = |row: &Row| {
             let rule = row.rule.get().checked_sub(self.first_rule);
@@ -122,8 +122,7 @@ impl Compiled {
 }
 
 impl Package {
-    /// Compiles the package for the default tables. Errors: every problem of every rule, or a policy too large for the
-    /// tables.
+    /// Compiles the package for the default tables. Errors: all problems of all rules, or too many rows.
     pub fn compile(&self) -> Result<Compiled, PolicyError> {
         self.compile_for(Capacity::default())
     }
@@ -142,8 +141,8 @@ impl Package {
         compiled.pop().ok_or_else(|| Problem::new(Kind::Capacity, "compiler fault, please report it").into())
     }
 
-    /// The policy set as `cedar-policy` evaluates it, each policy under its `@id`: the oracle of the compiled rows.
-    /// Errors: as [`Package::compile`], as far as parsing and annotations go.
+    /// The policy set as `cedar-policy` evaluates it, each policy under its `@id`. It serves as the oracle of the
+    /// compiled rows. Errors: those of [`Package::compile`] that concern parsing and annotations.
     pub fn cedar_policies(&self) -> Result<cedar_policy::PolicySet, PolicyError> {
         let (parsed, problems) = rules::parse(self.files());
         PolicyError::unless_empty(problems)?;
@@ -151,7 +150,7 @@ impl Package {
     }
 }
 
-/// A package on its way to an image: its rules, and the cubes that each expands to.
+/// A package before its image is written: its rules and the cubes of each.
 pub(crate) struct Expanded {
     universe: Universe,
     parsed: Vec<Parsed>,
@@ -159,7 +158,7 @@ pub(crate) struct Expanded {
 }
 
 impl Expanded {
-    /// Parses, validates, lowers and expands the rules of `package`; `capacity` is for messages.
+    /// Parses, validates, lowers and expands the rules of `package`. `capacity` appears in messages only.
     pub(crate) fn new(package: &Package, capacity: Capacity) -> Result<Self, PolicyError> {
         let (parsed, mut problems) = rules::parse(package.files());
         if problems.is_empty() {
@@ -169,7 +168,7 @@ impl Expanded {
         let universe = Universe::new(package.vocabulary());
         let mut cubes = Vec::with_capacity(parsed.len());
         for (rule, formula) in parsed.iter().zip(&formulas) {
-            // A rule with a problem has no rows to count.
+            // A rule with a problem counts with zero rows.
             let refused = found.iter().any(|problem| problem.rule() == Some(&rule.head.id));
             let rows = if refused { Ok(Vec::new()) } else { formula.cubes(&universe) };
             cubes.push(rows.unwrap_or_else(|formula::TooLarge| {
@@ -188,12 +187,12 @@ impl Expanded {
         self.parsed.iter().zip(&self.cubes).filter(move |(rule, _)| rule.head.bank == bank)
     }
 
-    /// Rows that the rules need in `bank`; the permit-all is not among them.
+    /// Rows that the rules need in `bank`, without the permit-all.
     pub(crate) fn rows(&self, bank: Bank) -> usize {
         self.rules(bank).map(|(_, cubes)| cubes.len()).sum()
     }
 
-    /// A bank with more rows than the table has: how many over, and which rules they come from.
+    /// Reports a bank with too many rows: the excess, and the rules with the most rows.
     fn overflow(&self, bank: Bank, rows: usize, capacity: Capacity) -> Problem {
         let room = capacity.of(bank);
         let mut costs: Vec<_> = self.rules(bank).map(|(rule, cubes)| (rule, cubes.len())).collect();
@@ -219,7 +218,7 @@ impl Expanded {
     }
 }
 
-/// Problems of the rules together, which a rule that did not parse would bring about falsely.
+/// Problems of the set of rules. They are meaningful only if every rule has parsed.
 fn about_the_whole(package: &Package, parsed: &[Parsed]) -> Vec<Problem> {
     let mut problems = unknown_defers(package, parsed);
     if !parsed.iter().any(|rule| rule.head.kind == RowKind::Permit) {
@@ -229,7 +228,7 @@ fn about_the_whole(package: &Package, parsed: &[Parsed]) -> Vec<Problem> {
     problems
 }
 
-/// The formula of each rule, and everything that validation and lowering find wrong.
+/// The formula of each rule, and the problems that validation and lowering find.
 fn lower(package: &Package, parsed: &[Parsed]) -> Result<(Vec<Formula>, Vec<Problem>), PolicyError> {
     let findings = validate::validate(package, parsed)?;
     let refused = findings.refused();
@@ -239,7 +238,7 @@ fn lower(package: &Package, parsed: &[Parsed]) -> Result<(Vec<Formula>, Vec<Prob
         let mut lowering =
             Lowering { rule: &rule.head.id, file: &rule.file, vocabulary: package.vocabulary(), problems: Vec::new() };
         let formula = whole_rule(&mut lowering, rule);
-        // An ill-typed rule is Cedar's to explain.
+        // Cedar's own messages suffice for an ill-typed rule.
         if !refused.contains(rule.head.id.as_str()) {
             if lowering.problems.is_empty() {
                 problems.extend(findings.warnings.iter().filter(|w| w.rule() == Some(&rule.head.id)).cloned());
@@ -296,7 +295,7 @@ fn explosion(rule: &Parsed, capacity: Capacity) -> Problem {
     }
 }
 
-/// Reasons to defer for that nothing ever gives.
+/// Reasons in `limits.defer` that no refusal can have.
 fn unknown_defers(package: &Package, parsed: &[Parsed]) -> Vec<Problem> {
     let known: Vec<&str> = parsed
         .iter()
@@ -314,8 +313,8 @@ fn unknown_defers(package: &Package, parsed: &[Parsed]) -> Vec<Problem> {
         .collect()
 }
 
-/// One image of these packages, and each package's part in it. Rows are in the order of the packages; no two packages
-/// declare a domain in common, so that no descriptor matches rows of two.
+/// Writes one image for these packages; returns each package's part. Rows are in the order of the packages. The
+/// packages do not share a domain, so a descriptor matches rows of one package only.
 pub(crate) fn link(
     max_depth: u8,
     package_digest: [u8; 32],
@@ -374,7 +373,7 @@ pub(crate) fn link(
         package_digest,
         ..ImageHeader::ZERO
     };
-    // The prelude always has rows, so both banks have one; anything else here is a fault of the compiler itself.
+    // The prelude has rows in both banks. So an error here is a defect of the compiler.
     let image = Image::new(header, &policy, &entropy).map_err(|error| fault(&error))?;
     let compiled = |(rules, first_rule, universe, cubes)| {
         let image = image.clone();

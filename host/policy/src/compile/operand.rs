@@ -1,4 +1,4 @@
-//! The operands of a comparison: a field, a constant, or something that no row can hold.
+//! The operands of a comparison: a field, a constant, or a construct that rows cannot express.
 
 use crate::vocabulary::{Field, Unit, Vocabulary};
 use cedar_policy_core::ast::{BinaryOp, EntityUID, Expr, ExprKind, Literal, UnaryOp, Var};
@@ -18,11 +18,11 @@ pub(super) enum Operand<'a> {
     Text(&'a str),
     Entity(&'a EntityUID),
     Set(&'a [Expr]),
-    /// Anything else: what it is, and what to write instead.
+    /// Anything else: its description, and advice.
     Other(&'static str, &'static str),
 }
 
-/// On which side of a comparison the field is.
+/// The side of a comparison on which the field is.
 #[derive(Clone, Copy)]
 pub(super) enum Side {
     Left,
@@ -41,7 +41,7 @@ impl Operand<'_> {
         )
     }
 
-    /// The constant in the wire unit of a range of this kind.
+    /// The constant in the wire unit of a range, if the types agree.
     pub(super) const fn number(&self, unit: Unit) -> Option<i64> {
         match (self, unit) {
             (Self::Long(value), Unit::Count(_)) | (Self::Decimal(value), Unit::BasisPoints) => Some(*value),
@@ -131,7 +131,7 @@ pub(super) fn describe(operand: &Operand<'_>) -> String {
     }
 }
 
-/// A Cedar decimal, `-?digits.1 to 4 digits`, in units of 1/10000.
+/// Parses a Cedar decimal, `-?digits.1 to 4 digits`, into units of 1/10000.
 pub(crate) fn decimal(text: &str) -> Option<i64> {
     let (negative, digits) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
     let (whole, fraction) = digits.split_once('.')?;

@@ -1,4 +1,4 @@
-//! `composition.toml`: which members a composition has, and which profiles each is used with.
+//! `composition.toml`: the members of a composition, and the profiles of each.
 
 use super::{MEMBERS, PROFILES};
 use crate::error::{Kind, PolicyError, Problem};
@@ -25,7 +25,7 @@ pub(super) struct CompositionManifest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Identity {
-    /// Name, the same as its folder's.
+    /// Name; equal to the folder's name.
     pub name: String,
     /// Version, `major.minor.patch`.
     pub version: String,
@@ -41,12 +41,12 @@ pub(super) struct MemberEntry {
     pub(super) profiles: Vec<ProfileEntry>,
 }
 
-/// A profile that a member is used with.
+/// A profile that may use a member.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ProfileEntry {
     pub(super) name: String,
-    /// [`Profile::digest`] of it: what context documents and tickets name.
+    /// [`Profile::digest`] of the profile; context documents and tickets contain it.
     pub(super) digest: Hex<32>,
 }
 
@@ -54,7 +54,7 @@ fn problem(what: impl std::fmt::Display) -> Problem {
     Problem::new(Kind::Manifest, format!("{COMPOSITION_FILE}: {what}"))
 }
 
-/// Names that paths and references can hold, each once.
+/// Checks that names are valid in paths and references, and unique.
 fn check_names<'n>(what: &str, names: impl Iterator<Item = &'n str>) -> Result<(), Problem> {
     let mut seen = BTreeSet::new();
     for name in names {
@@ -95,7 +95,7 @@ impl CompositionManifest {
         Ok(())
     }
 
-    /// Whether `path` is a file of a member or one of its profiles.
+    /// Whether `path` is a file of a member or a profile of a member.
     pub(super) fn names(&self, path: &str) -> bool {
         let of_member = |member: &MemberEntry| {
             let own = path.strip_prefix(MEMBERS).and_then(|path| path.strip_prefix(&*member.name));
@@ -130,7 +130,7 @@ impl MemberEntry {
         Ok(self.profiles.iter().map(read).collect::<Result<_, Problem>>()?)
     }
 
-    /// Digests of the profiles that the member is used with. Without a profile that is the one without content.
+    /// Digests of the profiles that may use the member. If none is listed, only the empty profile may.
     pub(super) fn digests(&self) -> BTreeSet<Hex<32>> {
         match self.profiles.as_slice() {
             [] => BTreeSet::from([Profile::default().digest()]),

@@ -1,13 +1,12 @@
-//! Several packages in one image: a card holds one image for a session, and a gateway serves several policies.
+//! Compositions: several packages in one image. A card holds one image per session; a gateway serves several policies.
 //!
-//! Each pair of a member and one of its domains becomes one value of the common enumeration `domain`, so that a
-//! member's rows match descriptors of its own streams only. Classes that are recognised alike share a number. Nothing
-//! else of a member changes: the mapper, the stages on the host, limits, thresholds and tests are those of its package,
-//! and its rules keep their ids.
+//! Each pair of a member and one of its domains becomes a value of the common enumeration `domain`. So a member's rows
+//! match descriptors of its own streams only. Classes with equal recognition share a number. Everything else stays as
+//! in the member's package: mapping, host stages, limits, thresholds, tests and rule ids.
 //!
-//! A composition is a folder: `composition.toml`, every file of each member below `members/NAME/`, and the profiles
-//! that each member is used with below `profiles/NAME/`. Its digest is the SHA-256 of the same listing as a package's,
-//! over all these files.
+//! A composition is a folder with `composition.toml`, every file of each member below `members/NAME/`, and each
+//! member's profiles below `profiles/NAME/`. Its digest is the SHA-256 of a listing of all these files, in the form of
+//! a package's listing.
 
 mod manifest;
 mod number;
@@ -46,20 +45,18 @@ pub struct Composition {
 pub struct Member {
     /// Its name in the composition.
     pub name: String,
-    /// The package by itself, as its author compiles and tests it.
+    /// The package alone, as its author compiles and tests it.
     pub alone: Package,
-    /// The package with the composition's numbers; its digest and its listing are the composition's.
+    /// The package with the composition's numbers, digest and listing.
     pub package: Package,
-    /// The profiles that it is used with, by name.
+    /// The profiles that may use the member, by name.
     pub profiles: BTreeMap<String, Profile>,
 }
 
 impl Composition {
-    /// Loads the composition in the folder `dir`.
-    ///
-    /// # Errors Files that cannot be read, are too large or are links; a member or a profile that is missing, broken,
-    /// or not the one that
-    /// `composition.toml` names; members that do not fit into one image; a composition whose name is not its folder's.
+    /// Loads the composition in the folder `dir`. Errors: files that cannot be read, are too large or are links; a
+    /// member or profile that is missing, broken, or different from its entry in `composition.toml`; members that do
+    /// not fit into one image; a composition whose name is not its folder's name.
     pub fn load(dir: &Path) -> Result<Self, PolicyError> {
         let composition = Self::from_files(load::files(dir)?)?;
         let folder = dir.canonicalize().ok().and_then(|dir| Some(dir.file_name()?.to_string_lossy().into_owned()));
@@ -73,7 +70,7 @@ impl Composition {
         }
     }
 
-    /// The composition of these files, by path below its folder. Errors: as [`Composition::load`], apart from reading.
+    /// The composition of these files, by path below its folder. Errors: as [`Composition::load`], except for reading.
     pub fn from_files(files: BTreeMap<String, Vec<u8>>) -> Result<Self, PolicyError> {
         load::check_paths(&files)?;
         let missing = || Problem::new(Kind::File, format!("no `{COMPOSITION_FILE}`: this is not a composition"));
@@ -104,8 +101,8 @@ impl Composition {
         Ok(Self { members: members.collect(), identity: manifest.composition })
     }
 
-    /// The composition from every file that its listing names. Errors: as [`Composition::from_files`]; a prelude that
-    /// is missing or not the one of this version.
+    /// The composition from all files of its listing. Errors: as [`Composition::from_files`]; the prelude is missing or
+    /// of another version.
     pub fn from_listed(files: BTreeMap<String, Vec<u8>>) -> Result<Self, PolicyError> {
         Self::from_files(without_prelude(files)?)
     }
@@ -122,8 +119,8 @@ impl Composition {
         &self.members
     }
 
-    /// Compiles the composition for the default tables: each member's part, in the order of the members. Their images
-    /// are the same. Errors: every problem of every member's rules, or the first member that does not fit.
+    /// Compiles the composition for the default tables. Returns each member's part, in the order of the members; all
+    /// parts have the same image. Errors: every problem of every member's rules, or the first member that does not fit.
     pub fn compile(&self) -> Result<Vec<Compiled>, PolicyError> {
         self.compile_for(Capacity::default())
     }
@@ -143,7 +140,7 @@ impl Composition {
         PolicyError::unless_empty(problems)?;
         for bank in Bank::ALL {
             let rows = self.members.iter().zip(&expanded).map(|(member, one)| (member.name.as_str(), one.rows(bank)));
-            // The permit-all is common.
+            // The members share one permit-all.
             let free = usize::from(capacity.of(bank)).saturating_sub(usize::from(bank == Bank::Entropy));
             let what = format!("rows of the {} bank", bank.name());
             let help = "leave it out and compose it into an image for another card, or let rules need fewer rows: \

@@ -1,4 +1,4 @@
-//! The common numbers of domains and classes, and whether the members fit.
+//! Assigns the common numbers of domains and classes, and checks that the members fit.
 
 use super::manifest::CompositionManifest;
 use crate::error::{Kind, PolicyError, Problem};
@@ -7,7 +7,7 @@ use portcullis_core::class::ClassId;
 use portcullis_core::manifest::{Class, Membership};
 use portcullis_core::wire::CLASSES;
 
-/// Each member's numbers. Members are numbered in their order: the numbers of one do not depend on those after it.
+/// Each member's numbers. Members are numbered in order: a member's numbers do not depend on later members.
 pub(super) fn memberships(
     manifest: &CompositionManifest,
     members: &[(&str, &Package)],
@@ -46,7 +46,7 @@ pub(super) fn memberships(
     each.collect()
 }
 
-/// A card turns a decompose into a reject at one depth, which the image's header gives for all streams.
+/// Checks that all members have the same depth limit: the image's header has only one.
 fn same_depth(members: &[(&str, &Package)]) -> Result<(), PolicyError> {
     let mut depths = members.iter().map(|(name, package)| (name, package.manifest().limits.max_depth));
     let Some((first, depth)) = depths.next() else { return Ok(()) };
@@ -66,8 +66,8 @@ fn same_depth(members: &[(&str, &Package)]) -> Result<(), PolicyError> {
     }
 }
 
-/// Whether what the members need, one after the other, has room; otherwise a problem that names the first member
-/// without.
+/// Checks that the members' needs, added in order, fit into `room`. Otherwise the problem names the first member that
+/// does not fit.
 pub(super) fn fits<'n>(
     what: &str,
     room: usize,
@@ -91,7 +91,7 @@ pub(super) fn fits<'n>(
     Ok(())
 }
 
-/// Classes that have a number, each with the package that declares it.
+/// The numbered classes so far, each with the package that declares it.
 #[derive(Default)]
 struct Classes<'p> {
     numbered: Vec<(&'p Package, &'p Class)>,
@@ -112,9 +112,9 @@ impl<'p> Classes<'p> {
     }
 }
 
-/// Whether two classes are one: the same name, recognised in the same way, from the same phrases, in the same language.
+/// Whether two classes can share a number: equal name, recognition, phrases and language.
 fn is_alike(a: (&Package, &Class), b: (&Package, &Class)) -> bool {
-    // The name first: the rest is costly, and few classes have the same.
+    // The cheap comparison of names comes first; it fails for most pairs.
     let plain = |class: &Class| Class { description: String::new(), ..class.clone() };
     let language = |package: &Package| package.manifest().package.language.clone();
     a.1.name == b.1.name

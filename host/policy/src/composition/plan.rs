@@ -1,4 +1,4 @@
-//! The input of `policy compose`: packages and profiles in any folders, with the names that they get.
+//! The input of `policy compose`: packages and profiles in any folders, and the names of the members.
 
 use super::manifest::{CompositionManifest, MemberEntry, ProfileEntry, parse_profile};
 use super::{COMPOSITION_FILE, Composition, Identity, MEMBERS};
@@ -8,8 +8,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// A composition that is to be made. As TOML: `version`, `description`, and for each `[[member]]` its `name`, the
-/// folder of its
+/// A composition to be made. As TOML: `version`, `description`, and for each `[[member]]` its `name`, the folder of its
 /// `package`, and the files of its `profiles`. Unknown keys are errors.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -23,7 +22,7 @@ pub struct Plan {
     pub members: Vec<PlannedMember>,
 }
 
-/// A member of a composition that is to be made.
+/// A member of a composition to be made.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlannedMember {
@@ -31,13 +30,13 @@ pub struct PlannedMember {
     pub name: String,
     /// Folder of its package.
     pub package: PathBuf,
-    /// Files of the profiles that it is used with; without one it is used with the profile without content.
+    /// Files of the profiles that may use the member; if there is none, only the empty profile may.
     #[serde(default)]
     pub profiles: Vec<PathBuf>,
 }
 
 impl Plan {
-    /// Reads a plan. Its paths are relative to the plan's folder. Errors: a file that cannot be read, or is not a plan.
+    /// Reads a plan. Its paths are relative to the plan's folder. Errors: the file cannot be read, or is not a plan.
     pub fn load(path: &Path) -> Result<Self, PolicyError> {
         let shown = path.display();
         let text =
@@ -55,8 +54,8 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The files of the composition called `name`. The same packages and profiles give the same bytes. Errors: packages
-    /// and profiles that cannot be read or are broken, and members that do not fit into one image.
+    /// The files of the composition called `name`. Equal packages and profiles give equal bytes. Errors: packages or
+    /// profiles that cannot be read or are broken; members that do not fit into one image.
     pub fn compose(&self, name: &str) -> Result<BTreeMap<String, Vec<u8>>, PolicyError> {
         let mut files = BTreeMap::new();
         let mut members = Vec::new();
@@ -83,7 +82,7 @@ impl Plan {
     }
 }
 
-/// A profile under the name of its file, and its bytes.
+/// Reads a profile: an entry under the name of its file, and its bytes.
 fn read_profile(path: &Path, package: &Package, member: &str) -> Result<(ProfileEntry, Vec<u8>), Problem> {
     let shown = path.display().to_string();
     let problem = |what: &dyn std::fmt::Display| Problem::new(Kind::File, format!("`{shown}`: {what}"));

@@ -1,4 +1,4 @@
-//! A composition's use of an image, and the numbers of its members there.
+//! A composition's use of an image, and the numbers of its members.
 
 use super::{Composition, Member};
 use crate::compile::{Capacity, Compiled};
@@ -11,14 +11,14 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// How much of something is used.
+/// Used and available amount of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Use {
     pub used: usize,
     pub of: usize,
 }
 
-/// A composition, its digests, and what it uses.
+/// A composition, its digests, and its use of the image.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CompositionReport {
     pub composition: String,
@@ -31,13 +31,13 @@ pub struct CompositionReport {
     pub classes: Use,
     /// Rows of the policy bank.
     pub policy_rows: Use,
-    /// Rows of the entropy bank, the common permit-all among them.
+    /// Rows of the entropy bank, the common permit-all included.
     pub entropy_rows: Use,
     /// The members, in the order of their numbers.
     pub members: Vec<MemberReport>,
 }
 
-/// A member, its numbers, and what it uses.
+/// A member, its numbers, and its use of the image.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MemberReport {
     /// Its name in the composition.
@@ -52,12 +52,12 @@ pub struct MemberReport {
     pub policy_rows: usize,
     /// Rows of the entropy bank.
     pub entropy_rows: usize,
-    /// Digests of the profiles that it is used with, by name.
+    /// Digests of the profiles that may use the member, by name.
     pub profiles: BTreeMap<String, Hex<32>>,
 }
 
 impl Composition {
-    /// Compiles the composition and reports what it uses. Errors: as [`Composition::compile`].
+    /// Compiles the composition and reports its use of the image. Errors: as [`Composition::compile`].
     pub fn report(&self, capacity: Capacity) -> Result<CompositionReport, PolicyError> {
         let compiled = self.compile_for(capacity)?;
         let members: Vec<_> = self.members.iter().zip(&compiled).map(|(member, own)| member.report(own)).collect();

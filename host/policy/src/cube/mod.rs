@@ -1,8 +1,8 @@
-//! Conjunctions as sets of descriptors: what a rule lowers to, what a row says, and what `check` and `diff` solve over.
+//! Cubes: conjunctions of conditions, as sets of descriptors. Rules lower to cubes; `check` and `diff` solve over them.
 //!
-//! A cube constrains each column by itself, so intersection is column by column, and the difference of two cubes is a
-//! union of cubes. [`rows`] turns cubes into wire rows and back, [`simplify`] saves rows, [`solve`] subtracts and finds
-//! witnesses.
+//! Each condition of a cube is on one column. So intersection works column by column, and the difference of two cubes
+//! is a union of cubes. [`rows`] converts between cubes and wire rows, [`simplify`] reduces the number of rows,
+//! [`solve`] subtracts cubes and finds witnesses.
 
 pub(crate) mod rows;
 pub(crate) mod simplify;
@@ -17,25 +17,25 @@ pub(crate) const SET_COLUMNS: usize = 3;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct SetCondition {
-    /// Every one of these.
+    /// All of these members are in the set.
     pub(crate) all: u128,
-    /// At least one of these; 0 means no condition.
+    /// At least one of these is in the set; 0 means no condition.
     pub(crate) any: u128,
-    /// None of these.
+    /// None of these is in the set.
     pub(crate) none: u128,
 }
 
-/// A conjunction of conditions, one per column; never empty within its universe, except as [`solve`] explains for
-/// uncertainty.
+/// A conjunction of conditions, one per column. Within its universe it is never empty, except for the combinations of
+/// uncertainty and its flag that [`solve`] excludes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Cube {
     pub(crate) enumerations: [u32; ENUMERATION_COLUMNS],
-    /// Flags and presence of quantities that must have a given value.
+    /// Flags, and presence bits of quantities: the bits with a condition, and their required values.
     pub(crate) bits_mask: u8,
     pub(crate) bits_value: u8,
-    /// Inclusive ranges; a bounded quantity is also required to be present.
+    /// Inclusive ranges; a bound on a quantity also requires its presence.
     pub(crate) ranges: [(i64, i64); RANGE_COLUMNS],
-    /// Fields touched, classes, established.
+    /// Conditions on the sets: fields touched, classes, established.
     pub(crate) sets: [SetCondition; SET_COLUMNS],
 }
 
@@ -50,15 +50,15 @@ pub(crate) enum Condition {
     Set(usize, SetCondition),
 }
 
-/// Bit of the presence of quantity `slot`.
+/// Number of the presence bit of quantity `slot`.
 pub(crate) const fn presence_bit(slot: usize) -> usize {
     crate::vocabulary::FLAGS.len() + slot
 }
 
-/// Every descriptor that passes the entry checks under a policy's declarations.
+/// All descriptors that pass the entry checks under a policy's declarations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Universe {
-    /// The cube without a condition.
+    /// The cube without conditions.
     pub(crate) all: Cube,
     pub(crate) members: [u128; SET_COLUMNS],
     pub(crate) bits: u8,
@@ -94,7 +94,7 @@ impl Universe {
         both
     }
 
-    /// The cube of one condition; `None` when nothing meets it.
+    /// The cube of one condition; `None` if no descriptor meets it.
     pub(crate) fn cube(&self, condition: Condition) -> Option<Cube> {
         let mut cube = self.all.clone();
         match condition {
@@ -122,13 +122,13 @@ impl SetCondition {
         Self { all: 0, any: 0, none: members }
     }
 
-    /// At least one of `members`; `None` when there is none to choose.
+    /// At least one of `members`; `None` for an empty mask.
     pub(crate) const fn any(members: u128) -> Option<Self> {
         if members == 0 { None } else { Some(Self { all: 0, any: members, none: 0 }) }
     }
 
-    /// The same conditions in one way only; `None` when no set meets them. A choice that loses its last member is not
-    /// "no condition": nothing meets it.
+    /// The conditions in canonical form; `None` if no set meets them. An `any` that loses its last member becomes
+    /// unsatisfiable, and does not turn into "no condition".
     fn normalised(mut self) -> Option<Self> {
         if self.all & self.none != 0 {
             return None;
@@ -148,7 +148,7 @@ impl SetCondition {
         Some(self)
     }
 
-    /// Both conditions; several alternatives where both have a choice, because a row has room for one choice.
+    /// Both conditions. If both have an `any`, the result is several alternatives, because a row has room for one.
     fn and(self, other: Self) -> Vec<Self> {
         let base = Self { all: self.all | other.all, any: 0, none: self.none | other.none };
         let (larger, smaller) =
@@ -157,14 +157,14 @@ impl SetCondition {
             return Self { any: larger, ..base }.normalised().into_iter().collect();
         }
         if smaller & !larger == 0 {
-            // Whatever satisfies the smaller choice satisfies the larger.
+            // Every set that meets the smaller choice meets the larger one.
             return Self { any: smaller, ..base }.normalised().into_iter().collect();
         }
         let rows = bits_of(smaller).map(|member| Self { all: base.all | 1 << member, any: larger, none: base.none });
         rows.filter_map(Self::normalised).collect()
     }
 
-    /// Whether every set that meets these conditions meets those of `other`.
+    /// Whether every set that meets these conditions also meets `other`.
     fn within(self, other: Self) -> bool {
         let chosen = other.any == 0 || self.all & other.any != 0 || (self.any != 0 && self.any & !other.any == 0);
         chosen && other.all & !self.all == 0 && other.none & !self.none == 0
@@ -178,7 +178,7 @@ impl SetCondition {
 }
 
 impl Cube {
-    /// The same cube in one way only; `None` when it is empty.
+    /// The cube in canonical form; `None` if it is empty.
     fn normalised(mut self) -> Option<Self> {
         let some = self.enumerations.iter().all(|mask| *mask != 0) && self.ranges.iter().all(|(low, high)| low <= high);
         if !some {

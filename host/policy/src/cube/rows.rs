@@ -5,7 +5,7 @@ use crate::vocabulary::QUANTITIES;
 use portcullis_core::wire::{Row, RowKind, small_enums};
 use zerocopy::little_endian::{I32, U16};
 
-/// First bit of each enumeration that the layout fixes, and its mask.
+/// First bit and mask of each enumeration with values fixed by the layout.
 const SMALL: [(u32, u16); 4] = [
     (small_enums::CATEGORY_BIT, small_enums::CATEGORY),
     (small_enums::GRANULARITY_BIT, small_enums::GRANULARITY),
@@ -13,7 +13,7 @@ const SMALL: [(u32, u16); 4] = [
     (small_enums::ANCHOR_BIT, small_enums::ANCHOR),
 ];
 
-/// The row of `cube`. Open ends are the wire type's minimum and maximum.
+/// The row of `cube`. A side without a bound gets the wire type's minimum or maximum.
 pub(crate) fn to_row(cube: &Cube, universe: &Universe, kind: RowKind, rule: u16) -> Row {
     let [category, granularity, epistemic, anchor, temporal, domain, audience, register] = cube.enumerations;
     let small = [category, granularity, epistemic, anchor].into_iter().zip(SMALL);
@@ -68,7 +68,7 @@ pub(crate) fn to_row(cube: &Cube, universe: &Universe, kind: RowKind, rule: u16)
     }
 }
 
-/// The descriptors of `universe` that `row` matches, for any kind of row; `None` when there are none.
+/// The descriptors of `universe` that `row` matches, whatever its kind; `None` if there are none.
 pub(crate) fn of_row(row: &Row, universe: &Universe) -> Option<Cube> {
     let mut enumerations = [0; ENUMERATION_COLUMNS];
     let small = SMALL.map(|(bit, mask)| u32::from(row.small_enums.get() & mask) >> bit);
@@ -103,7 +103,7 @@ pub(crate) fn of_row(row: &Row, universe: &Universe) -> Option<Cube> {
     Cube { enumerations, bits_mask: row.bits_mask, bits_value: row.bits_value, ranges, sets }.normalised()
 }
 
-/// The canonical row that permits everything: the last of the entropy bank.
+/// The canonical row that permits every descriptor; it is the last row of the entropy bank.
 pub(crate) fn permit_all(universe: &Universe) -> Row {
     to_row(&universe.all, universe, RowKind::Permit, portcullis_core::wire::ROW_NONE)
 }

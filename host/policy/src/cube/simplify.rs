@@ -1,10 +1,9 @@
-//! Fewer rows for the same descriptors. Every step is exact: it drops a cube that is inside another, or joins two that
-//! differ in one column only and whose union is one cube.
+//! Reduces the number of rows for a set of descriptors. Every step is exact: it drops a cube inside another cube, or
+//! joins two cubes that differ in one column and whose union is a cube.
 
 use super::{Cube, SetCondition};
 
-/// The same descriptors in at most as many cubes, sorted, so that the order in which a rule was written does not
-/// matter.
+/// The same descriptors in at most as many cubes, sorted. The result does not depend on the order of the input.
 pub(crate) fn simplify(mut cubes: Vec<Cube>) -> Vec<Cube> {
     loop {
         cubes.sort_unstable();
@@ -28,7 +27,7 @@ fn absorb(cubes: &mut Vec<Cube>) {
     *cubes = kept;
 }
 
-/// Joins as many pairs as one sweep finds; whether it found any.
+/// Joins the pairs that one pass finds; returns whether there was one.
 fn join_one_pair(cubes: &mut Vec<Cube>) -> bool {
     let mut found = false;
     let mut at = 0;
@@ -51,7 +50,7 @@ fn join_one_pair(cubes: &mut Vec<Cube>) -> bool {
     found
 }
 
-/// The union of two cubes, where it is a cube because they differ in one column only.
+/// The union of two cubes, if it is a cube because they differ in one column only.
 fn join(a: &Cube, b: &Cube) -> Option<Cube> {
     let differ = a.enumerations.iter().zip(b.enumerations).filter(|(x, y)| *x != y).count()
         + a.ranges.iter().zip(b.ranges).filter(|(x, y)| *x != y).count()
@@ -93,7 +92,7 @@ fn join(a: &Cube, b: &Cube) -> Option<Cube> {
 fn join_sets(a: SetCondition, b: SetCondition) -> Option<SetCondition> {
     let (only_a, only_b) = (a.all & !b.all, b.all & !a.all);
     if a.none == b.none {
-        // "x" or "y", "x" or "one of these", "one of these" or "one of those": all are a choice.
+        // A required single member, or an `any`, is a choice; two choices join into one `any`.
         let choice = |only: u128, any: u128| match (only.count_ones(), any) {
             (1, 0) => Some(only),
             (0, any) if any != 0 => Some(any),
@@ -102,7 +101,7 @@ fn join_sets(a: SetCondition, b: SetCondition) -> Option<SetCondition> {
         let any = choice(only_a, a.any)? | choice(only_b, b.any)?;
         return SetCondition { all: a.all & b.all, any, none: a.none }.normalised();
     }
-    // With or without one member.
+    // One cube requires a member and the other forbids it: the union has no condition on that member.
     let differing = a.none ^ b.none;
     let decided = differing.count_ones() == 1 && only_a | only_b == differing && only_a & only_b == 0;
     let opposite = a.none & differing == only_b && b.none & differing == only_a;

@@ -1,4 +1,4 @@
-//! Subtraction and witnesses: is anything left of a cube when others are taken away, and if so, a descriptor of it.
+//! Subtraction and witnesses: decides whether cubes cover another cube, and finds an uncovered descriptor.
 
 use super::{Cube, RANGE_COLUMNS, SET_COLUMNS, SetCondition, Universe, presence_bit};
 use crate::vocabulary::{QUANTITIES, UNCERTAINTY, bits_of};
@@ -11,11 +11,11 @@ pub(crate) enum Residue {
     /// Nothing is left.
     Empty,
     Left(Box<Cube>),
-    /// The budget ran out before either was certain.
+    /// The budget ran out before the result was certain.
     Unknown,
 }
 
-/// The part of `region` outside `covers`. `budget` counts splits; calls that belong together share it.
+/// The part of `region` outside `covers`. `budget` limits the number of splits, over several calls if they share it.
 pub(crate) fn residue(universe: &Universe, region: &Cube, covers: &[&Cube], budget: &mut u32) -> Residue {
     let mut unknown = false;
     for valid in valid(universe) {
@@ -31,7 +31,7 @@ pub(crate) fn residue(universe: &Universe, region: &Cube, covers: &[&Cube], budg
     if unknown { Residue::Unknown } else { Residue::Empty }
 }
 
-/// The universe in two cubes, because unknown uncertainty is 10000 basis points and nothing else.
+/// The valid descriptors as two cubes: uncertainty is known, or it is unknown and has the value 10000.
 fn valid(universe: &Universe) -> [Cube; 2] {
     let flag = row_bits::UNCERTAINTY_KNOWN as u8;
     let known = Cube { bits_mask: flag, bits_value: flag, ..universe.all.clone() };
@@ -42,7 +42,7 @@ fn valid(universe: &Universe) -> [Cube; 2] {
     [known, unknown]
 }
 
-/// Depth first: split the region along the first cover that it meets, until no cover meets it.
+/// Splits the region along its first cover, depth first, until a part is inside one cover or meets none.
 fn subtract(universe: &Universe, region: Cube, covers: &[&Cube], budget: &mut u32) -> Residue {
     let Some((first, rest)) = covers.split_first() else { return Residue::Left(Box::new(region)) };
     if covers.iter().any(|cover| region.within(cover)) {
@@ -62,8 +62,8 @@ fn subtract(universe: &Universe, region: Cube, covers: &[&Cube], budget: &mut u3
     if unknown { Residue::Unknown } else { Residue::Empty }
 }
 
-/// `region` without `cover`, as cubes: for each condition of `cover`, the part of the region that breaks it but meets
-/// the conditions before it.
+/// `region` without `cover`, as cubes: for each condition of `cover`, the part of the region that breaks this condition
+/// but meets the conditions before it.
 fn without(universe: &Universe, region: &Cube, cover: &Cube) -> Vec<Cube> {
     let mut parts = Vec::new();
     let mut rest = region.clone();
@@ -90,7 +90,7 @@ fn without(universe: &Universe, region: &Cube, cover: &Cube) -> Vec<Cube> {
             return parts;
         }
     }
-    // A bounded quantity is required to be present, and the bits above have seen to that.
+    // A bound on a quantity requires its presence; the bits above ensure it.
     for column in 0..RANGE_COLUMNS {
         let (Some(&(low, high)), Some(&(from, to))) = (rest.ranges.get(column), cover.ranges.get(column)) else {
             continue;
@@ -118,7 +118,7 @@ fn without(universe: &Universe, region: &Cube, cover: &Cube) -> Vec<Cube> {
             }
         }
     }
-    // Choices last and each by itself: a cube has room for one choice per set, so `rest` cannot keep a second.
+    // Each `any` is handled last and separately: `rest` has room for only one per set.
     for column in 0..SET_COLUMNS {
         let Some(any) = cover.sets.get(column).map(|condition| condition.any).filter(|any| *any != 0) else { continue };
         parts.extend(with_set(&rest, column, SetCondition::none(any)));
@@ -138,7 +138,7 @@ fn with_range(cube: &Cube, column: usize, range: (i64, i64)) -> Option<Cube> {
     (range.0 <= range.1).then_some(cube)
 }
 
-/// At most one cube, because `condition` has no choice.
+/// Adds a condition without `any` to a set, so the result is at most one cube.
 fn with_set(cube: &Cube, column: usize, condition: SetCondition) -> Vec<Cube> {
     let mut cube = cube.clone();
     let Some(set) = cube.sets.get_mut(column) else { return Vec::new() };
@@ -147,7 +147,7 @@ fn with_set(cube: &Cube, column: usize, condition: SetCondition) -> Vec<Cube> {
     vec![cube]
 }
 
-/// A descriptor in `cube`, plain where the cube leaves it free: first values, nothing present, smallest numbers, host
+/// A descriptor in `cube`. Columns without a condition get first values, absent members, the smallest numbers, and host
 /// stages passed.
 pub(crate) fn witness(cube: &Cube) -> Descriptor {
     let value = |column: usize| cube.enumerations.get(column).map_or(0, |mask| mask.trailing_zeros() as u8);

@@ -1,8 +1,8 @@
-//! Row bitmaps: for each column that some row constrains, which rows accept each value. A descriptor is judged by
-//! intersecting one bitmap per column, so the cost does not depend on how far into a row a mismatch is.
+//! Row bitmaps: for each column with a condition in some row, the rows that accept each value. Judging a descriptor
+//! intersects one bitmap per column, so the cost does not depend on where in a row a mismatch is.
 //!
-//! Rows are taken 256 at a time (64 where the bank is small), the columns that no row of a block constrains are not
-//! stored, and the first set bit of each class in what remains is the answer.
+//! A block has 256 rows (64 in a small bank). Columns without conditions in a block are not stored. The first set bit
+//! of each rule class in the intersection is the answer.
 
 use super::BankAnswer;
 use super::reference::{descriptor_bits, scalars};
@@ -14,11 +14,11 @@ const BYTE_COLUMNS: usize = 13;
 const WIDE_COLUMNS: usize = 12;
 const NIBBLES: usize = 64;
 
-/// A descriptor's values in the order of the columns.
+/// A descriptor's values in column order.
 pub(super) struct Key {
     bytes: [u8; BYTE_COLUMNS],
     wide: [i32; WIDE_COLUMNS],
-    /// Classes, then established.
+    /// Classes in the span, then established classes.
     sets: [u128; 2],
 }
 
@@ -57,7 +57,7 @@ impl Key {
 pub(super) enum Index {
     /// At most 64 rows.
     Small(Box<Block<1>>),
-    /// Any number of rows, 256 a block.
+    /// Any number of rows, in blocks of 256.
     Large(Vec<Block<4>>),
 }
 
@@ -109,18 +109,18 @@ fn intersect<const W: usize>(rows: &mut Rows<W>, with: &Rows<W>) {
 /// Up to 64·W rows.
 #[derive(Clone, Debug)]
 pub(super) struct Block<const W: usize> {
-    /// Rows of a kind that can match.
+    /// Rows of a kind that can match (not empty rows).
     live: Rows<W>,
     /// Rows that forbid with reject, forbid with decompose, permit.
     classes: [Rows<W>; 3],
     byte_columns: Vec<ByteColumn<W>>,
     wide_columns: Vec<WideColumn<W>>,
     nibbles: Vec<Nibble<W>>,
-    /// For classes and established: rows with a choice of members, and the nibbles where they find it.
+    /// The `any` conditions, on classes and on established classes.
     choices: [Choice<W>; 2],
 }
 
-/// Rows that accept each value of a column; values past the table are accepted by none.
+/// Rows that accept each value of a column; no row accepts values beyond the table.
 #[derive(Clone, Debug)]
 struct ByteColumn<const W: usize> {
     column: usize,
@@ -135,7 +135,7 @@ struct WideColumn<const W: usize> {
     accepted: Vec<Rows<W>>,
 }
 
-/// Rows whose required and forbidden members in one nibble of a set accept each of its values.
+/// Rows whose `all` and `none` conditions on one nibble (four members) of a set accept each value of that nibble.
 #[derive(Clone, Debug)]
 struct Nibble<const W: usize> {
     nibble: usize,
@@ -144,9 +144,9 @@ struct Nibble<const W: usize> {
 
 #[derive(Clone, Debug)]
 struct Choice<const W: usize> {
-    /// Rows without a choice.
+    /// Rows without an `any`.
     free: Rows<W>,
-    /// Rows that find their choice in each value of a nibble.
+    /// For each nibble value, the rows whose `any` it satisfies.
     found: Vec<Nibble<W>>,
 }
 
@@ -215,7 +215,7 @@ impl<const W: usize> Block<W> {
         }
     }
 
-    /// First matching row that forbids with reject, that forbids with decompose, that permits.
+    /// First matching row of each class: forbid with reject, forbid with decompose, permit.
     fn first_of_each_class(&self, key: &Key) -> [Option<u16>; 3] {
         const NO_ROW: &[u64] = &[];
         let mut live = self.live;
@@ -307,7 +307,7 @@ fn wide_range(row: &Row, column: usize) -> (i32, i32) {
     }
 }
 
-/// Required, chosen and forbidden members of classes (0) or established (1).
+/// A row's `all`, `any` and `none` masks for classes (0) or established classes (1).
 fn set_conditions(row: &Row, set: usize) -> (u128, u128, u128) {
     if set == 0 {
         (row.classes_all.get(), row.classes_any.get(), row.classes_none.get())

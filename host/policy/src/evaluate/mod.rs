@@ -1,4 +1,4 @@
-//! The software evaluator of an image: what the card's comparator banks decide, without allocation per descriptor.
+//! The software evaluator of an image. It decides as the card's comparator banks do, without allocation per descriptor.
 
 mod index;
 pub mod reference;
@@ -13,9 +13,9 @@ pub use resolve::{Verdict, depth_limited, resolve};
 /// The result of one bank for a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// A permit matched and no forbid did.
+    /// A permit matched and no forbid.
     Pass,
-    /// A forbid with outcome reject matched, or nothing did.
+    /// A forbid with outcome reject matched, or no row.
     Reject,
     /// A forbid with outcome decompose matched, and none with outcome reject.
     Decompose,
@@ -32,7 +32,7 @@ impl BankAnswer {
     /// No row matched.
     pub const DEFAULT_DENY: Self = Self { outcome: Outcome::Reject, row: None };
 
-    /// The answer, given the first matching row of each class.
+    /// The answer for the first matching row of each class.
     fn of(reject: Option<u16>, decompose: Option<u16>, permit: Option<u16>) -> Self {
         match (reject, decompose, permit) {
             (Some(_), _, _) => Self { outcome: Outcome::Reject, row: reject },
@@ -52,7 +52,7 @@ pub struct Banks {
     pub entropy: BankAnswer,
 }
 
-/// An image made ready for evaluation.
+/// An image prepared for evaluation.
 #[derive(Clone, Debug)]
 pub struct Evaluator {
     policy: Index,
@@ -67,28 +67,28 @@ impl Evaluator {
         Self::of_rows(image.policy_rows(), image.entropy_rows(), image.header().max_depth)
     }
 
-    /// The evaluator for rows without an image. Empty rows never match, so a zeroed table denies everything. Rows from
-    /// number 65535 on are not read, because that number means "no row".
+    /// The evaluator for rows without an image. Empty rows never match, so a zeroed table denies everything. Rows with
+    /// numbers from 65535 are ignored, because that number means "no row".
     #[must_use]
     pub fn of_rows(policy: &[Row], entropy: &[Row], max_depth: u8) -> Self {
         Self { policy: Index::new(policy), entropy: Index::new(entropy), max_depth }
     }
 
-    /// The results of both banks for `descriptor`. Only the fields that rows compare are read: the caller checks the
-    /// entry (CRC, version, declared values).
+    /// The results of both banks for `descriptor`. Reads only the fields that rows compare; the caller checks CRC,
+    /// version and declared values.
     #[must_use]
     pub fn evaluate(&self, descriptor: &Descriptor) -> Banks {
         let key = index::Key::of(descriptor);
         Banks { policy: self.policy.evaluate(&key), entropy: self.entropy.evaluate(&key) }
     }
 
-    /// The determination that `banks` and the host stages in `descriptor` make together.
+    /// The determination that follows from `banks` and the host stages in `descriptor`.
     #[must_use]
     pub fn resolve(&self, descriptor: &Descriptor, banks: &Banks) -> Verdict {
         resolve(descriptor, banks, self.max_depth)
     }
 
-    /// Evaluation and resolution in one.
+    /// Evaluates and resolves.
     #[must_use]
     pub fn judge(&self, descriptor: &Descriptor) -> Verdict {
         self.resolve(descriptor, &self.evaluate(descriptor))

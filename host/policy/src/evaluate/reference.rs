@@ -1,10 +1,10 @@
-//! The row function, written down once more without any index: what tests hold the indexed evaluator and the card to.
+//! The row function without an index: the reference for tests of the indexed evaluator and of the card.
 
 use super::{BankAnswer, Banks};
 use crate::image::Image;
 use portcullis_core::wire::{Descriptor, QUANTITY_SLOTS, ROW_NONE, Row, RowKind, row_bits, small_enums};
 
-/// Whether every condition of `row` holds for `descriptor`; an empty row, or one of an unknown kind, never matches.
+/// Whether all conditions of `row` hold for `descriptor`. An empty row, or a row of an unknown kind, never matches.
 #[must_use]
 pub fn row_matches(row: &Row, descriptor: &Descriptor) -> bool {
     matches!(RowKind::try_from(row.kind), Ok(kind) if kind != RowKind::Empty)
@@ -26,7 +26,7 @@ pub fn row_matches(row: &Row, descriptor: &Descriptor) -> bool {
         && ranges_match(row, descriptor)
 }
 
-/// The result of a bank of `rows`, one row after the other.
+/// The result of a bank of `rows`, evaluated row by row.
 #[must_use]
 pub fn evaluate_rows(rows: &[Row], descriptor: &Descriptor) -> BankAnswer {
     let first = |kind: RowKind| {
@@ -58,7 +58,7 @@ fn enumerations_match(row: &Row, d: &Descriptor) -> bool {
         && value_allowed(row.register.get(), d.register)
 }
 
-/// Whether bit `bit` is in the group `mask` and allowed.
+/// Whether bit `bit` is both in the group `mask` and allowed by the row.
 fn allowed(small: u32, bit: u32, mask: u16) -> bool {
     1u32.checked_shl(bit).is_some_and(|bit| bit & u32::from(mask) & small != 0)
 }
@@ -106,7 +106,7 @@ pub(super) fn scalars(d: &Descriptor) -> [u16; 8] {
     ]
 }
 
-/// The descriptor's ranges in the order of a row's: counters, scalars, quantities.
+/// The descriptor's values in the order of a row's ranges: counters, scalars, quantities.
 pub(crate) fn descriptor_ranges(d: &Descriptor) -> impl Iterator<Item = i64> {
     let counters = [d.depth, d.alternatives, d.correction].map(i64::from);
     counters.into_iter().chain(scalars(d).map(i64::from)).chain(d.quantities.map(|quantity| quantity.get().into()))

@@ -1,23 +1,23 @@
-//! Four stages in their order, and the first that does not pass decides.
+//! Resolves the four stages in order; the first stage that does not pass decides.
 
 use super::{BankAnswer, Banks, Outcome};
 use portcullis_core::wire::{Descriptor, Determination, Stage, StageOutcome};
 
-/// A determination with the stage that decided it and the rows that the banks named.
+/// A determination, the deciding stage, and the rows of the banks' answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdict {
     /// Reject, decompose or admit; never `None`.
     pub determination: Determination,
     /// The first stage that did not pass; `None` for an admit.
     pub stage: Stage,
-    /// Row that the policy bank names, whether or not it decided.
+    /// Row in the policy bank's answer, whether or not it decided.
     pub policy_row: Option<u16>,
-    /// Row that the entropy bank names, whether or not it decided.
+    /// Row in the entropy bank's answer, whether or not it decided.
     pub entropy_row: Option<u16>,
 }
 
-/// The verdict on a descriptor with these bank answers. Unknown stage outcomes reject, and so does a decompose at
-/// `max_depth` or deeper. The stage is the first that failed.
+/// The verdict on a descriptor for these bank answers. Unknown stage outcomes give a reject; so does a decompose at
+/// `max_depth` or deeper.
 #[must_use]
 pub fn resolve(descriptor: &Descriptor, banks: &Banks, max_depth: u8) -> Verdict {
     let stages = [

@@ -1,5 +1,5 @@
-//! Checks of an image before it is evaluated. Only rows that the compiler could have written pass. So equal policies
-//! have equal bytes, and a corrupted table is found before it is loaded.
+//! Checks of an image before its evaluation. Only rows in the compiler's canonical form pass. So equal policies have
+//! equal bytes, and a corrupted table is found before it is loaded.
 
 use super::{Bank, ImageError};
 use portcullis_core::hex;
@@ -32,7 +32,7 @@ pub(super) fn header(header: &ImageHeader) -> Result<(), ImageError> {
     require(header.quantities < 1 << portcullis_core::wire::QUANTITY_SLOTS, "a quantity slot that does not exist")
 }
 
-/// Declarations are lists, so their masks are ones up from bit 0.
+/// Whether a mask of declared values has its ones in the lowest bits, as numbered lists do.
 const fn declares_prefix(mask: u128) -> bool {
     mask & mask.wrapping_add(1) == 0
 }

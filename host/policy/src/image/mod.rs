@@ -31,7 +31,7 @@ impl Bank {
     }
 }
 
-/// Why bytes are no image of this version. Nothing of such bytes is ever evaluated.
+/// Why bytes are not an image of this version. Such bytes are never evaluated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImageError {
     #[error("an image has at least {needed} bytes, these are {found}")]
@@ -40,9 +40,9 @@ pub enum ImageError {
         "the header counts {policy} policy and {entropy} entropy rows, {needed} bytes in all, but the image has {found}"
     )]
     Length {
-        /// Policy rows of the header.
+        /// Policy rows according to the header.
         policy: u16,
-        /// Entropy rows of the header.
+        /// Entropy rows according to the header.
         entropy: u16,
         needed: usize,
         found: usize,
@@ -74,8 +74,8 @@ pub struct Image {
 }
 
 impl Image {
-    /// The image in `bytes`. Errors: anything but an image that this version's compiler could have written: truncated,
-    /// foreign, or with a row whose conditions are not in canonical form.
+    /// Reads an image. Errors: bytes that this version's compiler could not have written: truncated, of another
+    /// version, or with conditions that are not in canonical form.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ImageError> {
         let truncated = ImageError::Truncated { needed: ImageHeader::BYTES, found: bytes.len() };
         let Ok((header, rest)) = ImageHeader::read_from_prefix(bytes) else { return Err(truncated) };
@@ -91,8 +91,8 @@ impl Image {
         Ok(Self { bytes: bytes.to_vec(), header, policy: policy.to_vec(), entropy: entropy.to_vec() })
     }
 
-    /// The image of these rows. The row counts of `header` are replaced by the rows' own. Errors: as
-    /// [`Image::from_bytes`], and more rows than a header can count.
+    /// Makes an image from rows. The row counts of `header` are overwritten. Errors: as [`Image::from_bytes`], and more
+    /// rows than a header can count.
     pub fn new(mut header: ImageHeader, policy: &[Row], entropy: &[Row]) -> Result<Self, ImageError> {
         let count = |rows: &[Row]| u16::try_from(rows.len()).map_err(|_| ImageError::Header("more than 65535 rows"));
         header.policy_rows = count(policy)?.into();

@@ -1,4 +1,4 @@
-//! Reading a package's folder: regular files only, bounded in number and size, no way out of the folder.
+//! Reads a package's folder: regular files only, limited in number and size, never outside the folder.
 
 use crate::error::{Kind, PolicyError, Problem};
 use crate::sources::PRELUDE_FILE;
@@ -7,20 +7,20 @@ use std::fs;
 use std::io::Read as _;
 use std::path::Path;
 
-/// Files of a package at most.
+/// Largest number of files of a package.
 pub const MAX_FILES: usize = 1024;
-/// Bytes of one file at most.
+/// Largest size of a file, in bytes.
 pub const MAX_FILE_BYTES: u64 = 16 << 20;
-/// Bytes of all files at most.
+/// Largest total size of all files, in bytes.
 const MAX_TOTAL_BYTES: u64 = 64 << 20;
-/// Folders below one another at most.
+/// Greatest depth of folders.
 const MAX_DEPTH: usize = 8;
 
 fn problem(path: impl std::fmt::Display, what: impl std::fmt::Display) -> Problem {
     Problem::new(Kind::File, format!("`{path}`: {what}"))
 }
 
-/// Every file below `dir` by its path with `/`. Names that start with a dot are no part of a package.
+/// Every file below `dir`, by path with `/`. Names that start with a dot are not part of a package.
 pub(crate) fn files(dir: &Path) -> Result<BTreeMap<String, Vec<u8>>, PolicyError> {
     let mut files = BTreeMap::new();
     let mut total = 0;
@@ -59,7 +59,7 @@ fn walk(
             continue;
         }
         let path = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") };
-        // Not followed: a link could lead out of the folder, and change without the package.
+        // Links are not followed: a link could lead out of the folder, and its target could change without the package.
         let kind = entry.file_type().map_err(|error| problem(&path, error))?;
         if kind.is_dir() {
             walk(&entry.path(), &path, depth + 1, each)?;
@@ -82,7 +82,7 @@ fn read(path: &str, file: &Path) -> Result<Vec<u8>, Problem> {
     Ok(bytes)
 }
 
-/// Checks the paths: a listing must be able to hold them, one per line, and no two files may have the same entry.
+/// Checks the paths: each must fit into a line of a listing, and none may have the prelude's name.
 pub(crate) fn check_paths(files: &BTreeMap<String, Vec<u8>>) -> Result<(), Problem> {
     for path in files.keys() {
         if path == PRELUDE_FILE {

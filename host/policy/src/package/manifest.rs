@@ -1,4 +1,4 @@
-//! The rules for `policy.toml` beyond its types.
+//! Checks of `policy.toml` beyond its types.
 
 use crate::error::{Kind, Place, Problem};
 use portcullis_core::manifest::Manifest;
@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 /// Name of the manifest's file in a package.
 pub const MANIFEST_FILE: &str = "policy.toml";
-/// Values of one declared enumeration at most: bits of a row's mask.
+/// Largest number of values of a declared enumeration, which is the width of a row's mask.
 pub(crate) const ENUMERATION_VALUES: usize = 32;
-/// Bytes of a declared name at most.
+/// Largest length of a declared name, in bytes.
 const NAME_BYTES: usize = 64;
 
 pub(super) fn parse(text: &str) -> Result<Manifest, Problem> {
@@ -94,8 +94,8 @@ struct Checks<'a> {
 }
 
 impl Checks<'_> {
-    /// Reports `message` unless `holds`, at the first place where the manifest's text has `near`, in quotes if
-    /// anywhere.
+    /// Reports `message` unless `holds`. The problem's place is the first occurrence of `near` in the manifest,
+    /// preferably in quotes.
     fn require(&mut self, holds: bool, near: &str, message: impl FnOnce() -> String) {
         if holds {
             return;
@@ -126,13 +126,13 @@ impl Checks<'_> {
     }
 }
 
-/// Whether paths, references and rules can hold `name`.
+/// Whether `name` is valid in paths, references and rules.
 pub(crate) fn is_name(name: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     !name.is_empty() && name.len() <= NAME_BYTES && name.chars().all(allowed) && !name.starts_with('.')
 }
 
-/// Whether Cedar can write `context.quantity.NAME`.
+/// Whether `context.quantity.NAME` is valid Cedar.
 fn is_identifier(name: &str) -> bool {
     const RESERVED: [&str; 11] = ["true", "false", "if", "then", "else", "in", "is", "like", "has", "when", "unless"];
     let first = name.chars().next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');

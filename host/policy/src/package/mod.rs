@@ -1,4 +1,4 @@
-//! A policy package: the files of one folder below `policies/`, together with the prelude that every package includes.
+//! A policy package: the files of a folder below `policies/`, and the prelude that every package includes.
 
 pub(crate) mod load;
 mod manifest;
@@ -24,19 +24,19 @@ pub(crate) use manifest::{ENUMERATION_VALUES, is_name};
 /// Name of the tests' file in a package.
 pub const TESTS_FILE: &str = "tests.jsonl";
 
-/// A package, loaded and with a checked manifest.
+/// A loaded package with a checked manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Package {
     manifest: Manifest,
     vocabulary: Vocabulary,
     files: BTreeMap<String, Vec<u8>>,
-    /// The files of the composition that the package is a member of.
+    /// The files of the composition, if the package is a member of one.
     composition: Option<Arc<BTreeMap<String, Vec<u8>>>>,
 }
 
 impl Package {
     /// Loads the package in the folder `dir`. Errors: files that cannot be read, are too large or are links; a manifest
-    /// that does not parse or does not hold together; a package whose name is not its folder's.
+    /// that does not parse or is inconsistent; a package whose name is not its folder's name.
     pub fn load(dir: &Path) -> Result<Self, PolicyError> {
         nearby::check(dir)?;
         let package = Self::from_files(load::files(dir)?)?;
@@ -51,8 +51,7 @@ impl Package {
         }
     }
 
-    /// The package of these files, by path below the package's folder. Errors: as [`Package::load`], apart from
-    /// reading.
+    /// The package of these files, by path below its folder. Errors: as [`Package::load`], except for reading.
     pub fn from_files(files: BTreeMap<String, Vec<u8>>) -> Result<Self, PolicyError> {
         load::check_paths(&files)?;
         let missing = || Problem::new(Kind::File, format!("no `{MANIFEST_FILE}`: this is not a policy package"));
@@ -69,20 +68,20 @@ impl Package {
         {
             return Ok(Self { vocabulary: Vocabulary::new(&manifest), manifest, files, composition: None });
         }
-        // The rest is looked at as far as that is possible without a good manifest.
+        // Looks for further problems that do not depend on a valid manifest.
         problems.extend(manifest.iter().flat_map(|manifest| recognition::problems(manifest, &files)));
         problems.extend(rules::parse(&files).1);
         Err(PolicyError::unless_empty(problems).err().unwrap_or_else(|| missing().into()))
     }
 
-    /// The same package as a member of the composition of these files.
+    /// The package as a member of the composition of these files.
     pub(crate) fn as_member(&self, membership: Membership, composition: Arc<BTreeMap<String, Vec<u8>>>) -> Self {
         let manifest = Manifest { membership: Some(membership), ..self.manifest.clone() };
         let vocabulary = Vocabulary::new(&manifest);
         Self { manifest, vocabulary, files: self.files.clone(), composition: Some(composition) }
     }
 
-    /// Every problem that the mapping has with the declarations.
+    /// Every problem of the declarations that the mapping finds.
     pub(crate) fn recognition_problems(&self) -> Vec<Problem> {
         recognition::problems(&self.manifest, &self.files)
     }
@@ -99,7 +98,7 @@ impl Package {
         &self.vocabulary
     }
 
-    /// Every file, by path; the prelude is not among them.
+    /// Every file except the prelude, by path.
     #[must_use]
     pub const fn files(&self) -> &BTreeMap<String, Vec<u8>> {
         &self.files
@@ -116,9 +115,9 @@ impl Package {
         crate::schema::generate(&self.manifest)
     }
 
-    /// The package digest is the SHA-256 of this text: a line with the mapping version, then `SHA-256  length  path`
-    /// for each file in bytewise order of the paths, the prelude included. Each line can be checked with `sha256sum`.
-    /// The files of a member are those of its composition.
+    /// The text whose SHA-256 is the package digest: a line with the mapping version, then `SHA-256  length  path` for
+    /// each file in bytewise order of the paths, the prelude included. Each line can be checked with `sha256sum`. For
+    /// a member, the listing of its composition.
     #[must_use]
     pub fn listing(&self) -> String {
         let mut text = format!("portcullis package 1, mapping {MAPPING_VERSION}\n");
@@ -128,8 +127,7 @@ impl Package {
         text
     }
 
-    /// Every file that the listing names: the package's own, or those of the composition that it is a member of, and
-    /// the prelude.
+    /// Every file of the listing: the package's own, or those of its composition, and the prelude.
     #[must_use]
     pub fn listed(&self) -> BTreeMap<&str, &[u8]> {
         let files = self.composition.as_deref().unwrap_or(&self.files);
@@ -137,20 +135,20 @@ impl Package {
         own.chain([(PRELUDE_FILE, PRELUDE.as_bytes())]).collect()
     }
 
-    /// The package from every file that its listing names. Errors: as [`Package::from_files`]; a prelude that is
-    /// missing or not the one of this version.
+    /// The package from all files of its listing. Errors: as [`Package::from_files`]; the prelude is missing or of
+    /// another version.
     pub fn from_listed(files: BTreeMap<String, Vec<u8>>) -> Result<Self, PolicyError> {
         Self::from_files(without_prelude(files)?)
     }
 
-    /// The package digest: of a member of a composition the composition's, which the header of the common image holds.
+    /// The package digest, as in the image's header; for a member, the digest of its composition.
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
         Sha256::digest(self.listing().as_bytes()).into()
     }
 }
 
-/// The files of a listing apart from the prelude, which must be the one of this version.
+/// The files of a listing without the prelude. Errors: the prelude is missing or of another version.
 pub(crate) fn without_prelude(mut files: BTreeMap<String, Vec<u8>>) -> Result<BTreeMap<String, Vec<u8>>, Problem> {
     if files.remove(PRELUDE_FILE).as_deref() == Some(PRELUDE.as_bytes()) {
         return Ok(files);

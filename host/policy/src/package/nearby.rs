@@ -1,4 +1,4 @@
-//! Suggestions if a folder is not a package.
+//! Suggestions for a folder that is not a package.
 
 use super::MANIFEST_FILE;
 use crate::composition::COMPOSITION_FILE;
@@ -6,10 +6,10 @@ use crate::error::{Kind, Problem, nearest};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Packages that a message lists at most.
+/// Largest number of packages in a message.
 const LISTED: usize = 8;
 
-/// A problem where `dir` does not hold a manifest, with the packages that may be meant.
+/// Checks that `dir` contains a manifest. Errors: a problem that lists the packages that may be meant.
 pub(super) fn check(dir: &Path) -> Result<(), Problem> {
     if dir.join(MANIFEST_FILE).is_file() {
         return Ok(());
@@ -37,7 +37,7 @@ fn suggestion(dir: &Path) -> Option<String> {
         let names: Vec<_> = inside.iter().take(LISTED).map(|path| format!("`{}`", path.display())).collect();
         return Some(format!("it holds packages; did you mean {}{more}?", names.join(", ")));
     }
-    // A file of the package, or a folder in it.
+    // `dir` may be a file or a folder inside a package.
     if let Some(package) = dir.ancestors().skip(1).find(|above| above.join(MANIFEST_FILE).is_file()) {
         let shown = if package.as_os_str().is_empty() { Path::new(".") } else { package };
         return Some(format!("did you mean `{}`?", shown.display()));
@@ -55,7 +55,7 @@ fn suggestion(dir: &Path) -> Option<String> {
     Some(format!("did you mean `{}`?", path.display()))
 }
 
-/// The folders right below `folder` that hold a manifest, in order of their names.
+/// The direct subfolders of `folder` that contain a manifest, in order of name.
 fn packages(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut found: Vec<PathBuf> =

@@ -1,4 +1,4 @@
-//! Parts of a package that the mapping cannot use, as problems at their places in `policy.toml`.
+//! Declarations that the mapping cannot use, reported as problems at their places in `policy.toml`.
 
 use super::manifest::MANIFEST_FILE;
 use crate::error::{Kind, Place, Problem};
@@ -13,7 +13,7 @@ use toml::Spanned;
 
 const SYNTAX: &str = "the syntax is that of the `regex` crate, without look-around and back references";
 
-/// Where `policy.toml` writes what the mapping reads.
+/// Places in `policy.toml` of the declarations that the mapping reads.
 #[derive(Default, Deserialize)]
 struct Places {
     package: PackagePlaces,
@@ -53,7 +53,7 @@ struct QuantityPlaces {
     units: BTreeMap<String, Spanned<String>>,
 }
 
-/// Every problem that the mapping has with the declarations, apart from those that the manifest's own checks find.
+/// Every problem that the mapping finds in the declarations, except those that the manifest's own checks find.
 pub(super) fn problems(manifest: &Manifest, files: &BTreeMap<String, Vec<u8>>) -> Vec<Problem> {
     let mut found = portcullis_mapping::problems(manifest, files);
     found.retain(|error| !matches!(error, MappingError::TooMany { .. } | MappingError::MissingVocabulary { .. }));
@@ -98,7 +98,7 @@ fn problem(error: &MappingError, text: &str, places: &Places, files: &BTreeMap<S
     }
 }
 
-/// The part of an expression in the manifest's text. An expression that is written with escapes is shown whole.
+/// The place of a part of an expression in the manifest; of the whole expression if it is written with escapes.
 fn within(text: &str, whole: Range<usize>, regex: &str, part: Option<Range<usize>>) -> Range<usize> {
     let written = text.get(whole.clone()).unwrap_or_default();
     match (written.find(regex), part) {

@@ -8,9 +8,9 @@ use portcullis_core::reason::{ValidationReason, generic};
 use portcullis_core::wire::RowKind;
 
 const KNOWN: [&str; 4] = ["id", "outcome", "stage", "reason"];
-/// Bytes of an id at most.
+/// Largest length of an id, in bytes.
 const ID_BYTES: usize = 64;
-/// Characters of a reason at most.
+/// Largest length of a reason, in characters.
 const REASON_CHARS: usize = 400;
 const ID_HELP: &str = "write `@id(\"SOME-NAME\")` before `permit` or `forbid`: reports and records name the rule by it";
 
@@ -26,12 +26,12 @@ pub(crate) fn place(file: &str, loc: &Loc) -> Place {
     Place { file: file.into(), source: loc.src.clone(), offset: loc.start(), length: loc.end() - loc.start() }
 }
 
-/// Whole extent of a rule in its source.
+/// The complete place of a rule in its source.
 pub(crate) fn extent(file: &str, policy: &Policy) -> Option<Place> {
     policy.loc().map(|loc| place(file, loc))
 }
 
-/// First line of a rule, where messages about the whole rule point.
+/// First line of a rule, for messages about the whole rule.
 pub(crate) fn first_line(file: &str, policy: &Policy) -> Option<Place> {
     let mut whole = extent(file, policy)?;
     let text = whole.source.get(whole.offset..whole.offset + whole.length)?;

@@ -1,4 +1,4 @@
-//! Cedar sources to rules: parsing, annotations, unique ids.
+//! Parses Cedar sources into rules with annotations and unique ids.
 
 mod annotations;
 
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 pub(crate) use annotations::{extent, first_line, place};
 
-/// A rule, parsed; in order of ids.
+/// A parsed rule. Rules are sorted by id.
 #[derive(Clone, Debug)]
 pub(crate) struct Parsed {
     pub(crate) head: Head,
@@ -22,7 +22,7 @@ pub(crate) struct Parsed {
     pub(crate) policy: Policy,
 }
 
-/// The rules of a package's files in bytewise order of their ids, and what is wrong with the others.
+/// The valid rules of a package's files in bytewise order of their ids, and the problems of the others.
 pub(crate) fn parse(files: &BTreeMap<String, Vec<u8>>) -> (Vec<Parsed>, Vec<Problem>) {
     let mut problems = Vec::new();
     let mut rules: BTreeMap<String, Parsed> = BTreeMap::new();
@@ -89,7 +89,7 @@ pub(crate) fn policy_set(rules: &[Parsed]) -> Result<PolicySet, PolicyError> {
     PolicySet::try_from_iter(policies).map_err(|error| Problem::new(Kind::Syntax, error.to_string()).into())
 }
 
-/// A syntax problem, in plain words where Cedar's grammar hides the cause.
+/// Rewrites a syntax problem where Cedar's message hides the cause: a number with a fraction.
 fn syntax(problem: Problem) -> Problem {
     let Some(place) = problem.place().cloned() else { return problem };
     let (before, after) = place.source.split_at_checked(place.offset).unwrap_or_default();
@@ -105,10 +105,10 @@ fn syntax(problem: Problem) -> Problem {
         .help(help)
 }
 
-/// A problem from a report of Cedar, at the first place that it labels.
+/// Converts a report of Cedar into a problem at the first place that it labels.
 pub(crate) fn diagnostic(kind: Kind, file: &str, source: &Arc<str>, from: &dyn Diagnostic) -> Problem {
     let mut message = from.to_string();
-    // The problem names the rule already.
+    // The problem already names the rule.
     if let Some(rest) = message.strip_prefix("for policy `").and_then(|rest| rest.split_once("`, ")) {
         message = rest.1.to_owned();
     }

@@ -1,4 +1,4 @@
-//! Rows of `{"id","text"}` files.
+//! Reads rows of `{"id","text"}` files.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -6,14 +6,14 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-/// One row. Files of model outputs have `output` in the place of `text`, and no id.
+/// One row. Files of model outputs have `output` instead of `text`, and no id.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Id; the number of the line where there is none.
+    /// Id; the line number if the file has no ids.
     pub id: String,
     pub text: String,
     pub label: Option<String>,
-    /// Language, else variant.
+    /// Language, otherwise the variant.
     pub variant: Option<String>,
 }
 
@@ -41,8 +41,8 @@ pub enum RowError {
 
 const EXPECTED: &str = "expected {\"id\", \"text\"}";
 
-/// The rows of a file, or of stdin for `-`; every line is one row's text where they are `plain`. Errors: [`RowError`],
-/// of the file and of each line.
+/// The rows of a file, or of standard input for `-`. If `plain`, each line is the text of a row. Errors: [`RowError`],
+/// for the file and for each line.
 pub fn read(file: &Path, plain: bool) -> Result<impl Iterator<Item = Result<Row, RowError>> + use<>, RowError> {
     let name = file.display().to_string();
     let reader: Box<dyn BufRead> = if file.as_os_str() == "-" {
@@ -59,7 +59,7 @@ pub fn read(file: &Path, plain: bool) -> Result<impl Iterator<Item = Result<Row,
     Ok(lines.filter_map(row))
 }
 
-/// The row in a line; none in a blank one.
+/// The row in a line; `None` for a blank line.
 fn parse(name: &str, line: usize, text: String, plain: bool) -> Result<Option<Row>, RowError> {
     if text.trim().is_empty() {
         return Ok(None);

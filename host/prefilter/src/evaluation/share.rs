@@ -1,14 +1,13 @@
-//! A share with its Wilson interval, in integers.
+//! A share with its Wilson interval, computed with integers.
 
 use serde::Serialize;
 
-/// Parts of a whole are given in millionths.
+/// Shares are given in millionths.
 const MILLION: u128 = 1_000_000;
 /// z² for 95 %, 1.959964², in millionths.
 const Z2: u128 = 3_841_459;
 
-/// A share of a total, with the 95 % Wilson score interval (Wilson 1927). The numbers of the interval are in
-/// millionths, rounded outwards.
+/// A share of a total, with its 95 % Wilson score interval (Wilson 1927) in millionths, rounded outwards.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Share {
     pub of: u64,
@@ -21,15 +20,15 @@ pub struct Share {
 }
 
 impl Share {
-    /// `of` is at most `all`.
+    /// Requires `of` to be at most `all`.
     #[must_use]
     pub fn new(of: u64, all: u64) -> Self {
         let (k, n) = (u128::from(of.min(all)), u128::from(all));
         if n == 0 {
             return Self { of, all, share_ppm: 0, low_ppm: 0, high_ppm: 1_000_000 };
         }
-        // The interval's ends are (2k + z² ± z·sqrt(z² + 4k(n−k)/n)) / (2(n + z²)); times n, so that only the root is
-        // inexact.
+        // The ends of the interval are (2k + z² ± z·sqrt(z² + 4k(n−k)/n)) / (2(n + z²)). Both sides are multiplied by
+        // n, so that only the root is inexact.
         let whole = 2 * (n * MILLION + Z2);
         let middle = 2 * k * MILLION + Z2;
         // z·sqrt(…) in millionths: sqrt(z²·(z² + 4k(n−k)/n)), both factors in millionths.
@@ -45,7 +44,7 @@ impl Share {
     }
 }
 
-/// `12.3 %`, rounded to the nearest tenth.
+/// A share in percent, rounded to the nearest tenth: `12.3`.
 fn percent(ppm: u64) -> String {
     let tenths = (ppm + 500) / 1000;
     format!("{}.{}", tenths / 10, tenths % 10)
@@ -64,7 +63,7 @@ mod tests {
 
     #[test]
     fn known_intervals() {
-        // The formula in floating point, by another program.
+        // Expected values come from another program with floating point.
         for (of, all, low, high) in [
             (0, 375, 0, 10_140),
             (6, 50, 56_176, 238_048),

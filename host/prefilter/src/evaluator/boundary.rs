@@ -1,14 +1,14 @@
-//! Boundary and embedding structure: fake turns and system tags, data that closes its own fence, orders inside quoted
-//! or tool content.
+//! Boundary and embedding structure: faked turns and system tags, data that closes its own fence, and orders inside
+//! quoted or tool content.
 
 use super::{Budget, Input, finding, halt};
 use crate::blocks::places;
 use crate::report::EvaluatorFinding;
 use crate::rules::{Measure, Measurements, RuleSet};
 
-/// Nesting so deep that readers may disagree about it.
+/// Nesting so deep that parsers may interpret it differently.
 const HALT_NESTING: &str = "HALT-NESTING";
-/// Brackets or quotations that are open at once, at most.
+/// Largest number of open brackets or quotations.
 const DEPTH_MAX: usize = 512;
 
 pub(super) fn judge(bytes: Input, rules: &RuleSet, budget: Budget) -> EvaluatorFinding {
@@ -19,14 +19,14 @@ pub(super) fn judge(bytes: Input, rules: &RuleSet, budget: Budget) -> EvaluatorF
     finding(rules, &bytes, &measured, budget)
 }
 
-/// Measures how deep brackets and quotations nest; where it is too deep to continue.
+/// Measures the nesting of brackets and quotations. Returns the place where it is too deep to continue.
 fn nesting(bytes: &[u8], measured: &mut Measurements) -> Option<usize> {
     let (mut depth, mut quotes, mut run) = (0usize, 0usize, 0usize);
     let (mut deepest, mut longest) = (0, 0);
     let mut next = 0;
     for at in places(bytes, is_sign) {
         let Some(byte) = bytes.get(at) else { continue };
-        // Text ends a run of quotation marks, blanks between them do not.
+        // Text ends a run of quotation marks; spaces between them do not.
         if bytes.get(next..at).unwrap_or_default().iter().any(|b| *b != b' ') {
             run = 0;
         }
@@ -39,14 +39,14 @@ fn nesting(bytes: &[u8], measured: &mut Measurements) -> Option<usize> {
                 let before = at.checked_sub(1).and_then(|b| bytes.get(b)).copied().unwrap_or(b' ');
                 let opens = before.is_ascii_whitespace() || matches!(before, b'(' | b'[' | b'{' | b'"' | b'\'');
                 let blank = bytes.get(at + 1).is_none_or(|b| b.is_ascii_whitespace() || b.is_ascii_punctuation());
-                // An apostrophe within a word neither opens nor closes.
+                // An apostrophe inside a word neither opens nor closes.
                 match (opens, blank) {
                     (true, false) => quotes += 1,
                     (false, true) => quotes = quotes.saturating_sub(1),
                     _ => {}
                 }
             }
-            // Signs that continue a run of quotations.
+            // Other signs continue a run.
             _ => run += 1,
         }
         let deep = depth.max(quotes);

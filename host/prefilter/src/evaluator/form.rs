@@ -1,7 +1,7 @@
-//! Encoded and obfuscated forms: text that hides what it says. The form itself is the finding; nothing is decoded.
+//! Encoded and obfuscated forms: text that hides its content. The form itself is the finding; nothing is decoded.
 //!
-//! One pass over tokens between blanks. The classes of a token's bytes decide which detailed checks it gets; most
-//! tokens get none.
+//! One pass over the tokens between white space. The classes of a token's bytes select its detailed checks; most tokens
+//! need none.
 
 mod script;
 mod shifted;
@@ -46,7 +46,7 @@ struct Token<'b> {
 }
 
 impl Token<'_> {
-    /// Whether all of its bytes are of these classes.
+    /// Whether every byte of the token is of one of these classes.
     const fn only(&self, classes: u16) -> bool {
         self.classes & !classes == 0
     }

@@ -1,7 +1,7 @@
-//! Non-imperative inducement: role-play frames, persona contracts, staged dialogues, games and stories that carry a
+//! Non-imperative inducement: role-play frames, persona contracts, staged dialogues, games and stories that contain a
 //! directive.
 //!
-//! None of these words alone is an order. The evaluator looks for frames: parts that occur together.
+//! None of these words is an order by itself. The evaluator searches for frames: parts that occur together.
 
 use super::{Budget, Input, finding};
 use crate::blocks::places;
@@ -14,16 +14,16 @@ pub(super) fn judge(bytes: Input, rules: &RuleSet, budget: Budget) -> EvaluatorF
     finding(rules, &bytes, &measured, budget)
 }
 
-/// Longest name of a label in bytes.
+/// Greatest length of a label's name in bytes.
 const NAME_MAX: usize = 32;
 
-/// Voices that the answer is to be staged with: names in brackets that are quoted, or that a colon follows.
+/// Measures the labels of staged voices: bracketed names that are quoted, or followed by a colon.
 fn labels(bytes: &[u8], measured: &mut Measurements) {
     let mut seen = 0;
     let mut first = 0;
     let mut from = 0;
     for open in places(bytes, |b| b == b'[') {
-        // Within the name of the label before.
+        // This bracket is inside the name of the previous label.
         if open < from {
             continue;
         }

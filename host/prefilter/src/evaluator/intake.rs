@@ -1,12 +1,12 @@
-//! Whether the bytes are text. Other bytes are ambiguous, so the filter halts.
+//! Checks that the bytes are text. The meaning of other bytes is ambiguous, so the filter halts.
 
 use super::{Budget, Input, halt};
 use crate::report::EvaluatorFinding;
 use crate::rules::RuleSet;
 
-/// Not UTF-8.
+/// The bytes are not UTF-8.
 const HALT_ENCODING: &str = "HALT-ENCODING";
-/// A zero byte: where such a text ends depends on who reads it.
+/// There is a zero byte: programs disagree about where such a text ends.
 const HALT_NUL: &str = "HALT-NUL";
 
 pub(super) fn judge(bytes: Input, rules: &RuleSet, _budget: Budget) -> EvaluatorFinding {

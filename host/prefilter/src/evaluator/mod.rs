@@ -1,4 +1,4 @@
-//! The evaluators: each a pure function of its own copy of the bytes and its own rules.
+//! The evaluators. Each is a pure function of its own copy of the bytes and its own rules.
 
 mod boundary;
 mod form;
@@ -11,18 +11,18 @@ use crate::rules::{RuleError, RuleHit, RuleSet};
 use crate::tier::Tier;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// The bytes of an input, owned: no one else sees them.
+/// The bytes of an input, owned by one evaluator.
 pub type Input = Box<[u8]>;
 
 /// Judges an input by rules, within a budget.
 pub type Judge = fn(Input, &RuleSet, Budget) -> EvaluatorFinding;
 
-/// The cost limit of a judgement. It is a part of the verdict: an input that would cost more halts, on every machine.
+/// The cost limit of a judgement. Every machine enforces it alike: an input that would cost more halts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// Bytes of an input at most.
+    /// Largest number of bytes of an input.
     pub bytes: usize,
-    /// Steps for each byte at most.
+    /// Largest number of steps per byte.
     pub steps_per_byte: u64,
 }
 
@@ -39,7 +39,7 @@ impl Budget {
     }
 }
 
-/// A function and its rules.
+/// A judging function and its rules.
 #[derive(Debug)]
 pub struct Evaluator {
     rules: RuleSet,
@@ -47,7 +47,7 @@ pub struct Evaluator {
 }
 
 impl Evaluator {
-    /// An evaluator of these rules; its name is theirs.
+    /// An evaluator with these rules; it has the name of the rules.
     #[must_use]
     pub const fn new(rules: RuleSet, judge: Judge) -> Self {
         Self { rules, judge }
@@ -71,15 +71,14 @@ impl Evaluator {
         (self.judge)(bytes, &self.rules, budget)
     }
 
-    /// Its findings; `None` when it panicked.
+    /// The evaluator's finding; `None` if it panicked.
     pub(crate) fn judge_caught(&self, bytes: Input, budget: Budget) -> Option<EvaluatorFinding> {
-        // It has no state that a panic could leave half done.
+        // An evaluator has no state that a panic could leave incomplete.
         catch_unwind(AssertUnwindSafe(|| self.judge(bytes, budget))).ok()
     }
 }
 
-/// Name, rules and function of each evaluator that there is. `intake` says whether the bytes are text at all, and is
-/// always there.
+/// Name, rules and function of each built-in evaluator. `intake` checks that the bytes are text, and is always enabled.
 const BUILTIN: [(&str, &str, Judge); 5] = [
     ("boundary", include_str!("../../rules/boundary.toml"), boundary::judge),
     ("form", include_str!("../../rules/form.toml"), form::judge),
@@ -88,25 +87,25 @@ const BUILTIN: [(&str, &str, Judge); 5] = [
     (INTAKE, include_str!("../../rules/intake.toml"), intake::judge),
 ];
 
-/// The evaluator that no policy can leave out.
+/// The evaluator that a policy cannot disable.
 pub(crate) const INTAKE: &str = "intake";
 
-/// The evaluators that there are, by name. Errors: the rules are part of the program and are read in its tests; an
-/// error is a defect.
+/// All built-in evaluators, by name. Errors: a built-in rule file is invalid, which is a defect; the tests parse all of
+/// them.
 pub fn builtin() -> Result<Vec<Evaluator>, RuleError> {
     BUILTIN.iter().map(|(name, text, judge)| Ok(Evaluator::new(RuleSet::parse(name, text)?, *judge))).collect()
 }
 
-/// The identifier of a halt because a budget was spent.
+/// The identifier of a halt for a spent budget.
 pub(crate) const HALT_BUDGET: &str = "HALT-BUDGET";
 
-/// A halt of an evaluator, where it stopped.
+/// The finding of an evaluator that stops in the range from `start` to `end`.
 pub(crate) fn halt(rules: &RuleSet, id: &str, start: usize, end: usize, steps: u64) -> EvaluatorFinding {
     let violation = Violation { id: id.to_owned(), evaluator: rules.evaluator().to_owned(), start, end };
     EvaluatorFinding { violations: vec![(Tier::Critical, violation)], halted: true, steps }
 }
 
-/// The finding of rules over cues and measures, or the halt because a budget was spent.
+/// The finding of the rules over cues and measures, or a halt if the budget was spent.
 fn finding(rules: &RuleSet, bytes: &[u8], measured: &crate::rules::Measurements, budget: Budget) -> EvaluatorFinding {
     let (mut found, steps, done) = rules.match_cues(bytes, budget.steps(bytes.len()));
     if !done {

@@ -1,7 +1,7 @@
-//! Where a clause begins and ends, as far as marks and line ends show it.
+//! The beginnings and ends of clauses, as far as marks and line ends show them.
 
-/// Whether a clause begins at a place: nothing but blanks and opening marks is between it and the start, a line's
-/// end, or a mark that ends a clause.
+/// Whether a clause begins at a place: only spaces and opening marks separate it from the start of the input, the end
+/// of a line, or a mark that ends a clause.
 pub(super) fn begins_clause(bytes: &[u8], at: usize) -> bool {
     let before = bytes.get(..at).unwrap_or_default();
     if before.last().is_some_and(|b| is_quote(*b)) {
@@ -10,7 +10,7 @@ pub(super) fn begins_clause(bytes: &[u8], at: usize) -> bool {
     let skipped = before.iter().rev().take_while(|b| is_beside(**b)).count();
     let before = before.get(..before.len() - skipped).unwrap_or_default();
     let Some(last) = before.last() else { return true };
-    // A mark beside a word is a part of it: "e-mail", "don't".
+    // A mark inside a word does not end a clause: "e-mail", "don't".
     matches!(last, b'\n' | b'\r') || (skipped > 0 && is_mark(*last)) || ends_with_wide_mark(before)
 }
 
@@ -25,7 +25,7 @@ pub(super) fn ends_clause(bytes: &[u8], at: usize) -> bool {
     after.first().is_none_or(|b| matches!(b, b'\n' | b'\r') || is_mark(*b)) || begins_with_wide_mark(after)
 }
 
-/// Blanks, and marks that are around words without ending a clause: quotation marks, brackets, emphasis, bullets.
+/// Spaces, and marks around words that do not end a clause: quotation marks, brackets, emphasis, bullets.
 const fn is_beside(byte: u8) -> bool {
     matches!(
         byte,
@@ -50,7 +50,7 @@ const fn is_beside(byte: u8) -> bool {
     )
 }
 
-/// Marks right beside a word that begin or end what is quoted.
+/// Marks directly beside a word that begin or end a quotation.
 const fn is_quote(byte: u8) -> bool {
     matches!(byte, b'"' | b'`')
 }
@@ -59,7 +59,7 @@ const fn is_mark(byte: u8) -> bool {
     matches!(byte, b'.' | b'!' | b'?' | b':' | b';' | b',' | b'-' | b'/')
 }
 
-/// General punctuation U+2010 to U+203A (dashes, quotation marks, the ellipsis), marks of East Asia U+3001 to U+3011,
+/// General punctuation U+2010 to U+203A (dashes, quotation marks, the ellipsis), East Asian marks U+3001 to U+3011,
 /// full-width marks, the danda, Arabic marks, guillemets, and the inverted marks of Spanish.
 const fn is_wide_mark(character: &[u8]) -> bool {
     matches!(

@@ -1,8 +1,8 @@
-//! What a rule file says.
+//! The content of a rule file.
 //!
-//! `[[cue]]` names a family of words and phrases that stand for the same part of a structure. `[[phrase]]` names a
-//! sequence of families that is a family in turn. `[[rule]]` says which arrangement of families, or which measured
-//! form, is a structure.
+//! `[[cue]]` defines a family of words and phrases with the same role in a structure. `[[phrase]]` defines a sequence
+//! of families, which forms another family. `[[rule]]` defines a structure as an arrangement of families, or as a
+//! measured form.
 
 use crate::tier::Tier;
 use serde::Deserialize;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RuleFile {
-    /// Whether a profile may hold what its rules find within a quotation for less.
+    /// Whether a profile may lower the tier of findings within a quotation.
     #[serde(default)]
     pub(crate) quotable: bool,
     #[serde(default, rename = "cue")]
@@ -22,15 +22,15 @@ pub(crate) struct RuleFile {
     pub(crate) rules: Vec<Rule>,
 }
 
-/// A family of literals. A literal begins at the start of a word and ends at the end of one; one that ends in `*` is a
-/// stem and may continue. ASCII letters stand for both cases, a blank for a blank or a line's end, `'` for the
-/// typographic one, too: each an alternative in the automaton, so that the input is never changed.
+/// A family of literals. A literal begins and ends at word boundaries; a literal that ends with `*` is a stem, and the
+/// word may continue. ASCII letters match both cases, a space also matches a line end, and `'` also the typographic
+/// apostrophe. All spellings are in the automaton, so the input is not changed.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Cue {
     pub(crate) name: String,
     pub(crate) any: Vec<String>,
-    /// ASCII letters are taken as written.
+    /// Whether ASCII letters match in their own case only.
     #[serde(default)]
     pub(crate) exact: bool,
 }
@@ -41,121 +41,121 @@ pub(crate) struct Phrase {
     pub(crate) name: String,
     pub(crate) sequence: Vec<String>,
     pub(crate) gap: usize,
-    /// A family right after which it does not begin.
+    /// The phrase must not follow this family directly.
     #[serde(default)]
     pub(crate) unless_after: Option<String>,
-    /// It begins a clause, or is right after this family.
+    /// The phrase must begin a clause, or follow this family directly.
     #[serde(default)]
     pub(crate) opens: Option<String>,
-    /// It ends a clause, or is right before this family.
+    /// The phrase must end a clause, or precede this family directly.
     #[serde(default)]
     pub(crate) ends: Option<String>,
 }
 
-/// A rule as written.
+/// A rule as written in the file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
     pub id: String,
-    /// Its tier, where no policy says otherwise.
+    /// The default tier.
     pub tier: Tier,
-    /// The structure that it represents, and why that is one.
+    /// A description of the structure, and why it is one.
     pub structure: String,
     pub hits: Vec<String>,
-    /// Inputs that come near and do not have it.
+    /// Similar inputs without the structure.
     pub passes: Vec<String>,
-    /// Families that follow each other, `a|b` for either.
+    /// Families in sequence; `a|b` means either.
     #[serde(default)]
     pub(crate) sequence: Vec<String>,
-    /// Most bytes between two of the sequence.
+    /// Largest number of bytes between two parts of the sequence.
     #[serde(default)]
     pub(crate) gap: usize,
-    /// The sequence must not begin right after this family.
+    /// The sequence must not follow this family directly.
     #[serde(default)]
     pub(crate) unless_after: Option<String>,
-    /// The sequence begins a clause, or is right after this family.
+    /// The sequence must begin a clause, or follow this family directly.
     #[serde(default)]
     pub(crate) opens: Option<String>,
-    /// The sequence ends a clause, or is right before this family.
+    /// The sequence must end a clause, or precede this family directly.
     #[serde(default)]
     pub(crate) ends: Option<String>,
-    /// Its parts may be in several passages: the border between them is a part of the structure.
+    /// Whether its parts may be in several passages, because the border between passages belongs to the structure.
     #[serde(default)]
     pub(crate) crosses: bool,
-    /// A family that, standing after the sequence, takes it back.
+    /// A family that cancels the finding if it occurs after the sequence.
     #[serde(default)]
     pub(crate) closed_by: Option<String>,
-    /// Families that all are together with these.
+    /// Families that must all occur near the families of `together`.
     #[serde(default)]
     pub(crate) needs: Vec<String>,
     #[serde(default)]
     pub(crate) together: Vec<String>,
-    /// One family that is there several times.
+    /// One family that must occur several times.
     #[serde(default)]
     pub(crate) repeated: Option<String>,
     #[serde(default)]
     pub(crate) measure: Option<Measure>,
-    /// How many families, repetitions, or what value of the measure at least.
+    /// The smallest number of families or repetitions, or the smallest value of the measure.
     #[serde(default)]
     pub(crate) at_least: usize,
     #[serde(default)]
     pub(crate) within: usize,
 }
 
-/// Forms that are measured in one pass over the bytes.
+/// Forms that one pass over the bytes measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Measure {
-    /// Bytes of one token of base64 characters with upper and lower case and digits.
+    /// Length of a token of base64 characters with upper case, lower case and digits.
     Base64Run,
-    /// Hexadecimal digits of one token.
+    /// Number of hexadecimal digits of a token.
     HexRun,
-    /// Escapes (`\x41`, `\u0041`, `&#65;`) that follow each other directly.
+    /// Number of adjacent escapes (`\x41`, `\u0041`, `&#65;`).
     EscapeRun,
-    /// Percent escapes that follow each other directly.
+    /// Number of adjacent percent escapes.
     PercentRun,
-    /// Percent escapes of letters and digits in one token.
+    /// Number of percent escapes of letters and digits in a token.
     PercentNeedless,
-    /// Percent escapes of one token that is neither a link nor a path.
+    /// Number of percent escapes in a token that is neither a link nor a path.
     PercentWords,
-    /// Pairs of letters that no language has, in words that are close together.
+    /// Weighted number of letter pairs that do not occur in any language, in nearby words.
     OddPairs,
-    /// Tokens of dots and dashes that follow each other.
+    /// Number of consecutive tokens of dots and dashes.
     MorseRun,
-    /// Zeros and ones, in groups of at least four.
+    /// Number of zeros and ones, in groups of at least four.
     BinaryRun,
-    /// Pairs of hexadecimal digits or small numbers that follow each other as tokens.
+    /// Number of consecutive tokens that are pairs of hexadecimal digits or small numbers.
     CodeRun,
-    /// Single letters that follow each other, one separator between two.
+    /// Number of consecutive single letters with one separator between two.
     SpacedRun,
-    /// Words with a digit or sign in the place of a letter, within a window.
+    /// Number of words with a digit or sign in place of a letter, within a window.
     LeetWords,
-    /// Invisible characters between ASCII letters or one after the other.
+    /// Number of invisible characters between ASCII letters, or in a row.
     Invisible,
-    /// Bidirectional overrides and embeddings.
+    /// Number of bidirectional overrides and embeddings.
     Bidi,
     Tags,
-    /// Words in which ASCII letters and letters of a look-alike script alternate.
+    /// Number of words in which ASCII letters and letters of a look-alike script alternate.
     MixedWords,
-    /// Letters of a mathematical, enclosed or full-width alphabet that follow each other.
+    /// Number of consecutive letters of a mathematical, enclosed or full-width alphabet.
     StyledRun,
     Stacked,
-    /// One token, or two in turn, again and again.
+    /// Number of repetitions of one token, or of two tokens in turn.
     RepeatedToken,
     ByteRun,
-    /// Control characters that are no white space.
+    /// Number of control characters other than white space.
     Control,
-    /// Brackets or quotations that are open at once.
+    /// Number of brackets or quotations that are open at once.
     Depth,
     QuoteRun,
-    /// Names in brackets that are quoted, or that a colon follows.
+    /// Number of bracketed names that are quoted, or followed by a colon.
     Turns,
 }
 
 pub(crate) type Families = BTreeMap<String, usize>;
 
 impl RuleFile {
-    /// Numbers the families, in order: those of cues, then those of phrases.
+    /// Numbers the families in order: those of cues, then those of phrases.
     pub(super) fn families(&self) -> Result<Families, (String, String)> {
         let mut families = Families::new();
         let names = self.cues.iter().map(|c| &c.name).chain(self.phrases.iter().map(|p| &p.name));

@@ -1,9 +1,9 @@
-//! Finds cues: where the literals of the families are.
+//! Finds cues: the places of the families' literals.
 //!
-//! The automaton is walked from each place where a literal may begin and dies at the first byte that continues none, so
-//! that the work is at most the longest literal for each place. Input bytes are compared as they are. Before it is
-//! walked, two bitmaps say whether any literal begins like this, in any of its spellings: most words do not. So the
-//! automaton is one that takes little memory; with a row of transitions for each state it would take 150 MB.
+//! The automaton starts at each place where a literal may begin, and stops at the first byte that does not continue a
+//! literal. So the work per place is at most the longest literal. Input bytes are compared unchanged. Before each
+//! start, two bitmaps show whether a literal can begin with these bytes, in any spelling; most words are excluded. So a
+//! compact automaton is fast enough; with a row of transitions for each state it would take 150 MB.
 
 use super::file::{Cue, Families};
 use super::words::{begins, ends_word};
@@ -12,11 +12,11 @@ use aho_corasick::nfa::contiguous::NFA;
 use aho_corasick::{Anchored, MatchKind};
 use std::collections::BTreeMap;
 
-/// Longest literal in bytes: bounds the work for each place.
+/// Greatest length of a literal in bytes; it bounds the work per place.
 const LITERAL_MAX: usize = 64;
-/// Blanks of a literal for which both alternatives are made.
+/// Number of spaces of a literal that also match a line end.
 const BLANKS_MAX: usize = 4;
-/// Number of bytes of a literal for which a state has a row of transitions.
+/// Number of bytes of a literal up to which states have a full row of transitions.
 const DENSE: usize = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub(super) struct Hit {
 struct Literal {
     families: Vec<usize>,
     length: usize,
-    /// Its end is the end of a word.
+    /// Whether the literal must end at the end of a word.
     whole: bool,
     exact: Option<Vec<u8>>,
 }
@@ -81,7 +81,7 @@ impl Lexicon {
         Ok(Self { automaton, literals: by_bytes.into_iter().map(literal).collect(), beginnings })
     }
 
-    /// Tells every hit, in order of its start, then its end. Gives the steps taken, and whether they sufficed.
+    /// Reports every hit, in order of start and end. Returns the number of steps, and whether the limit sufficed.
     pub(super) fn scan(&self, bytes: &[u8], steps_max: u64, mut hit: impl FnMut(Hit, &mut u64)) -> (u64, bool) {
         let mut steps = 0;
         let Some(automaton) = &self.automaton else { return (steps, true) };
@@ -123,7 +123,7 @@ impl Lexicon {
             for nth in 0..automaton.match_len(state) {
                 let Some(literal) = self.literals.get(automaton.match_pattern(state, nth).as_usize()) else { continue };
                 let exact = literal.exact.as_deref().is_none_or(|e| bytes.get(start..end) == Some(e));
-                // A state also knows the literals that end here and begin later.
+                // A state also reports literals that end here but began later.
                 if literal.length == length && exact && (!literal.whole || ends_word(bytes, end)) {
                     for family in &literal.families {
                         *steps += 1;
@@ -138,13 +138,13 @@ impl Lexicon {
 const PLACES: usize = 1 << 15;
 const LOOK: usize = 3;
 
-/// How literals begin: bitmaps over their first three bytes and over the three after these, in both cases of ASCII
-/// letters. Bytes that are not in them cannot begin a literal.
+/// Bitmaps over the first three bytes of literals, and over the next three, with both cases of ASCII letters. Bytes
+/// that are not in the bitmaps cannot begin a literal.
 #[derive(Debug)]
 struct Beginnings {
     first: Vec<u64>,
     second: Vec<u64>,
-    /// First bytes of literals that are too short for the second look.
+    /// The first three bytes of literals that are too short for the second bitmap.
     short: Vec<u64>,
 }
 
@@ -168,7 +168,7 @@ impl Beginnings {
     fn may_begin(&self, bytes: &[u8], start: usize) -> bool {
         let rest = bytes.get(start..).unwrap_or_default();
         let [a, b, c, d, e, f] = rest.first_chunk::<6>().copied().unwrap_or_else(|| {
-            // No literal contains the bytes after the end.
+            // Padding is not part of any literal.
             let mut padded = [0; 6];
             padded.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
             padded
@@ -178,7 +178,7 @@ impl Beginnings {
     }
 }
 
-/// Where three bytes are in a bitmap. Others may be there, too.
+/// The place of three bytes in a bitmap. Several triples may share a place.
 #[inline]
 fn place(bytes: [u8; LOOK]) -> usize {
     let [a, b, c] = bytes.map(u32::from);
@@ -190,7 +190,7 @@ fn is_set(map: &[u64], place: usize) -> bool {
     map.get(place / 64).is_some_and(|word| word >> (place % 64) & 1 != 0)
 }
 
-/// Marks the first three bytes of a literal in every case; any third byte where it has but two.
+/// Marks the first three bytes of a literal in both cases. If it has only two bytes, every third byte is marked.
 fn set(map: &mut [u64], literal: &[u8]) {
     let cases = |at: usize| match literal.get(at) {
         Some(b) => vec![b.to_ascii_lowercase(), b.to_ascii_uppercase()],
@@ -208,7 +208,7 @@ fn set(map: &mut [u64], literal: &[u8]) {
     }
 }
 
-/// Every spelling of a literal that the automaton takes.
+/// Every spelling of a literal.
 fn alternatives(text: &str) -> Vec<Vec<u8>> {
     let mut all = vec![Vec::new()];
     let mut blanks = 0;
@@ -239,7 +239,7 @@ mod tests {
         Lexicon::new(&WORDS.iter().enumerate().map(cue).collect::<Vec<_>>(), &families).unwrap()
     }
 
-    /// Every literal looked for at every place.
+    /// Compares every literal at every place.
     fn plain(bytes: &[u8]) -> Vec<Hit> {
         let starts: Vec<usize> = begins(bytes).collect();
         let mut hits = Vec::new();

@@ -1,4 +1,4 @@
-//! The rules of one evaluator: data that is read, checked and compiled once.
+//! The rules of one evaluator, which are read, checked and compiled once.
 
 mod clause;
 mod file;
@@ -19,7 +19,7 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use structure::Structures;
 
-/// A rule file that cannot be used.
+/// Why a rule file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum RuleError {
     #[error("the rules of `{evaluator}`: {problem}")]
@@ -28,7 +28,7 @@ pub enum RuleError {
     Rule { evaluator: String, name: String, problem: String },
 }
 
-/// The compiled rules of one evaluator. It holds no state: every judgement begins again.
+/// The compiled rules of one evaluator. They do not change during a judgement.
 #[derive(Debug)]
 pub struct RuleSet {
     evaluator: String,
@@ -44,7 +44,7 @@ pub struct RuleSet {
 }
 
 impl RuleSet {
-    /// Reads and compiles a rule file (TOML). Errors: [`RuleError`] names the rule.
+    /// Reads and compiles a rule file (TOML). Errors: [`RuleError`] with the rule's name.
     pub fn parse(evaluator: &str, text: &str) -> Result<Self, RuleError> {
         let read = |problem: String| RuleError::Read { evaluator: evaluator.to_owned(), problem };
         let file: RuleFile = toml::from_str(text).map_err(|e| read(e.to_string()))?;
@@ -61,15 +61,14 @@ impl RuleSet {
         Ok(Self { evaluator, rules, lexicon, structures, measured, tiers, quotable, quoted: None, digest })
     }
 
-    /// The same rules, but a finding within a quotation has at most this tier. Rules of a file that is not `quotable`
-    /// do not change.
+    /// Limits the tier of findings within a quotation. Has no effect on rules of a file that is not `quotable`.
     #[must_use]
     pub fn with_quoted(mut self, quoted: Option<Tier>) -> Self {
         self.quoted = quoted.filter(|_| self.quotable);
         self
     }
 
-    /// The same rules with other tiers for some; ids of other evaluators are passed over.
+    /// Replaces the tiers of some rules; ids of other evaluators are ignored.
     #[must_use]
     pub fn with_tiers(mut self, tiers: &BTreeMap<String, Tier>) -> Self {
         for (tier, rule) in self.tiers.iter_mut().zip(&self.rules) {
@@ -85,13 +84,13 @@ impl RuleSet {
         &self.evaluator
     }
 
-    /// The rules as written.
+    /// The rules as written in the file.
     #[must_use]
     pub fn rules(&self) -> &[Rule] {
         &self.rules
     }
 
-    /// The tier of a rule under the policy in force.
+    /// The tier of a rule under the current policy.
     #[must_use]
     pub fn tier(&self, id: &str) -> Option<Tier> {
         self.rules.iter().zip(&self.tiers).find(|(r, _)| r.id == id).map(|(_, t)| *t)
@@ -103,7 +102,7 @@ impl RuleSet {
         self.digest
     }
 
-    /// The findings of the rules over cues, with the number of steps; `None` when it took more than `steps_max`.
+    /// The findings of the rules over cues, the number of steps, and whether `steps_max` sufficed.
     pub(crate) fn match_cues(&self, bytes: &[u8], steps_max: u64) -> (Vec<RuleHit>, u64, bool) {
         let quotations = if self.quoted.is_some() { Quotations::of(bytes) } else { Quotations::default() };
         let mut run = self.structures.start(bytes, quotations);
@@ -111,7 +110,7 @@ impl RuleSet {
         (run.found(), steps, done)
     }
 
-    /// The findings of the rules over measures. `measured` gives each measure's largest value and its place.
+    /// The findings of the rules over measures. `measured` contains the largest value of each measure, and its place.
     pub(crate) fn match_measures(&self, measured: &Measurements) -> Vec<RuleHit> {
         let found = |(rule, measure, least): &(usize, Measure, usize)| {
             let (value, start, end) = measured.get(*measure)?;
@@ -120,7 +119,7 @@ impl RuleSet {
         self.measured.iter().filter_map(found).collect()
     }
 
-    /// Violations with their tiers, in order of the rules.
+    /// Violations with their tiers, in the order of the rules.
     pub(crate) fn violations(&self, mut found: Vec<RuleHit>) -> Vec<(Tier, Violation)> {
         found.sort_unstable_by_key(|f| (f.rule, f.start));
         let violation = |f: RuleHit| {
@@ -146,7 +145,7 @@ pub(crate) struct RuleHit {
 pub(crate) struct Measurements(Vec<(Measure, usize, usize, usize)>);
 
 impl Measurements {
-    /// Notes a value; of equal values the first one counts.
+    /// Records a value; of equal values the first one is kept.
     pub(crate) fn note(&mut self, measure: Measure, value: usize, start: usize, end: usize) {
         if value == 0 {
             return;

@@ -1,17 +1,17 @@
-//! Passages: what is between blank lines and fences. A structure is looked for within one of them, because texts
-//! that were put together say nothing of each other.
+//! Passages: text between blank lines and fences. Most structures must be within one passage, because independent texts
+//! may have been joined.
 
 use crate::blocks::places;
 
-/// Spaces before a fence at most (CommonMark 0.31, 4.5).
+/// Largest number of spaces before a fence (CommonMark 0.31, 4.5).
 const INDENT_MAX: usize = 3;
-/// Signs of a fence at least.
+/// Smallest number of characters of a fence.
 const FENCE_MIN: usize = 3;
 
 /// The passages of an input, in order.
 pub(super) struct Passages<'b> {
     bytes: &'b [u8],
-    /// Ends of lines that are still to come.
+    /// Ends of the remaining lines.
     lines: Box<dyn Iterator<Item = usize> + 'b>,
     /// The start of the next line, and the start of the passage.
     line: usize,
@@ -23,14 +23,14 @@ impl<'b> Passages<'b> {
         Self { bytes, lines: Box::new(places(bytes, |b| b == b'\n')), line: 0, start: 0 }
     }
 
-    /// Continues to the passage of a place, which is after all places before.
+    /// Advances to the passage of a place. Places must be passed in ascending order.
     pub(super) fn go_to(&mut self, at: usize) {
         while self.line <= at {
-            // The line that the place is in has an end, or is the last.
+            // The line of the place; the last line ends with the input.
             let end = self.lines.next().unwrap_or(self.bytes.len());
             let line = self.bytes.get(self.line..end).unwrap_or_default();
             if parts(line) {
-                // The info string of a fence belongs to the following passage.
+                // The text after a fence, on its line, belongs to the next passage.
                 self.start = self.line;
             }
             self.line = end + 1;
@@ -47,7 +47,7 @@ fn parts(line: &[u8]) -> bool {
     is_blank(line) || is_fence(line)
 }
 
-/// White space, or signs of a quotation and white space: a blank line of what is quoted.
+/// Whether a line has only white space, possibly after the marks of a block quotation.
 pub(super) fn is_blank(line: &[u8]) -> bool {
     let inner = line
         .iter()

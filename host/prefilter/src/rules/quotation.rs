@@ -1,13 +1,13 @@
-//! Quotations: what is between quotation marks within a passage, in a block quotation, in code. Whoever quotes an
-//! order does not give it; the profile `document` holds it for less. It is never judged away: what is quoted and what
-//! is not are distinguished by marks alone, and a structure that reaches out of its quotation counts in full.
+//! Quotations: text between quotation marks within a passage, in a block quotation, or in code. A quoted order is not
+//! given by the author, so the profile `document` gives it a lower tier. It is never ignored, because only marks
+//! distinguish quoted text. A structure that extends beyond its quotation counts in full.
 
 use super::passage::{is_blank, is_fence};
 
-/// Spaces before a line of code (CommonMark 0.31, 4.4).
+/// Number of spaces before a line of code (CommonMark 0.31, 4.4).
 const CODE_INDENT: usize = 4;
 
-/// Ranges of an input that are quoted, in order and apart from each other.
+/// The quoted ranges of an input, in order and disjoint.
 #[derive(Debug, Default)]
 pub(super) struct Quotations(Vec<(usize, usize)>);
 
@@ -25,7 +25,7 @@ impl Quotations {
             let fence = is_fence(text);
             if fence || fenced || block || coded || is_blank(text) {
                 all.inline(bytes, prose.take(), start);
-                // A fence that is never closed quotes nothing; otherwise it would quote the whole rest.
+                // A fence that is never closed quotes nothing; otherwise it would quote the whole rest of the input.
                 if (fenced && !fence) || block || (coded && !is_blank(text)) {
                     all.push(start, end);
                 }
@@ -35,7 +35,7 @@ impl Quotations {
             if fence {
                 fenced = !fenced && closes_later(bytes.get(end..).unwrap_or_default());
             }
-            // Lines of code follow each other.
+            // A line of code may follow another one.
             after_blank = is_blank(text) || coded;
             start = end;
         }
@@ -49,7 +49,7 @@ impl Quotations {
         next.checked_sub(1).and_then(|at| self.0.get(at)).is_some_and(|(_, to)| end <= *to)
     }
 
-    /// One line after another of the same kind is one quotation.
+    /// Adds a range; adjacent lines become one quotation.
     fn push(&mut self, start: usize, end: usize) {
         match self.0.last_mut() {
             Some((_, to)) if *to == start => *to = end,
@@ -57,7 +57,7 @@ impl Quotations {
         }
     }
 
-    /// Text between quotation marks, in a passage of prose that began at `from`.
+    /// Adds text between quotation marks, in a passage of prose that began at `from`.
     fn inline(&mut self, bytes: &[u8], from: Option<usize>, to: usize) {
         let Some(mut at) = from else { return };
         let mut open: Option<(Mark, usize)> = None;
@@ -81,7 +81,7 @@ impl Quotations {
     }
 }
 
-/// Whether a fence is at the start of some line.
+/// Whether a later line is a fence.
 fn closes_later(bytes: &[u8]) -> bool {
     bytes.split(|b| *b == b'\n').any(is_fence)
 }
@@ -89,11 +89,11 @@ fn closes_later(bytes: &[u8]) -> bool {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mark {
     Straight(u8),
-    /// Curly double marks; some languages open with the one, some with the other.
+    /// Curly double quotation marks; languages differ in which of them opens.
     Double,
     Single,
     Guillemet,
-    /// Marks of East Asia: the opening one, and the closing one.
+    /// East Asian marks; true for the opening one.
     Corner(bool),
 }
 
@@ -121,7 +121,7 @@ impl Mark {
     }
 }
 
-/// The quotation mark at the start of `bytes`, and how many bytes to continue.
+/// The quotation mark at the start of `bytes`, if there is one, and the length of the character in bytes.
 fn mark(bytes: &[u8]) -> (Option<Mark>, usize) {
     match bytes {
         [sign @ (b'"' | b'\'' | b'`'), ..] => (Some(Mark::Straight(*sign)), 1),

@@ -1,7 +1,7 @@
-//! Arrangements of cues: sequences, families that are together, repetitions.
+//! Finds arrangements of cues: sequences, families that occur together, repetitions.
 //!
-//! Each arrangement keeps a few places and is moved on by the hits in order, so that the work is linear in the hits
-//! whatever the input. What is in another passage does not count, except for rules over the border itself.
+//! Each arrangement keeps a few places and is updated by each hit in order, so the work is linear in the number of
+//! hits. Places in earlier passages do not count, except for rules about the border between passages.
 
 use super::RuleHit;
 use super::clause::{begins_clause, ends_clause};
@@ -10,21 +10,21 @@ use super::lexicon::Hit;
 use super::passage::Passages;
 use super::quotation::Quotations;
 
-/// Bytes after what bars an arrangement in which it does not begin: a blank, or a short word.
+/// Distance in bytes within which an excluding family prevents an arrangement: a space, or a short word.
 const BARRED: usize = 8;
-/// Bytes between what leads in or out of an arrangement and the arrangement: a blank and a mark.
+/// Distance in bytes between an arrangement and a family that leads into it or follows it: a space and a mark.
 const BESIDE: usize = 2;
-/// Before every place of an input, however far an arrangement reaches.
+/// A place before every input, at any distance.
 const NOWHERE: i64 = i64::MIN / 2;
 const NESTING_MAX: usize = 4;
 
 #[derive(Clone, Copy, Debug)]
 enum Shape {
-    /// Steps in order, each at most `gap` bytes after the end of the one before.
+    /// Steps in order; each begins at most `gap` bytes after the end of the previous one.
     Sequence { steps: usize, gap: usize },
-    /// At least this many of the slots within `within` bytes, among them the first `needed` ones.
+    /// At least `at_least` of the slots within `within` bytes, including all of the first `needed` slots.
     Together { slots: usize, needed: usize, at_least: usize, within: usize },
-    /// One slot, at least this many times within `within` bytes.
+    /// One slot, at least `at_least` times within `within` bytes.
     Repeated { at_least: usize, within: usize },
 }
 
@@ -40,17 +40,17 @@ struct Arrangement {
     yields: Yields,
     /// Whether its parts may be in several passages.
     crosses: bool,
-    /// Whether it must begin a clause or follow a lead.
+    /// Whether the arrangement must begin a clause or follow a lead.
     opens: bool,
-    /// Whether it must end a clause or be before a tail.
+    /// Whether the arrangement must end a clause or precede a tail.
     ends: bool,
 }
 
 #[derive(Debug)]
 pub(super) struct Structures {
     arrangements: Vec<Arrangement>,
-    /// Indexed by family: the arrangements that it advances, and the step or slot. The last steps come first, so that
-    /// one hit advances one step.
+    /// Indexed by family: the arrangements that it advances, with the step or slot. Last steps come first, so that a
+    /// hit advances only one step.
     uses: Vec<Vec<(usize, usize)>>,
     /// Indexed by family: the rules that it cancels.
     closes: Vec<Vec<usize>>,
@@ -158,7 +158,7 @@ impl Structures {
         Ok(())
     }
 
-    /// Conditions around the arrangement that was added last: families that exclude it, lead into it, or follow it.
+    /// Adds conditions to the last arrangement: families that exclude it, lead into it, or follow it.
     fn beside(
         &mut self,
         name: &str,
@@ -199,7 +199,7 @@ impl Structures {
         Ok(())
     }
 
-    /// Begins an input. `quotations` are the places where a finding may count for less.
+    /// Starts the search in an input. `quotations` are the ranges where a finding may have a lower tier.
     pub(super) fn start<'s>(&'s self, bytes: &'s [u8], quotations: Quotations) -> Run<'s> {
         let places = |a: &Arrangement| match a.shape {
             Shape::Sequence { steps, .. } => (steps, 0),
@@ -232,14 +232,14 @@ impl Structures {
     }
 }
 
-/// Where an arrangement is, as far as it has come.
+/// The range of an arrangement so far.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     start: usize,
     end: usize,
 }
 
-/// A place as a number from which others are subtracted.
+/// A place as a signed number, for subtractions.
 fn place_of(place: usize) -> i64 {
     i64::try_from(place).unwrap_or(i64::MAX / 4)
 }
@@ -249,17 +249,17 @@ pub(super) struct Run<'s> {
     bytes: &'s [u8],
     passages: Passages<'s>,
     quotations: Quotations,
-    /// Indexed by arrangement: its first place, or its first start.
+    /// Indexed by arrangement: the index of its first element in `places` or `starts`.
     offsets: Vec<usize>,
-    /// Indexed by step of a sequence: the last two places, the later first; or the last places of a repetition.
+    /// Indexed by step of a sequence: the last two ranges, the later first. For a repetition: the last ranges.
     places: Vec<[Option<Place>; 2]>,
-    /// Indexed by slot of families that are together: the start of the last one.
+    /// Indexed by slot of families that occur together: the start of the last hit.
     starts: Vec<i64>,
     /// Indexed by arrangement: the last end of a family that excludes it.
     barred: Vec<Option<usize>>,
     /// Indexed by arrangement: the last end of a family that leads into it.
     led: Vec<Option<usize>>,
-    /// Indexed by arrangement: complete except for the family that must follow.
+    /// Indexed by arrangement: its range, if only the family after it is missing.
     ended: Vec<Option<Place>>,
     /// Indexed by arrangement: whether its rule was found.
     done: Vec<bool>,
@@ -323,7 +323,7 @@ impl Run<'_> {
         }
     }
 
-    /// Whether an arrangement may begin here, as far as what is before it goes.
+    /// Whether the text before a place permits an arrangement to begin there.
     fn may_begin(&self, number: usize, arrangement: &Arrangement, at: usize) -> bool {
         let near = |of: &[Option<usize>], most: usize| {
             of.get(number).copied().flatten().is_some_and(|end| end <= at && at - end <= most)
@@ -331,7 +331,7 @@ impl Run<'_> {
         !near(&self.barred, BARRED) && (!arrangement.opens || begins_clause(self.bytes, at) || near(&self.led, BESIDE))
     }
 
-    /// Takes what an arrangement found on: a rule, or a family in turn.
+    /// Handles a complete arrangement: it is the finding of a rule, or a hit of another family.
     fn complete(&mut self, number: usize, place: Place, steps: &mut u64, depth: usize) {
         let structures = self.structures;
         match structures.arrangements.get(number).map(|a| a.yields) {
@@ -344,7 +344,7 @@ impl Run<'_> {
                 if self.found.iter().all(|f| f.rule != rule || f.quoted != quoted) {
                     self.found.push(RuleHit { rule, start: place.start, end: place.end, quoted });
                 }
-                // The first place counts, unless something may take it back or it counts for less than a later one may.
+                // Only the first finding is kept, unless it can be cancelled or is quoted.
                 let closable = structures.closes.iter().any(|c| c.contains(&rule));
                 if let Some(done) = self.done.get_mut(number).filter(|_| !closable && !quoted) {
                     *done = true;
@@ -381,7 +381,7 @@ impl Run<'_> {
         if slot + 1 == steps {
             return Some(place);
         }
-        // Later ends reach further.
+        // The sequence is not complete yet. A later range is within the gap of more hits, so it is kept.
         self.put(offset + slot, place);
         None
     }
@@ -403,7 +403,7 @@ impl Run<'_> {
         if !starts.iter().take(needed).all(|start| near(&start)) || starts.iter().filter(near).count() < at_least {
             return None;
         }
-        // One word that is of several families counts once.
+        // A word of several families counts once.
         let mut met: Vec<i64> = starts.iter().filter(near).copied().collect();
         met.sort_unstable();
         met.dedup();
@@ -411,7 +411,7 @@ impl Run<'_> {
         (met.len() >= at_least).then_some(Place { start: first, end: hit.end })
     }
 
-    /// The places of a repetition are the last starts, the latest first.
+    /// Adds a hit to a repetition, whose places are its last hits, the latest first.
     fn repeat(&mut self, offset: usize, at_least: usize, within: usize, floor: usize, hit: Hit) -> Option<Place> {
         let places = self.places.get_mut(offset..offset + at_least)?;
         let latest = places.first().copied().and_then(|[first, _]| first);

@@ -1,10 +1,10 @@
-//! The places where a literal may begin: the start of a word, and every sign and character outside ASCII.
+//! The places where a literal may begin: the start of a word, and every sign and non-ASCII character.
 
 use crate::blocks::{BLOCK, Bits, blocks, mask};
 
-/// Whether a byte belongs to a word, given whether the one before does. A continuation byte belongs to what its
-/// character does; of the leading ones, those of alphabets with words between blanks do, punctuation, symbols and the
-/// scripts of East Asia do not.
+/// Whether a byte belongs to a word, given whether the previous byte does. A continuation byte belongs to the word if
+/// its character does. Of the leading bytes, those of alphabets with spaces between words do; those of punctuation,
+/// symbols and East Asian scripts do not.
 const fn continues_word(byte: u8, in_word: bool) -> bool {
     if is_continuation(byte) { in_word } else { byte.is_ascii_alphanumeric() || is_letter_lead(byte) }
 }
@@ -17,7 +17,7 @@ const fn is_letter_lead(byte: u8) -> bool {
     matches!(byte, 0xc3..=0xe1)
 }
 
-/// Whether a word that ends before this place is a whole one.
+/// Whether a word that ends at this place is complete.
 pub(super) fn ends_word(bytes: &[u8], end: usize) -> bool {
     bytes.get(end).is_none_or(|next| !continues_word(*next, false))
 }
@@ -39,7 +39,7 @@ fn begins_of(block: &[u8; BLOCK], in_word: &mut bool) -> u64 {
     if mask(block, |b| b >= 0x80) != 0 {
         word |= mask(block, is_letter_lead);
         continuation = mask(block, is_continuation);
-        // A sum carries through a run of continuation bytes that follows a letter, and clears it.
+        // The sum carries through a run of continuation bytes that follows a letter, and clears its bits.
         let after_letter = (word << 1 | u64::from(*in_word)) & continuation;
         word |= continuation & !continuation.wrapping_add(after_letter);
     }
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The same, a byte at a time.
+    /// The same, byte by byte.
     fn plain(bytes: &[u8]) -> Vec<usize> {
         let mut in_word = false;
         let mut all = Vec::new();

@@ -1,4 +1,4 @@
-//! The checks of everything that the card writes.
+//! The checks of completions and records that the card writes.
 
 use portcullis_core::wire::{
     self, Answer, Completion, Descriptor, Determination, Fault, LAYOUT_VERSION, Opcode, ROW_NONE, Record, RecordType,
@@ -13,8 +13,8 @@ use crate::driver::error::{LossCause, SessionError};
 use crate::driver::lane::{LaneDriver, Pending};
 use crate::driver::outcome::Outcome;
 
-/// Compares a completion of `lane` with the entry that it must answer. Its content is the outcome, once the record
-/// agrees.
+/// Compares a completion of `lane` with the entry that it must answer. The outcome counts only once the record agrees
+/// with it.
 pub(super) fn completion<C: Card>(
     completion: &Completion,
     lane: &LaneDriver,
@@ -55,7 +55,7 @@ pub(super) fn completion<C: Card>(
     Ok(Outcome::Judged(Verdict { determination, stage, policy_row, entropy_row }))
 }
 
-/// Checks the fields that every record of this session shares.
+/// Checks the fields that all records of this session have in common.
 fn common<C: Card>(
     answer: &Answer,
     index: u64,
@@ -72,9 +72,9 @@ fn common<C: Card>(
     Ok(RecordType::try_from(answer.record_type)?)
 }
 
-/// Compares the last record of `lane` with its entry, byte for byte, and with the answer of the completion if there is
-/// one. Only an entry that was refused for its CRC may differ: it was damaged on its way, and the record shows what
-/// arrived.
+/// Compares the last record of `lane` with its entry, byte for byte, and with the answer of its completion if there is
+/// one. Only an entry that was refused for its CRC may differ: it was damaged in transit, and the record shows the
+/// bytes that the card received.
 pub(super) fn entry_record<C: Card>(
     record: &Record,
     lane: &LaneDriver,
@@ -114,7 +114,7 @@ pub(super) fn entry_record<C: Card>(
     Ok(())
 }
 
-/// The record that `lane` has given last, one without an entry; gives the sticky fault that it names.
+/// Checks a record without an entry, the last one of `lane`; returns the sticky fault that it names.
 pub(super) fn session_record<C: Card>(
     record: &Record,
     lane: &LaneDriver,
@@ -140,7 +140,7 @@ pub(super) fn session_record<C: Card>(
     let limits = (fields.heartbeat_records.get(), fields.heartbeat_ticks.get());
     check(limits == (session.heartbeat.records, session.heartbeat.ticks), "other heartbeat limits")?;
     check(fields.heartbeat_nonce.get() == lane.heartbeat.nonce, "another heartbeat nonce")?;
-    // There is a cause if something went wrong, and only then.
+    // A cause is present if and only if something went wrong.
     let cause = Fault::try_from(fields.cause.get())?;
     let caused = match kind {
         RecordType::Alarm => cause != Fault::None,

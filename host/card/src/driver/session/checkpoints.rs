@@ -1,4 +1,4 @@
-//! Checkpoints of the session: asked for, checked, handed to the sink.
+//! Checkpoints of the session: requested, checked, passed to the sink.
 
 use portcullis_core::wire::{CHECKPOINT_MAGIC, Checkpoint, Fault, LAYOUT_VERSION, Life};
 
@@ -12,15 +12,15 @@ use crate::registers;
 use std::time::{Duration, Instant};
 
 impl<C: Card> Session<C> {
-    /// Asks for a checkpoint over everything logged so far. It comes when it is signed: to the sink, in a later call.
-    /// Errors: the session's state, and the transport's.
+    /// Requests a checkpoint over all records so far. A later call passes it to the sink, once it is signed. Errors:
+    /// the session's state, and the transport's.
     pub fn flush(&mut self) -> Result<(), SessionError> {
         self.healthy()?;
         Ok(registers::with(&mut self.card, |r| r.checkpoint_flush().try_write(|w| w.set_v(true)))?)
     }
 
-    /// Hands every checkpoint that the card has written to the sink; how many there were. Errors:
-    /// [`LossCause::Checkpoint`] for one that does not fit this session, [`LossCause::Sink`], and the transport's.
+    /// Passes every checkpoint that the card has written to the sink; returns their number. Errors:
+    /// [`LossCause::Checkpoint`] for a checkpoint that does not fit this session, [`LossCause::Sink`], the transport's.
     pub fn collect_checkpoints(&mut self) -> Result<u64, SessionError> {
         let Some(checkpoints) = &self.checkpoints else { return Ok(0) };
         let before = checkpoints.consumed;
@@ -39,8 +39,8 @@ impl<C: Card> Session<C> {
         Ok(unread)
     }
 
-    /// Asks for a checkpoint over everything logged so far, for [`Session::settle`]. Without checkpoints it asks for
-    /// nothing. Errors: as [`Session::flush`].
+    /// Requests a checkpoint over all records so far, for [`Session::settle`]. Does nothing in a session without
+    /// checkpoints. Errors: as [`Session::flush`].
     pub fn ask_settled(&mut self) -> Result<(), SessionError> {
         if self.checkpoints.is_some() {
             self.flush()?;
@@ -50,9 +50,9 @@ impl<C: Card> Session<C> {
         Ok(())
     }
 
-    /// Hands the checkpoints that have come to the sink, and waits at most about this long for the one that was asked
-    /// for. `true`: it has come, or none was asked for. The card's own bound on signing holds over all calls together.
-    /// Errors: as [`Session::collect_checkpoints`]; [`SessionError::Wait`] for one that does not come.
+    /// Passes finished checkpoints to the sink, and waits at most about `within` for the requested one. Returns `true`
+    /// if it has come or none was requested. All calls together wait no longer than the card's bound for a signature.
+    /// Errors: as [`Session::collect_checkpoints`]; [`SessionError::Wait`] for a checkpoint that does not come.
     pub fn settle(&mut self, within: Duration) -> Result<bool, SessionError> {
         let settled = self.settle_inner(within);
         self.or_mark_lost(settled)
@@ -106,7 +106,7 @@ impl<C: Card> Session<C> {
         Ok(())
     }
 
-    /// Checks of the driver. It neither hashes the log nor verifies signatures: the verifier does both.
+    /// The driver's checks. The verifier hashes the log and verifies the signatures; the driver does neither.
     fn check_checkpoint(&self, found: &Checkpoint, serial: u64, last: &Checkpoint) -> Result<(), SessionError> {
         let check = |holds: bool, what| if holds { Ok(()) } else { Err(LossCause::Checkpoint { serial, what }) };
         check(found.magic.get() == CHECKPOINT_MAGIC, "wrong magic")?;
@@ -128,7 +128,7 @@ impl<C: Card> Session<C> {
         let fits = match state {
             Life::Opening | Life::Run => fault == Fault::None,
             Life::Fault => fault != Fault::None,
-            // A session ends with or without one.
+            // A session may end with or without a fault.
             Life::Closing => last.fault.get() == 0 || last.fault == found.fault,
             Life::Reset | Life::Load => false,
         };

@@ -10,12 +10,12 @@ use crate::driver::info::Status;
 use crate::driver::outcome::CloseReport;
 
 impl<C: Card> Session<C> {
-    /// Waits for what is in flight, closes the session, and takes the memory back. The card is quiet then.
+    /// Waits for the entries in flight, closes the session, and frees the memory. The card is quiet afterwards.
     ///
-    /// A faulted card is closed too, where its log is intact: the record names the cause. So is a card that faults over
-    /// CLOSE, once its ALARM is collected. Errors: the session's state, a CLOSE record that does not come or does not
-    /// fit, and the transport's. The card is reset in any case, and the memory taken back once it is quiet: a card that
-    /// needs its hardware reset keeps it, as its bus may still write there.
+    /// A faulted card is closed too, if its log is intact; the record then names the cause. A card that faults during
+    /// CLOSE is closed once its ALARM is collected. Errors: the session's state, a CLOSE record that is missing or does
+    /// not fit, and the transport's. The card is reset in any case, and the memory is freed once it is quiet. A card
+    /// that needs its hardware reset keeps the memory, because its bus may still write there.
     pub fn close(mut self) -> Result<CloseReport, SessionError> {
         let closed = self.finish();
         let lanes = std::mem::take(&mut self.lanes);
@@ -28,7 +28,7 @@ impl<C: Card> Session<C> {
                 self.release(lanes)?;
                 closed
             }
-            // Without quiet the card keeps its memory until it is dropped itself.
+            // The card did not become quiet, so it keeps the memory until it is dropped.
             Err(SessionError::NeedsReset(_)) => Ok(CloseReport { needs_reset: true, ..closed? }),
             Err(error) => closed.and(Err(error)),
         }
@@ -39,14 +39,14 @@ impl<C: Card> Session<C> {
         if let Health::Lost(lost) = &self.health {
             return Err(SessionError::Lost(lost.clone()));
         }
-        // A fault that nothing in flight has met yet.
+        // The card may have faulted while no entry was in flight.
         if self.health == Health::Good && Status::read(&mut self.card)?.life == Life::Fault {
             self.fault()?;
         }
         if self.health == Health::Good {
             self.command_close()?;
         }
-        // Once more for a card that faulted meanwhile: its log may be open still.
+        // A card that faulted during CLOSE may still have an open log, so CLOSE is commanded again.
         let open = self.lanes.iter().any(|lane| lane.closing.is_none());
         if open && matches!(self.health, Health::Faulted(_)) {
             self.command_close()?;
@@ -59,7 +59,7 @@ impl<C: Card> Session<C> {
         if let (Some(lane), Fault::None) = (open, cause) {
             return Err(lane.lost(lane.rings.logged, "the CLOSE record is missing").into());
         }
-        // The outside hears of the end, too; there is no heartbeat after it.
+        // Lets the sink report the end to the witness. A nonce is not presented any more.
         self.presented = None;
         let serial = self.checkpoints.as_ref().map_or(0, |checkpoints| checkpoints.consumed);
         let nonce = self.sink.nonce();
@@ -76,7 +76,7 @@ impl<C: Card> Session<C> {
         })
     }
 
-    /// Gives CLOSE and collects what the card writes. A card that faults meanwhile has its ALARM collected.
+    /// Commands CLOSE and collects the records. If the card faults meanwhile, its ALARM is collected.
     fn command_close(&mut self) -> Result<(), SessionError> {
         let faulted = self.health != Health::Good;
         self.lanes.iter_mut().try_for_each(|lane| lane.rings.ring_consumed(&mut self.card, true))?;
@@ -87,7 +87,7 @@ impl<C: Card> Session<C> {
         if status.life != end {
             return self.fault();
         }
-        // A heartbeat may have found its place before CLOSE did.
+        // A heartbeat record may precede the CLOSE record.
         for at in 0..self.lanes.len() {
             while self.has_record(at)? {
                 let record = self.consume_record(at)?;
@@ -102,7 +102,7 @@ impl<C: Card> Session<C> {
         Ok(())
     }
 
-    /// Takes a lane's CLOSE record, which names the sticky fault.
+    /// Checks and stores a lane's CLOSE record, which names the sticky fault.
     fn accept_close(&mut self, at: usize, record: Record) -> Result<(), SessionError> {
         let named = self.session_record(at, &record, RecordType::Close)?;
         let index = record.answer.log_index.get();

@@ -1,4 +1,4 @@
-//! Out of the completion and log rings, lane by lane.
+//! Collects answers from the completion and log rings of each lane.
 
 use portcullis_core::wire::{Completion, Descriptor, Fault, Life, Record, RecordType};
 
@@ -11,13 +11,13 @@ use crate::driver::outcome::{Completed, Outcome};
 use crate::driver::rings::NextCompletion;
 use crate::error::CardError;
 
-/// The outcome of an entry whose card is lost: no answer came in time, and a later answer does not count.
+/// The outcome of an entry when the card is lost before its answer. A later answer does not count.
 const LOST: Outcome = Outcome::Fault(Fault::Watchdog);
 
 impl<C: Card> Session<C> {
-    /// The answers since the last call, in each lane in order of submission. Does not wait and reads no register.
-    /// Errors: the session's state, and [`SessionError::Lost`] when an answer does not fit. In that case nothing of
-    /// this call is returned; the answers of earlier calls have been returned already.
+    /// Returns the answers since the last call, in order of submission within each lane. Does not wait or read a
+    /// register. Errors: the session's state, and [`SessionError::Lost`] when an answer does not fit. In that case this
+    /// call returns no answers; those that earlier calls returned stay valid.
     pub fn poll(&mut self) -> Result<Vec<Completed>, SessionError> {
         if self.ready.is_empty() {
             self.healthy()?;
@@ -28,9 +28,9 @@ impl<C: Card> Session<C> {
         Ok(self.ready.drain(..).collect())
     }
 
-    /// Waits until at least one entry is answered, and gives all that are. Without an entry in flight it gives none.
-    /// When the card has faulted, the entries in flight are answered with the fault. Errors: [`SessionError::Wait`]
-    /// when the card makes no progress (it is lost then), or as [`Session::poll`].
+    /// Waits until at least one entry is answered, and returns all answers so far; none if no entry is in flight. If
+    /// the card faults, the entries in flight get the fault as their answer. Errors: [`SessionError::Wait`] when the
+    /// card makes no progress (it is lost then), or as [`Session::poll`].
     pub fn wait(&mut self) -> Result<Vec<Completed>, SessionError> {
         loop {
             let answered = self.poll()?;
@@ -41,8 +41,8 @@ impl<C: Card> Session<C> {
         }
     }
 
-    /// Waits until every entry is answered, and gives the answers in order of submission. Errors: as [`Session::wait`].
-    /// Then no answer is given out by this call: [`Session::abandon`] has them.
+    /// Waits until every entry is answered, and returns the answers in order of submission. Errors: as
+    /// [`Session::wait`]; the call's answers are then in [`Session::abandon`].
     pub fn drain(&mut self) -> Result<Vec<Completed>, SessionError> {
         let mut all = Vec::new();
         while self.in_flight() > 0 || !self.ready.is_empty() {
@@ -58,8 +58,8 @@ impl<C: Card> Session<C> {
         Ok(all)
     }
 
-    /// After the card is lost: every entry without an answer that counts, oldest first, refused with a fault. Each is
-    /// returned once, here or by an earlier call. The list is empty while the card is not lost.
+    /// After the loss of the card: every entry without a valid answer, oldest first, refused with a fault. Each entry
+    /// is returned once, here or by an earlier call. Empty while the card is not lost.
     pub fn abandon(&mut self) -> Vec<Completed> {
         if !matches!(self.health, Health::Lost(_)) {
             return Vec::new();
@@ -73,7 +73,7 @@ impl<C: Card> Session<C> {
         all
     }
 
-    /// Moves every answer that is there to `ready`.
+    /// Moves every available answer to `ready`.
     pub(super) fn collect(&mut self) -> Result<(), SessionError> {
         let collected = self.collect_all();
         self.or_mark_lost(collected)
@@ -81,7 +81,7 @@ impl<C: Card> Session<C> {
 
     fn collect_all(&mut self) -> Result<(), SessionError> {
         let before = self.ready.len();
-        // At most what was submitted: no lane keeps another waiting.
+        // The number of answers is bounded by the submitted entries. No lane waits for another.
         (0..self.lanes.len()).try_for_each(|at| self.collect_lane(at))?;
         if self.ready.len() > before {
             for lane in &mut self.lanes {
@@ -106,7 +106,7 @@ impl<C: Card> Session<C> {
             let Pending { ticket, entry, .. } = *pending;
             let outcome = check::completion(&completion, lane, pending, self)?;
             let index = completion.log_index.get();
-            // Its record was written before it, and at most a ring of records can wait.
+            // The record is written before its completion, and the log ring holds at most one lap of unread records.
             let unread = index.checked_sub(lane.rings.logged);
             if unread.is_none_or(|unread| unread >= lane.rings.log_size()) {
                 return Err(LossCause::Completion { ticket, what: "it names a record that cannot be" }.into());
@@ -122,7 +122,7 @@ impl<C: Card> Session<C> {
         }
     }
 
-    /// The oldest entry of a lane is answered.
+    /// Completes the oldest entry of a lane with `outcome`.
     fn answer(&mut self, at: usize, outcome: Outcome, record: Option<Record>) {
         let pending = self.lanes.get_mut(at).and_then(|lane| lane.pending.pop_front());
         if let Some(Pending { ticket, entry, holds_stream, .. }) = pending {
@@ -135,13 +135,13 @@ impl<C: Card> Session<C> {
         self.lanes.iter().map(|lane| lane.rings.logged).sum()
     }
 
-    /// Consumes a lane's next record and has it kept. The caller knows that it is there and checks it.
+    /// Consumes a lane's next record and passes it to the sink. The caller ensures that it exists, and checks it.
     pub(super) fn consume_record(&mut self, at: usize) -> Result<Record, SessionError> {
         let lane = self.lanes.get_mut(at).ok_or(SessionError::NotOpen)?;
         let record = lane.rings.next_record(&self.card)?;
         let index = lane.rings.logged;
         lane.rings.logged += 1;
-        // The record is stored by its lane, so the lane is checked first.
+        // The sink stores records by lane, so the lane is checked first.
         if record.answer.lane != lane.number {
             return Err(lane.lost(index, "another lane").into());
         }
@@ -150,13 +150,13 @@ impl<C: Card> Session<C> {
         Ok(record)
     }
 
-    /// Whether a lane's log holds a record that was not consumed.
+    /// Whether a lane's log contains an unconsumed record.
     pub(super) fn has_record(&mut self, at: usize) -> Result<bool, SessionError> {
         let lane = self.lanes.get(at).ok_or(SessionError::NotOpen)?;
         Ok(lane.rings.unread_records(&mut self.card)? > 0)
     }
 
-    /// Waits until a lane's log holds a record that was not consumed.
+    /// Waits until a lane's log contains an unconsumed record.
     pub(super) fn await_record(&mut self, at: usize, awaited: &'static str) -> Result<(), SessionError> {
         let bound = self.card.patience();
         for _ in 0..bound {
@@ -168,7 +168,7 @@ impl<C: Card> Session<C> {
         Err(WaitError { awaited, bound, quantum: self.card.quantum() }.into())
     }
 
-    /// Checks the record of an entry that a lane has given last.
+    /// Checks an entry's record, the last one of its lane.
     fn entry_record(
         &self,
         at: usize,
@@ -179,7 +179,7 @@ impl<C: Card> Session<C> {
         check::entry_record(record, self.lanes.get(at).ok_or(SessionError::NotOpen)?, entry, completion, self)
     }
 
-    /// Checks the record that a lane has given last, one without an entry; gives the sticky fault that it names.
+    /// Checks a record without an entry, the last one of its lane; returns the sticky fault that it names.
     pub(super) fn session_record(&self, at: usize, record: &Record, kind: RecordType) -> Result<Fault, SessionError> {
         check::session_record(record, self.lanes.get(at).ok_or(SessionError::NotOpen)?, kind, self)
     }
@@ -194,13 +194,13 @@ impl<C: Card> Session<C> {
         let bound = self.card.patience();
         let mut no_progress = false;
         for _ in 0..bound {
-            // Everything is said only after a quantum without result: under load nothing here touches a register.
+            // All doorbells are rung only after a quantum without progress: a busy card needs few register writes.
             for lane in &mut self.lanes {
                 lane.rings.ring_submitted(&mut self.card, no_progress)?;
                 lane.rings.ring_consumed(&mut self.card, no_progress)?;
             }
             no_progress = true;
-            // A completion that is there in part has nothing more to watch for: a while passes.
+            // A partly written completion already has its phase; without a byte to watch, the wait is short.
             let watch = match next_answer(&self.lanes, &self.card)? {
                 Some((lane, NextCompletion::None)) => Some(lane.rings.watch()),
                 _ => None,
@@ -223,16 +223,16 @@ impl<C: Card> Session<C> {
         Err(WaitError { awaited: "a completion", bound, quantum: self.card.quantum() }.into())
     }
 
-    /// The card has faulted: what it answered before counts, everything else is answered with the fault.
+    /// Handles a fault of the card: earlier answers stay valid, all other entries are answered with the fault.
     pub(super) fn fault(&mut self) -> Result<(), SessionError> {
         let fault = sticky_fault(&mut self.card)?;
         if fault == Fault::None {
             return Err(SessionError::State { life: Life::Fault, awaited: "its fault code" });
         }
-        // Its ALARM may be waiting for room in a log.
+        // The ALARM may be waiting for room in a log.
         self.collect_all()?;
         self.lanes.iter_mut().try_for_each(|lane| lane.rings.ring_consumed(&mut self.card, true))?;
-        // Waits for the card's last writes. A dead bus never becomes quiet; answers that came before still count.
+        // Waits for the card's last writes. A dead bus never becomes quiet; answers from before still count.
         match self.await_signed("the card to be quiet after a fault", |s| !s.busy) {
             Ok(_) | Err(SessionError::Wait(_)) => {}
             Err(error) => return Err(error),
@@ -254,7 +254,7 @@ impl<C: Card> Session<C> {
         Ok(())
     }
 
-    /// Takes a record that no completion follows, as the card has faulted.
+    /// Checks and stores a record without a completion, after a fault.
     fn consume_final_record(&mut self, at: usize, record: Record, fault: Fault) -> Result<(), SessionError> {
         match RecordType::try_from(record.answer.record_type)? {
             RecordType::Alarm => {
@@ -266,7 +266,7 @@ impl<C: Card> Session<C> {
                 lane.alarm = Some(record);
             }
             RecordType::Close => {
-                // CLOSE was under way: written before the fault, without a cause, or after its ALARM.
+                // CLOSE was in progress. A record before the fault has no cause; a record after the ALARM has it.
                 let cause = self.session_record(at, &record, RecordType::Close)?;
                 let lane = self.lanes.get_mut(at).ok_or(SessionError::NotOpen)?;
                 let expected = if lane.alarm.is_some() { fault } else { Fault::None };
@@ -277,7 +277,7 @@ impl<C: Card> Session<C> {
             }
             RecordType::Heartbeat => self.accept_heartbeat(at, &record)?,
             _ => {
-                // Recorded but not completed: the record is in the log, the entry is not answered by it.
+                // A record without a completion: the log contains it, but the entry is answered with the fault.
                 let lane = self.lanes.get(at).ok_or(SessionError::NotOpen)?;
                 let what = "a record of an entry that was not submitted";
                 let pending = lane.pending.front().ok_or_else(|| lane.lost(record.answer.log_index.get(), what))?;
@@ -290,8 +290,8 @@ impl<C: Card> Session<C> {
     }
 }
 
-/// The lane of the oldest entry without an answer, and its next completion. Entries are usually answered in the order
-/// of submission.
+/// The lane of the oldest entry without an answer, and that lane's next completion. Entries are usually answered in
+/// order of submission.
 fn next_answer<'a, C: Card>(
     lanes: &'a [LaneDriver],
     card: &C,

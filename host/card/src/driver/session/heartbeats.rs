@@ -11,10 +11,10 @@ use crate::driver::lane::{HeartbeatState, LaneDriver};
 use crate::registers;
 
 impl<C: Card> Session<C> {
-    /// Presents a heartbeat and waits for its record in every lane: the credit is full again then. Entries in flight
-    /// are answered first; their answers come with the next [`Session::poll`]. A sink that gives nonces
-    /// ([`crate::driver::RecordSink::nonce`]) makes this call unnecessary. Errors: [`SessionError::Missing`], the
-    /// session's state, a record that does not come, and the transport's.
+    /// Presents a heartbeat and waits for its record in every lane, which restores the full credit. Entries in flight
+    /// are answered first; the next [`Session::poll`] returns their answers. The call is unnecessary with a sink that
+    /// gives nonces ([`crate::driver::RecordSink::nonce`]). Errors: [`SessionError::Missing`], the session's state, a
+    /// record that does not come, and the transport's.
     pub fn heartbeat(&mut self, nonce: u64) -> Result<(), SessionError> {
         if !self.info.heartbeat {
             return Err(SessionError::Missing("heartbeats"));
@@ -43,9 +43,9 @@ impl<C: Card> Session<C> {
         })?)
     }
 
-    /// Presents the sink's next nonce, when it has one and none is under way.
+    /// Presents the sink's next nonce, if it has one and every lane has recorded the previous one.
     pub(super) fn present_next(&mut self) -> Result<(), SessionError> {
-        // Lanes without work tell of theirs only when they are asked, which is done once the others have it.
+        // Idle lanes show their heartbeat record only in a register; it is read after the busy lanes are done.
         let idle = |lane: &LaneDriver| !lane.heartbeat.awaited || lane.is_idle();
         if self.presented.is_some() && self.in_flight() > 0 && self.lanes.iter().all(idle) {
             self.consume_heartbeats()?;
@@ -65,7 +65,7 @@ impl<C: Card> Session<C> {
         }
     }
 
-    /// Takes the record of a heartbeat in a lane: it has to be the one that was presented.
+    /// Checks a lane's heartbeat record against the presented nonce.
     pub(super) fn accept_heartbeat(&mut self, at: usize, record: &Record) -> Result<(), SessionError> {
         let index = record.answer.log_index.get();
         let lane = self.lanes.get_mut(at).ok_or(SessionError::NotOpen)?;
@@ -81,7 +81,7 @@ impl<C: Card> Session<C> {
         Ok(())
     }
 
-    /// Takes a heartbeat's record, which is there, and says so to the card.
+    /// Consumes a heartbeat's record, which must exist, and announces that to the card.
     fn consume_heartbeat(&mut self, at: usize) -> Result<(), SessionError> {
         let record = self.consume_record(at)?;
         self.accept_heartbeat(at, &record)?;
@@ -89,12 +89,12 @@ impl<C: Card> Session<C> {
         Ok(lane.rings.ring_consumed(&mut self.card, true)?)
     }
 
-    /// Waits until there is credit for `share` more entries of each lane. It waits only if a witness answers; without a
+    /// Waits until there is credit for `share` more entries of each lane. Waits only if a witness answers; without a
     /// witness the card decides about the entries.
     ///
-    /// A nonce comes with a checkpoint. If the records do not cause one, the driver requests one after half of the time
-    /// limit. After three quarters of it entries wait for the heartbeat, so that they do not reach the card after the
-    /// limit.
+    /// A nonce follows a checkpoint. If the records do not cause a checkpoint, the driver requests one after half of
+    /// the time limit. After three quarters of the limit, entries wait for the heartbeat, so that they do not reach the
+    /// card too late.
     pub(super) fn await_credit(&mut self, share: impl Fn(&LaneDriver) -> usize) -> Result<(), SessionError> {
         if !self.witnessed {
             return Ok(());
@@ -124,13 +124,13 @@ impl<C: Card> Session<C> {
         Err(WaitError { awaited: "a heartbeat from the witness", bound, quantum: self.card.quantum() }.into())
     }
 
-    /// The limit of time, in clocks.
+    /// The time limit in clocks.
     fn clocks(&self) -> u64 {
         u64::from(self.heartbeat.ticks) << 16
     }
 
-    /// Whether each lane's share, this long after the last heartbeat, is safely within both limits. A share above the
-    /// whole limit never is: the card refuses some of it, however long the session waits.
+    /// Whether every lane can take its share at time `elapsed` after the last heartbeat, with a margin before the time
+    /// limit. A share above the whole limit passes, because waiting cannot help: the card refuses a part of it anyway.
     fn has_credit(&self, share: impl Fn(&LaneDriver) -> usize, elapsed: u64) -> bool {
         let limit = u64::from(self.heartbeat.records);
         let few = |lane: &LaneDriver| {
@@ -141,8 +141,8 @@ impl<C: Card> Session<C> {
         few && (self.heartbeat.ticks == 0 || elapsed < self.clocks() / 4 * 3)
     }
 
-    /// Clocks since the last heartbeat, in the lane that had it first. Records carry the time while the card works; an
-    /// idle card is asked for its tick.
+    /// Clocks since the last heartbeat, in the lane that recorded it first. A busy card's time comes from its records,
+    /// an idle card's from its tick register.
     fn elapsed(&mut self) -> Result<u64, SessionError> {
         if self.heartbeat.ticks != 0 {
             self.collect()?;
@@ -159,7 +159,7 @@ impl<C: Card> Session<C> {
         self.tick.saturating_sub(first)
     }
 
-    /// Asks for a checkpoint, once for each heartbeat.
+    /// Requests a checkpoint, once per heartbeat.
     fn request_checkpoint(&mut self) -> Result<(), SessionError> {
         if !self.checkpoint_requested {
             self.flush()?;
@@ -168,7 +168,7 @@ impl<C: Card> Session<C> {
         Ok(())
     }
 
-    /// Heartbeats that no completion follows.
+    /// Consumes heartbeat records that are not followed by a completion.
     pub(super) fn consume_heartbeats(&mut self) -> Result<(), SessionError> {
         for at in 0..self.lanes.len() {
             while self.lanes.get(at).is_some_and(|lane| lane.heartbeat.awaited && lane.is_idle())

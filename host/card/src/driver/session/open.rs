@@ -1,4 +1,4 @@
-//! From an unknown state to RUN.
+//! The steps from an unknown state to RUN.
 
 use std::collections::VecDeque;
 
@@ -44,23 +44,23 @@ fn random_epoch() -> Result<u32, SessionError> {
 }
 
 impl<C: Card> Session<C> {
-    /// Brings `card` up with `image` and opens a session: identity, reset, tables with read-back, rings, epoch, OPEN.
-    /// Errors: any deviation from what is expected. The card is then left in RESET, if it still answers.
+    /// Opens a session on `card` with `image`: identity, reset, tables with read-back, rings, epoch, OPEN. Errors: any
+    /// deviation from the expected behaviour. The card is then left in RESET if it still answers.
     pub fn open(card: C, image: &Image, config: SessionConfig) -> Result<Self, SessionError> {
         Self::open_tables(card, &Tables::from(image), config)
     }
 
-    /// [`Session::open`] with tables that need not be an image; the card judges them by itself. Errors: as
+    /// As [`Session::open`], with tables that need not form a valid image; the card checks them itself. Errors: as
     /// [`Session::open`].
     pub fn open_tables(mut card: C, tables: &Tables<'_>, config: SessionConfig) -> Result<Self, SessionError> {
         let info = load_only(&mut card, tables)?;
         check_rings(&info, &config)?;
         let epoch = config.epoch.map_or_else(random_epoch, Ok)?;
-        // The card is in LOAD, so nothing is in flight and fresh memory is zero before OPEN.
+        // The card is in LOAD, so no transfer is in flight, and newly allocated memory is still zero at OPEN.
         let lanes = (0..info.lanes).map(|lane| LaneDriver::allocate(&mut card, lane, &config));
         let lanes = lanes.collect::<Result<Vec<_>, _>>()?;
         let checkpoints = config.checkpoints.map(|c| CheckpointRing::allocate(&mut card, c)).transpose()?;
-        // From here on the session owns the rings: an early return resets the card before it gives them back.
+        // From here on the session owns the rings: an early return resets the card before it frees them.
         let mut session = Self {
             card,
             epoch,
@@ -88,7 +88,7 @@ impl<C: Card> Session<C> {
         Ok(session)
     }
 
-    /// Configures the rings, gives OPEN, waits for RUN, checks every lane's OPEN record.
+    /// Configures the rings, commands OPEN, waits for RUN, checks every lane's OPEN record.
     fn run(&mut self) -> Result<(), SessionError> {
         self.lanes.iter().try_for_each(|lane| lane.rings.configure(&mut self.card))?;
         let (epoch, limits, ticket) = (self.epoch, self.heartbeat, self.ticket_digest);
@@ -105,7 +105,7 @@ impl<C: Card> Session<C> {
             checkpoints.configure(&mut self.card)?;
         }
         command(&mut self.card, Command::Open)?;
-        // The card may have to make its key first.
+        // The card may have to make its key first, which takes as long as signing.
         let status = self.await_for(SIGNING, "state RUN after OPEN", |s| s.life != Life::Opening)?;
         match status.life {
             Life::Run => {}
@@ -133,8 +133,8 @@ impl<C: Card> Session<C> {
         self.present_next()
     }
 
-    /// Waits for a status that may come only after every lane's tables were hashed, one lane's after another's, and
-    /// after a signature; makes room for checkpoints meanwhile.
+    /// Waits for a status that may follow the hashing of all lanes' tables, one after another, and a signature.
+    /// Collects checkpoints meanwhile, so that their ring has room.
     pub(super) fn await_signed(
         &mut self,
         awaited: &'static str,
@@ -161,7 +161,7 @@ impl<C: Card> Session<C> {
         Err(WaitError { awaited, bound, quantum: self.card.quantum() }.into())
     }
 
-    /// Gives the memory back. The card is quiet: no answer of its bus is outstanding.
+    /// Frees the memory. The card must be quiet: its bus has no outstanding transfers.
     pub(super) fn release(&mut self, lanes: Vec<LaneDriver>) -> Result<(), SessionError> {
         lanes.into_iter().try_for_each(|lane| lane.rings.release(&mut self.card))?;
         Ok(self.checkpoints.take().map_or(Ok(()), |checkpoints| self.card.release(checkpoints.ring))?)

@@ -1,4 +1,4 @@
-//! One entry of one stream at a time.
+//! Calls that submit one entry of one stream and wait for its answer.
 
 use portcullis_core::mutation::{Mutation, Place};
 use portcullis_core::wire::{Descriptor, Opcode};
@@ -11,7 +11,7 @@ use crate::driver::outcome::{Completed, Outcome};
 use crate::driver::stream_table::StreamHandle;
 
 impl<C: Card> Session<C> {
-    /// Where the next entry of `stream` is. The span commitment is made over it. Errors:
+    /// The slot and sequence of the next entry of `stream`; the salt of its span commitment depends on them. Errors:
     /// [`SessionError::NoStream`], [`SessionError::StreamSpent`].
     pub fn place(&self, stream: &StreamHandle) -> Result<Place, SessionError> {
         let sequence = self.next_sequence(stream)?;
@@ -29,8 +29,8 @@ impl<C: Card> Session<C> {
         }
     }
 
-    /// Submits one entry and waits for its answer. Answers to others that come first are kept for [`Session::poll`].
-    /// Errors: as [`Session::submit`] and [`Session::wait`].
+    /// Submits one entry and waits for its answer. Answers to other entries that arrive first are kept for
+    /// [`Session::poll`]. Errors: as [`Session::submit`] and [`Session::wait`].
     pub fn call(&mut self, entry: Descriptor) -> Result<Completed, SessionError> {
         let mut others = Vec::new();
         while self.room_for(entry.slot.get()) == 0 {
@@ -47,16 +47,16 @@ impl<C: Card> Session<C> {
                 }
             }
             if let Some(completed) = mine {
-                // Oldest first, and before anything that comes later.
+                // They are older than any answer that arrives later.
                 self.ready.extend(others);
                 return Ok(completed);
             }
         }
     }
 
-    /// Opens a stream on the lowest free slot of a lane, of each lane in turn. `context` is the digest of the stream's
-    /// context document. Errors: [`SessionError::NoFreeSlot`], [`SessionError::Refused`] when the card refused it, or
-    /// as [`Session::call`].
+    /// Opens a stream on a free slot. Streams go to the lanes in turn, and to the lowest free slot of the lane.
+    /// `context` is the digest of the stream's context document. Errors: [`SessionError::NoFreeSlot`],
+    /// [`SessionError::Refused`] when the card refuses the entry, or as [`Session::call`].
     pub fn begin(&mut self, context: [u8; 32]) -> Result<(StreamHandle, Completed), SessionError> {
         self.healthy()?;
         let slot = self.streams.free().ok_or(SessionError::NoFreeSlot(self.info.max_streams))?;
@@ -64,7 +64,7 @@ impl<C: Card> Session<C> {
         match completed.outcome {
             Outcome::Accepted => {}
             Outcome::Fault(fault) => {
-                // A sticky fault if there is one, else this entry's own.
+                // A sticky fault takes precedence over the entry's own fault.
                 self.healthy()?;
                 return Err(SessionError::Refused(fault));
             }
@@ -78,8 +78,8 @@ impl<C: Card> Session<C> {
         Ok((StreamHandle { slot, opening, epoch: self.epoch }, completed))
     }
 
-    /// Judges `mutation` as the next entry of `stream`. `commitment` is the span commitment over [`Session::place`].
-    /// Errors: as [`Session::place`] and [`Session::call`]. An entry that the card refused is an [`Outcome::Fault`],
+    /// Judges `mutation` as the next entry of `stream`. `commitment` is the span commitment for [`Session::place`].
+    /// Errors: as [`Session::place`] and [`Session::call`]. An entry that the card refuses is an [`Outcome::Fault`],
     /// not an error.
     pub fn gate(
         &mut self,
@@ -91,7 +91,7 @@ impl<C: Card> Session<C> {
         self.call(mutation.descriptor(place, commitment))
     }
 
-    /// Judges a descriptor as the next entry of `stream`: its slot, sequence and CRC are filled in. Errors: as
+    /// Judges a descriptor as the next entry of `stream`; slot, sequence and CRC are filled in. Errors: as
     /// [`Session::gate`].
     pub fn gate_descriptor(
         &mut self,
@@ -103,14 +103,14 @@ impl<C: Card> Session<C> {
         self.call(placed.sealed())
     }
 
-    /// Has a digest recorded as the next entry of `stream`. Errors: as [`Session::gate`].
+    /// Records a digest as the next entry of `stream`. Errors: as [`Session::gate`].
     pub fn note(&mut self, stream: &StreamHandle, digest: [u8; 32]) -> Result<Completed, SessionError> {
         let place = self.place(stream)?;
         self.call(Descriptor::entry(Opcode::Note, place, digest).sealed())
     }
 
-    /// Ends `stream` and frees its slot. `trailing` covers trailing inert bytes. Errors: [`SessionError::NoStream`], or
-    /// as [`Session::call`]. When the card refused it, the slot stays open.
+    /// Ends `stream` and frees its slot. `trailing` is the commitment to the trailing inert bytes. Errors:
+    /// [`SessionError::NoStream`], or as [`Session::call`]. If the card refuses the entry, the slot stays open.
     pub fn end(&mut self, stream: StreamHandle, trailing: [u8; 32]) -> Result<Completed, SessionError> {
         let place = Place { slot: stream.slot, sequence: self.next_sequence(&stream)? };
         self.call(Descriptor::entry(Opcode::End, place, trailing).sealed())

@@ -1,4 +1,4 @@
-//! Into the submission rings: each entry into the one of its slot's lane.
+//! Submits entries: each goes into the submission ring of its slot's lane.
 
 use portcullis_core::wire::{Descriptor, Opcode, lane_of};
 
@@ -12,10 +12,10 @@ fn is_gate(entry: &Descriptor) -> bool {
 }
 
 impl<C: Card> Session<C> {
-    /// Submits `entries`, each to the lane of its slot, and gives the ticket of the first; the others' follow it.
-    /// Slots, sequences and CRCs are the caller's; at most one GATE of a slot is in flight. A card that has enough to
-    /// do hears of them with the next that come, at the latest from [`Session::poll`] or [`Session::wait`]. Errors:
-    /// [`SessionError::RingFull`] and [`SessionError::InFlight`], with nothing submitted; or the session's state.
+    /// Submits `entries`, each to the lane of its slot. Returns the ticket of the first; the others have the following
+    /// numbers. The caller sets slots, sequences and CRCs; at most one GATE per slot is in flight. A busy card learns
+    /// of the entries with the next batch, at the latest at [`Session::poll`] or [`Session::wait`]. Errors, with
+    /// nothing submitted: [`SessionError::RingFull`], [`SessionError::InFlight`], the session's state.
     pub fn submit(&mut self, entries: &[Descriptor]) -> Result<u64, SessionError> {
         for (i, entry) in entries.iter().enumerate().filter(|(_, entry)| is_gate(entry)) {
             let slot = entry.slot.get();
@@ -28,21 +28,21 @@ impl<C: Card> Session<C> {
         self.push(entries, None, true)
     }
 
-    /// [`Session::submit`] without the check of streams, for entries that the card is meant to refuse. Errors:
-    /// [`SessionError::RingFull`] with nothing submitted, or the session's state.
+    /// As [`Session::submit`] but without the check for GATEs in flight, for entries that the card is meant to refuse.
+    /// Errors: [`SessionError::RingFull`] with nothing submitted, or the session's state.
     #[cfg(feature = "test-hooks")]
     pub fn submit_raw(&mut self, entries: &[Descriptor]) -> Result<u64, SessionError> {
         self.push(entries, None, false)
     }
 
-    /// [`Session::submit_raw`] to `lane`, whatever the entries' slots are: a lane refuses slots that are not its own.
-    /// Errors: as [`Session::submit_raw`]; [`SessionError::NoLane`].
+    /// As [`Session::submit_raw`], but to `lane` whatever the entries' slots are: a lane refuses the slots of other
+    /// lanes. Errors: as [`Session::submit_raw`]; [`SessionError::NoLane`].
     #[cfg(feature = "test-hooks")]
     pub fn submit_raw_to(&mut self, lane: u8, entries: &[Descriptor]) -> Result<u64, SessionError> {
         self.submit_to_lane(lane, entries)
     }
 
-    /// Submits to `lane`, whatever the entries' slots are: a lane refuses slots that are not its own.
+    /// Submits to `lane` whatever the entries' slots are.
     pub(crate) fn submit_to_lane(&mut self, lane: u8, entries: &[Descriptor]) -> Result<u64, SessionError> {
         self.healthy()?;
         if usize::from(lane) >= self.lanes.len() {
@@ -54,7 +54,7 @@ impl<C: Card> Session<C> {
     fn push(&mut self, entries: &[Descriptor], to: Option<u8>, hold: bool) -> Result<u64, SessionError> {
         self.healthy()?;
         let lanes = self.info.lanes;
-        // How many of them go to a lane.
+        // The number of entries for a lane.
         let share = |lane: &LaneDriver| {
             entries.iter().filter(|entry| Some(lane.number) == to.or(lane_of(entry.slot.get(), lanes))).count()
         };

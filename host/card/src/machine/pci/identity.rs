@@ -1,5 +1,5 @@
-//! Whether a PCI function is a Portcullis card: its ids, then its magic register where that can be read without a
-//! driver.
+//! Decides whether a PCI function is a Portcullis card: by its ids, then by its magic register if that is readable
+//! without a driver.
 
 use super::{Function, IDS, Sysfs};
 use crate::machine::bar::Bar;
@@ -11,7 +11,7 @@ use std::fs;
 const PAGE: usize = 4096;
 
 impl Function {
-    /// Whether the ids are those of a card. A card that was built with other ids is not recognised.
+    /// Whether the ids are those of a card. Cards that were built with other ids are not recognised.
     #[must_use]
     pub fn has_card_ids(&self) -> bool {
         IDS.contains(&(self.vendor, self.device))
@@ -19,8 +19,8 @@ impl Function {
 }
 
 impl Sysfs {
-    /// Why `function` is not a card, if it is not. No register of a function with foreign ids is read: a read can have
-    /// effects.
+    /// Why `function` is not a card, or `None` if it is one. Registers of a function with foreign ids are not read,
+    /// because a read can have side effects.
     pub(super) fn foreign(&self, function: &Function) -> Option<String> {
         let Function { bdf, vendor, device, .. } = function;
         if !function.has_card_ids() {
@@ -33,7 +33,7 @@ impl Sysfs {
         })
     }
 
-    /// The first word of BAR0, where the kernel has switched the function's memory on.
+    /// The first word of BAR0, if the kernel has enabled the function's memory.
     fn magic(&self, function: &Function) -> Option<u32> {
         let folder = self.folder(function.bdf);
         let enabled = fs::read_to_string(folder.join("enable")).ok()?.trim().parse::<u32>().ok()?;

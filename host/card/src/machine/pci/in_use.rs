@@ -1,16 +1,16 @@
-//! What the machine would lose with a PCI function: mounted disks, swap, and network interfaces that are up.
+//! The uses of a PCI function by the machine: mounted disks, swap, and network interfaces that are up.
 
 use super::{Bdf, Sysfs, link_name};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Folders below a function at most, one in another: controller, port, host, target, unit, disk, partition.
+/// Greatest depth of folders below a function: controller, port, host, target, unit, disk, partition, with reserve.
 const DEPTH: usize = 12;
-/// Interface flag: up (`linux/if.h`).
+/// Interface flag of `linux/if.h`: the interface is up.
 const IFF_UP: u32 = 1;
 
 impl Sysfs {
-    /// Each use of a function that a new driver would end, in words.
+    /// Each use that a change of driver would end, in words.
     pub(super) fn uses(&self, bdf: Bdf) -> Vec<String> {
         let mut folders = Vec::new();
         below(&self.folder(bdf), DEPTH, &mut folders);
@@ -30,7 +30,7 @@ impl Sysfs {
     }
 }
 
-/// Every folder below `folder`; links are not followed.
+/// All folders below `folder`; links are not followed.
 fn below(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
     if depth == 0 {
         return;
@@ -48,7 +48,7 @@ fn is_up(interface: &Path) -> bool {
     u32::from_str_radix(flags.trim().trim_start_matches("0x"), 16).is_ok_and(|flags| flags & IFF_UP != 0)
 }
 
-/// How a disk or partition is used: mounted, as swap, or by another block device (LVM, RAID, encryption).
+/// The use of a disk or partition: mounted, as swap, or by another block device (LVM, RAID, encryption).
 fn block_use(folder: &Path, name: &str, mounts: &str, swaps: &str) -> Option<String> {
     let number = fs::read_to_string(folder.join("dev")).unwrap_or_default();
     let node = format!("/dev/{name}");

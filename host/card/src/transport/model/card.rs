@@ -1,4 +1,4 @@
-//! The model's registers and memory, and the [`Card`] in front of them.
+//! The model's registers and memory, and its implementation of [`Card`].
 
 mod control;
 
@@ -39,13 +39,13 @@ impl Default for ModelCard {
 }
 
 impl ModelCard {
-    /// A card of one lane after its reset.
+    /// A card with one lane, after reset.
     #[must_use]
     pub fn new() -> Self {
         Self::of_lanes(1)
     }
 
-    /// A card with this number of lanes after its reset; `None` for a number that no card has.
+    /// A card with this number of lanes, after reset; `None` if cards cannot have that number.
     #[must_use]
     pub fn with_lanes(lanes: u8) -> Option<Self> {
         LANES.contains(&lanes).then(|| Self::of_lanes(lanes))
@@ -63,14 +63,14 @@ impl ModelCard {
         }
     }
 
-    /// Behaves as if the bus had failed with `fault` now, for tests: requests in flight are dropped, and nothing more
-    /// is written.
+    /// Acts as if the bus had failed with `fault`, for tests: requests in flight are dropped, and the card does not
+    /// write any more.
     #[cfg(feature = "test-hooks")]
     pub fn break_bus(&mut self, fault: portcullis_core::wire::Fault) {
         self.fail(fault, true);
     }
 
-    /// The hardware reset: everything but memory is as after power-up.
+    /// The hardware reset: everything except memory returns to its state after power-up.
     #[cfg(feature = "test-hooks")]
     pub fn hardware_reset(&mut self) {
         let fresh = Self::of_lanes(self.lanes.len() as u8);
@@ -86,7 +86,7 @@ impl ModelCard {
         u64::from(self.value(high)) << 32 | u64::from(self.value(low))
     }
 
-    /// A counter that the card sums over its lanes.
+    /// The sum of a counter over all lanes.
     fn sum(&self, count: fn(&LaneModel) -> u32) -> u32 {
         self.lanes.iter().map(count).fold(0, u32::wrapping_add)
     }
@@ -106,7 +106,7 @@ impl ModelCard {
                 let words = registers::words_of::<32, 8>(MAP_DIGEST);
                 words.get(usize::from(word)).copied().unwrap_or_default()
             }
-            // One row per clock, table digest and heartbeats; no signer.
+            // Lanes, one row per clock, table digest, heartbeats; no signer.
             Register::Capabilities => lanes | 1 << 8 | 1 << 16 | 1 << 18,
             Register::Rows => u32::from(POLICY_ROWS) | u32::from(ENTROPY_ROWS) << 16,
             Register::MaxStreams => MAX_STREAMS,
@@ -148,7 +148,7 @@ impl ModelCard {
                 self.doorbell(lane, queue, value);
             }
             register if register.is_config() && self.lifecycle.configurable() => {
-                // Eight bits each; every other one has 32.
+                // These registers have eight bits, all others 32.
                 let bits = match register {
                     Register::Lane(_, Queue::SqSize | Queue::LogSize) | Register::CheckpointSize => 0xff,
                     _ => u32::MAX,
@@ -229,7 +229,7 @@ impl Card for ModelCard {
     }
 
     fn patience(&self) -> u32 {
-        // Everything that can happen happens at once; the second look is for good measure.
+        // Every effect is immediate, so one look suffices; the second is a reserve.
         2
     }
 }

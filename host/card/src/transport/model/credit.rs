@@ -1,9 +1,9 @@
-//! Heartbeat credit of a lane; the same rules as `rtl/lane/heartbeat.sv`.
+//! Heartbeat credit of a lane, with the rules of `rtl/lane/heartbeat.sv`.
 
 /// Entries that the card may still accept before the next heartbeat.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Credit {
-    /// Limits, latched at OPEN; 0 is none.
+    /// Limits, latched at OPEN; 0 means no limit.
     pub(super) records_limit: u32,
     pub(super) ticks_limit: u32,
     accepted: u32,

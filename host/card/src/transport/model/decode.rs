@@ -1,8 +1,8 @@
-//! Maps addresses to registers with the generated accessors, so that the map is written down once.
+//! Maps addresses to registers through the generated accessors, so that addresses stand in one place only.
 
 use crate::registers::Registers;
 
-/// A register of the map. Those that read zero and take no writes are left out.
+/// A register of the map. Registers that read zero and ignore writes are left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Register {
     Magic,
@@ -98,7 +98,7 @@ pub(super) struct Decoder {
 
 impl Decoder {
     pub(super) fn new() -> Self {
-        // SAFETY: only the addresses of the accessors are asked for; nothing is read or written through them.
+        // SAFETY: the accessors only compute addresses here; nothing is read or written through them.
         let r = unsafe { Registers::from_ptr(std::ptr::null_mut()) };
         let mut decoder = Self { words: Vec::new() };
         decoder.put(r.magic().as_ptr(), Register::Magic);

@@ -1,4 +1,4 @@
-//! The entry checks, in the order of the fault codes; the same rules as `entry_faults` of `rtl/pkg/gate_pkg.sv`.
+//! The entry checks in the order of the fault codes, with the rules of `entry_faults` in `rtl/pkg/gate_pkg.sv`.
 
 use portcullis_core::wire::{
     Anchor, BASIS_POINTS_MAX, Category, Descriptor, Epistemic, Fault, Granularity, ImageHeader, LAYOUT_VERSION, Opcode,
@@ -6,21 +6,21 @@ use portcullis_core::wire::{
 };
 use zerocopy::IntoBytes;
 
-/// The fields that may not change within a stream: domain, audience, register, epistemic mode.
+/// The fields that must stay equal within a stream: domain, audience, register, epistemic mode.
 type Context = [u8; 4];
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OpenStream {
     next: u32,
-    /// Context of the first GATE that was accepted.
+    /// Context of the first accepted GATE.
     context: Option<Context>,
 }
 
 /// A stream slot: `Some` while open.
 pub(super) type Slot = Option<OpenStream>;
 
-/// The first fault of `entry`, or none. `slot` is the entry's slot in the lane's stream table, `None` when it has
-/// none.
+/// The first fault of `entry`, or none. `slot` is the entry's slot in the lane's stream table, `None` if the lane does
+/// not have that slot.
 pub(super) fn first_fault(entry: &Descriptor, header: &ImageHeader, slot: Option<Slot>) -> Fault {
     if entry.crc.get() != entry.computed_crc() {
         return Fault::Crc;
@@ -36,7 +36,7 @@ pub(super) fn first_fault(entry: &Descriptor, header: &ImageHeader, slot: Option
     stream_fault(entry, opcode, slot)
 }
 
-/// BEGIN, END and NOTE: bytes 8 to 91 belong to GATE alone.
+/// Check of BEGIN, END and NOTE: bytes 8 to 91 are for GATE only and must be zero.
 fn digest_fault(entry: &Descriptor) -> Fault {
     let unused = entry.as_bytes().get(8..92).unwrap_or(&[1]);
     if unused.iter().all(|byte| *byte == 0) { Fault::None } else { Fault::Reserved }
@@ -92,7 +92,7 @@ fn stream_fault(entry: &Descriptor, opcode: Opcode, slot: Option<Slot>) -> Fault
         (Opcode::Begin, None) => Fault::Sequence,
         (Opcode::Begin, Some(_)) | (_, None) => Fault::Slot,
         (_, Some(stream)) if sequence != stream.next => Fault::Sequence,
-        // The greatest sequence can only end the stream, so that the counter never wraps.
+        // With the greatest sequence number only END is accepted, so that the counter never wraps.
         (Opcode::Gate | Opcode::Note, Some(_)) if sequence == u32::MAX => Fault::Sequence,
         (Opcode::Gate, Some(stream)) if stream.context.is_some_and(|first| first != context(entry)) => Fault::Context,
         (Opcode::Gate | Opcode::Note | Opcode::End, Some(_)) => Fault::None,

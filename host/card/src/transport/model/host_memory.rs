@@ -1,4 +1,4 @@
-//! Host memory as the model's bus sees it.
+//! Host memory behind the model's bus.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +11,9 @@ const PAGE: u64 = 4096;
 
 #[derive(Debug, Default)]
 pub(super) struct HostMemory {
-    /// By device address.
+    /// The buffers by device address.
     buffers: BTreeMap<u64, Vec<u8>>,
-    /// Bytes given out so far, in whole pages with one of guard after each buffer.
+    /// Bytes allocated so far, in whole pages, with one guard page after each buffer.
     used: u64,
 }
 
@@ -54,14 +54,14 @@ impl HostMemory {
         Ok(())
     }
 
-    /// The card's own read; `None` is an error response.
+    /// A read by the card; `None` is an error response.
     pub(super) fn read<const N: usize>(&self, address: u64) -> Option<[u8; N]> {
         let (start, memory) = self.buffers.range(..=address).next_back()?;
         let offset = usize::try_from(address - start).ok()?;
         memory.get(offset..)?.first_chunk().copied()
     }
 
-    /// The card's own write; `None` is an error response.
+    /// A write by the card; `None` is an error response.
     pub(super) fn write(&mut self, address: u64, bytes: &[u8]) -> Option<()> {
         let (start, memory) = self.buffers.range_mut(..=address).next_back()?;
         let offset = usize::try_from(address - start).ok()?;

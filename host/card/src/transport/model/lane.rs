@@ -75,10 +75,10 @@ pub(super) struct LaneModel {
     pub(super) rings: RingRegisters,
     evaluator: Option<Evaluator>,
     pub(super) credit: Credit,
-    /// Indexed by slot; those of other lanes are never open.
+    /// Indexed by slot; slots of other lanes are never open.
     slots: Vec<Slot>,
     fetched_entries: VecDeque<(u16, Descriptor)>,
-    /// Doorbells.
+    /// The last doorbell values.
     sq_tail: u16,
     cq_head: u16,
     log_head: u32,
@@ -89,12 +89,12 @@ pub(super) struct LaneModel {
     pub(super) records: u64,
     pub(super) open_streams: u32,
     pub(super) counters: Counters,
-    /// Between the OPEN record and the CLOSE record.
+    /// True from the OPEN record to the CLOSE record.
     pub(super) log_open: bool,
-    /// Records that FAULT still has to write.
+    /// Records that are still to be written in FAULT.
     pub(super) alarm_due: bool,
     pub(super) close_due: bool,
-    /// A heartbeat waits for room in the log.
+    /// Whether a heartbeat waits for room in the log.
     pub(super) heartbeat_due: bool,
 }
 
@@ -120,7 +120,7 @@ impl LaneModel {
         self.log_issued.wrapping_sub(self.log_head) >= 1 << self.rings.log_log2
     }
 
-    /// Nothing fetched waits for its answer.
+    /// Whether every fetched entry has its answer.
     pub(super) fn is_idle(&self) -> bool {
         self.fetched_entries.is_empty()
     }
@@ -129,14 +129,14 @@ impl LaneModel {
         self.fetched_entries.clear();
     }
 
-    /// Ends the session, whatever the lane was doing.
+    /// Ends the session in any state of the lane.
     pub(super) fn end(&mut self) {
         self.drop_fetched();
         (self.log_open, self.alarm_due, self.close_due, self.heartbeat_due) = (false, false, false, false);
     }
 }
 
-/// A ring of `2^log2` entries starts at a page and ends within the address space.
+/// Whether a ring of `2^log2` entries starts at a page border and ends within the address space.
 fn base_fits(base: u64, log2: u8, entry_bytes: u64) -> bool {
     base.is_multiple_of(4096) && base.checked_add((entry_bytes << log2) - 1).is_some()
 }
@@ -152,12 +152,12 @@ impl RingRegisters {
 }
 
 impl LaneModel {
-    /// A doorbell while its ring is live: false when it is out of range, and nothing moves then.
+    /// Applies a doorbell of a live ring. False if the value is out of range; the ring then does not move.
     pub(super) fn doorbell(&mut self, queue: Queue, value: u32) -> bool {
         let counter = u16::try_from(value).ok();
         match (queue, counter) {
             (Queue::SqTail, Some(tail)) => {
-                // Entries submitted and not completed, before and after.
+                // Entries submitted but not completed, before and after the doorbell.
                 let now = self.sq_tail.wrapping_sub(self.cq_issued);
                 let then = tail.wrapping_sub(self.cq_issued);
                 let fits = then <= self.ring_size() && then >= now;
@@ -184,8 +184,8 @@ impl LaneModel {
         }
     }
 
-    /// Does everything that the lane can do in RUN now; `nonce` is that of the last presented heartbeat. `Err` is a bus
-    /// error.
+    /// Does all work that the lane can do in RUN now. `nonce` is the nonce of the last presented heartbeat. `Err` is a
+    /// bus error.
     pub(super) fn run(&mut self, bus: &mut HostBus, opened: &SessionLatch, nonce: u64) -> Result<(), Fault> {
         loop {
             if self.heartbeat_due && self.is_idle() && !self.log_full() {
@@ -195,14 +195,14 @@ impl LaneModel {
             }
             self.fetch(bus)?;
             self.answer_fetched(bus, opened)?;
-            // The rings are full, or nothing is left to fetch.
+            // A ring is full, or all entries are fetched.
             if !self.is_idle() || self.fetched == self.sq_tail {
                 return Ok(());
             }
         }
     }
 
-    /// Fetches what the tail announces, as far as there is room. `Err` is a bus error.
+    /// Fetches the entries up to the tail while there is room. `Err` is a bus error.
     fn fetch(&mut self, bus: &HostBus) -> Result<(), Fault> {
         while self.fetched != self.sq_tail && self.fetched_entries.len() < FETCH_AHEAD {
             let index = self.fetched;
@@ -216,7 +216,7 @@ impl LaneModel {
         Ok(())
     }
 
-    /// Answers what was fetched, while both rings have room. `Err` is a bus error.
+    /// Answers the fetched entries while both rings have room. `Err` is a bus error.
     pub(super) fn answer_fetched(&mut self, bus: &mut HostBus, opened: &SessionLatch) -> Result<(), Fault> {
         while !self.log_full() && !self.cq_full() {
             let Some((index, entry)) = self.fetched_entries.pop_front() else { break };
@@ -304,7 +304,7 @@ impl LaneModel {
                     Determination::Decompose => add(&mut counters.decomposes),
                     Determination::Reject | Determination::None => add(&mut counters.rejects),
                 }
-                // Both banks sweep together, a row per clock.
+                // Both banks sweep at once, at one row per clock.
                 counters.busy_clocks += u64::from(header.policy_rows.get().max(header.entropy_rows.get()));
             }
             _ => {}
@@ -324,7 +324,7 @@ impl LaneModel {
         }
     }
 
-    /// Writes a record to the log ring, which has room; gives its log index.
+    /// Writes a record to the log ring, which must have room; returns its log index.
     fn write_record(&mut self, bus: &mut HostBus, half: &Descriptor, answer: Answer) -> Result<u64, Fault> {
         bus.tick += 1;
         let index = self.records;

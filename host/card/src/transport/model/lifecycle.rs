@@ -1,4 +1,4 @@
-//! RESET, LOAD, OPENING, RUN, CLOSING, FAULT; the same rules as `rtl/csr/life.sv`.
+//! The states RESET, LOAD, OPENING, RUN, CLOSING and FAULT, with the rules of `rtl/csr/life.sv`.
 
 use portcullis_core::wire::{Fault, Life};
 
@@ -9,9 +9,9 @@ pub(super) struct Lifecycle {
     pub(super) load_fault: Fault,
     /// The bus does not answer any more.
     pub(super) bus_dead: bool,
-    /// The bus may still owe something: only the hardware reset helps.
+    /// The bus may still have outstanding transfers; only the hardware reset leaves this state.
     pub(super) needs_reset: bool,
-    /// RESET was commanded and cannot end.
+    /// RESET was commanded but cannot finish.
     pub(super) resetting: bool,
 }
 

@@ -8,7 +8,7 @@ use crate::registers::{ENTROPY_WINDOW, HEADER_WINDOW, POLICY_WINDOW, bytes_of};
 const HEADER_WORDS: usize = ImageHeader::BYTES / 4;
 const ROW_WORDS: usize = Row::BYTES / 4;
 
-/// Row and word of an address in a bank's window.
+/// Row and word for an address in a bank's window.
 fn place(address: u32) -> (usize, usize) {
     ((address >> 8 & 0x3ff) as usize, (address >> 2 & 0x3f) as usize)
 }
@@ -16,9 +16,9 @@ fn place(address: u32) -> (usize, usize) {
 #[derive(Debug)]
 struct Bank {
     rows: Vec<[u32; ROW_WORDS]>,
-    /// Rows that were written whole, in order.
+    /// Whether each row was written completely and in order.
     valid: Vec<bool>,
-    /// The row under way and the one word that continues it; 0 means that a row has to start again.
+    /// The row being written and the only word that continues it; 0 means that a row must start again.
     open_row: usize,
     next_word: usize,
 }
@@ -47,7 +47,7 @@ impl Bank {
         self.next_word = if continues && !last { word + 1 } else { 0 };
     }
 
-    /// An invalid row reads as zero.
+    /// Reads a word; an invalid row reads as zero.
     fn read(&self, address: u32) -> u32 {
         let (row, word) = place(address);
         let valid = self.valid.get(row).copied().unwrap_or_default();
@@ -55,7 +55,7 @@ impl Bank {
         if valid { value.unwrap_or_default() } else { 0 }
     }
 
-    /// The first `count` rows; `None` when one of them is not valid.
+    /// The first `count` rows; `None` if any of them is invalid.
     fn rows(&self, count: u16) -> Option<Vec<Row>> {
         let valid = self.valid.get(..usize::from(count))?;
         let rows = self.rows.get(..usize::from(count))?;
@@ -85,7 +85,7 @@ impl Default for TableMemory {
     }
 }
 
-/// The window that an address above the registers belongs to.
+/// The table window of an address.
 enum Window {
     Header(usize),
     Policy,
@@ -105,7 +105,7 @@ fn window(address: u32) -> Window {
 }
 
 impl TableMemory {
-    /// Nothing is valid any more.
+    /// Makes everything invalid.
     pub(super) fn clear(&mut self) {
         self.header.fill(0);
         self.header_valid.fill(false);
@@ -153,7 +153,7 @@ impl TableMemory {
             && counted(header.entropy_rows.get(), ENTROPY_ROWS)
     }
 
-    /// The rows that the header counts; `None` unless it and every one of them was written whole.
+    /// The rows that the header counts; `None` unless the header and all these rows were written completely.
     pub(super) fn complete(&self) -> Option<(Vec<Row>, Vec<Row>)> {
         let header = self.header();
         let whole = self.header_valid.iter().all(|valid| *valid);

@@ -15,22 +15,22 @@ use crate::machine::bar::Bar;
 use crate::machine::pci::Bdf;
 use crate::transport::memory::DmaMemory;
 
-/// The base address register with the card's registers.
+/// Number of the base address register (BAR) with the card's registers.
 const REGISTERS: u32 = 0;
 const MAP_BYTES: u64 = 0x2000;
-/// Where Amazon's shell and the XDMA bridge keep their interrupt block (PG195, "IRQ Block Registers"), in which base
-/// address register, and which vendor's devices have it.
+/// BAR and offset of the interrupt block in Amazon's shell and the XDMA bridge (PG195, "IRQ Block Registers"), and the
+/// vendor ids of devices with such a block.
 const IRQ_BLOCK: (u32, u32) = (2, 0x2000);
 const IRQ_BLOCK_VENDORS: [u16; 2] = [0x1d0f, 0x10ee];
-/// The upper half of the block's first register.
+/// Expected upper half of the block's first register.
 const IRQ_BLOCK_ID: u32 = 0x1fc2;
 
-/// One wait.
+/// Length of one wait.
 const QUANTUM: Duration = Duration::from_millis(1);
-/// How long the watched byte is looked at before the process sleeps.
+/// Time for which the watched byte is polled before the process sleeps.
 const SPIN: Duration = Duration::from_micros(20);
 
-/// A card that the kernel's VFIO gives to this process.
+/// A card that this process uses through the kernel's VFIO.
 #[derive(Debug)]
 pub struct VfioCard {
     device: PciDevice,
@@ -41,11 +41,10 @@ impl VfioCard {
     /// Opens the card and resets it.
     pub fn open(bdf: Bdf, access: Access) -> Result<Self, VfioError> {
         let mut device = PciDevice::open(bdf, access)?;
-        // The last user's state must not be this one's. Not every function can be reset; the driver resets the design
-        // too.
+        // Removes the state of the last user. Not every function can be reset; the driver also resets the design.
         let _ = device.reset();
         device.bar(REGISTERS, MAP_BYTES)?;
-        // Interrupts are hints: a card without any is polled.
+        // Interrupts are only hints: a card without them is polled.
         let event = device.interrupt(Interrupts::Msix).ok();
         if event.is_some() && IRQ_BLOCK_VENDORS.contains(&device.ids()?.0) {
             open_irq_block(&mut device);
@@ -53,7 +52,7 @@ impl VfioCard {
         Ok(Self { device, event })
     }
 
-    /// The PCI function, for what the card's registers do not cover.
+    /// The PCI function, for access beyond the card's registers.
     pub const fn device(&mut self) -> &mut PciDevice {
         &mut self.device
     }
@@ -67,13 +66,13 @@ impl VfioCard {
     }
 }
 
-/// Lets the first interrupt through a block that holds all of them back after reset, where there is one.
+/// Enables the first interrupt in the interrupt block, if there is one; after reset the block masks all interrupts.
 fn open_irq_block(device: &mut PciDevice) {
     let (index, base) = IRQ_BLOCK;
     if let Ok(bar) = device.bar(index, u64::from(base) + 0x100)
         && bar.read32(base).is_some_and(|id| id >> 16 == IRQ_BLOCK_ID)
     {
-        // Request 0 to vector 0, then the mask; both are in the register that was just mapped.
+        // Maps request 0 to vector 0, then unmasks it. Both registers are inside the mapped BAR.
         let _ = bar.write32(base + 0x80, 0x0302_0100);
         let _ = bar.write32(base + 0x04, 1);
     }
@@ -91,7 +90,7 @@ impl Card for VfioCard {
     fn read32(&mut self, address: u32) -> Result<u32, CardError> {
         let bar = self.bar()?;
         let value = bar.read32(address).ok_or(CardError::Address(address))?;
-        // A lost device reads all ones everywhere; the first register never does.
+        // A lost device reads as all ones everywhere; the first register of a working card never does.
         if value == u32::MAX && bar.read32(0).is_none_or(|first| first == u32::MAX) {
             return Err(CardError::Gone(address));
         }
@@ -135,7 +134,7 @@ impl Card for VfioCard {
         let rest = Timespec::try_from(QUANTUM).unwrap_or_default();
         match &self.event {
             Some(event) => {
-                // Somebody else's signal, or an interrupt, ends the wait early: the caller looks again.
+                // A signal or an interrupt of another source may end the wait early: the caller checks again.
                 // SAFETY: the descriptor belongs to `event`, which outlives the call.
                 let fd = unsafe { std::os::fd::BorrowedFd::borrow_raw(std::os::fd::AsRawFd::as_raw_fd(event)) };
                 let _ = poll(&mut [PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::IN)], Some(&rest));
@@ -151,8 +150,8 @@ impl Card for VfioCard {
     }
 
     fn patience(&self) -> u32 {
-        // Thousands of times the card's own watchdog, which is milliseconds; a simulated card behind a virtual machine
-        // is slower.
+        // Thousands of times the card's own watchdog, which is a matter of milliseconds: a simulated card behind a
+        // virtual machine is slower.
         30_000
     }
 }

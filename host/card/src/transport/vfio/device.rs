@@ -28,17 +28,16 @@ const COMMAND: u64 = 4;
 const MEMORY_SPACE: u16 = 1 << 1;
 const BUS_MASTER: u16 = 1 << 2;
 
-/// Which kind of message-signalled interrupt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interrupts {
     Msi,
     Msix,
 }
 
-/// A device that is open. Dropping it stops its DMA before its memory goes.
+/// An open device. Dropping it stops its DMA before its memory is freed.
 pub struct PciDevice {
     bdf: Bdf,
-    /// The first field, so that a killed process closes the device, which stops it, before the memory's files.
+    /// First field, so that it is dropped first: closing the device stops it before the memory is freed.
     opened: DeviceHandle,
     config: u64,
     bars: BTreeMap<u32, Bar>,
@@ -67,7 +66,6 @@ impl PciDevice {
         Ok(device)
     }
 
-    /// Address of the function.
     #[must_use]
     pub const fn bdf(&self) -> Bdf {
         self.bdf
@@ -82,7 +80,6 @@ impl PciDevice {
         }
     }
 
-    /// Reads configuration space.
     pub fn config_read<const N: usize>(&self, offset: u64) -> Result<[u8; N], VfioError> {
         let mut bytes = [0; N];
         let file = self.file()?;
@@ -91,26 +88,24 @@ impl PciDevice {
         Ok(bytes)
     }
 
-    /// Writes configuration space.
     pub fn config_write(&self, offset: u64, bytes: &[u8]) -> Result<(), VfioError> {
         let file = self.file()?;
         file.write_all_at(bytes, self.config + offset)
             .map_err(|source| VfioError::Ioctl { what: "write configuration space", source })
     }
 
-    /// Vendor and device id.
     pub fn ids(&self) -> Result<(u16, u16), VfioError> {
         let [a, b, c, d] = self.config_read::<4>(0)?;
         Ok((u16::from_le_bytes([a, b]), u16::from_le_bytes([c, d])))
     }
 
-    /// Lets the device answer in its memory space and, with `master`, do DMA and raise interrupts; else neither.
+    /// Enables the device's memory space, and enables or disables (`master`) its DMA and interrupts.
     pub fn enable(&mut self, master: bool) -> Result<(), VfioError> {
         let old = u16::from_le_bytes(self.config_read(COMMAND)?);
         let both = MEMORY_SPACE | BUS_MASTER;
         let new = if master { old | both } else { (old | MEMORY_SPACE) & !BUS_MASTER };
         self.config_write(COMMAND, &new.to_le_bytes())?;
-        // The write has arrived when a read comes back.
+        // Reading back ensures that the write has arrived.
         let now = u16::from_le_bytes(self.config_read(COMMAND)?);
         if now & both != new & both {
             let source =
@@ -120,8 +115,8 @@ impl PciDevice {
         Ok(())
     }
 
-    /// Resets the function; it answers and does DMA as before. Errors: [`VfioError::Ioctl`], also for a device that has
-    /// no reset.
+    /// Resets the function; its registers and DMA stay enabled. Errors: [`VfioError::Ioctl`], also for a device without
+    /// a reset.
     pub fn reset(&mut self) -> Result<(), VfioError> {
         // SAFETY: the request takes no argument.
         if unsafe { ioctl(&self.opened.fd(), request::VFIO_DEVICE_RESET()) } < 0 {
@@ -130,7 +125,7 @@ impl PciDevice {
         self.enable(true)
     }
 
-    /// Maps a base address register of at least `needed` bytes. Errors: [`VfioError::Region`], [`VfioError::Ioctl`].
+    /// Maps a BAR of at least `needed` bytes. Errors: [`VfioError::Region`], [`VfioError::Ioctl`].
     pub fn bar(&mut self, index: u32, needed: u64) -> Result<&Bar, VfioError> {
         if !self.bars.contains_key(&index) {
             let info = region(&self.opened, index)?;
@@ -145,13 +140,13 @@ impl PciDevice {
         self.bars.get(&index).ok_or(VfioError::Region { bdf: self.bdf, region: index, size: 0, needed })
     }
 
-    /// A base address register that [`PciDevice::bar`] has mapped.
+    /// A BAR that [`PciDevice::bar`] has mapped.
     #[must_use]
     pub fn mapped_bar(&self, index: u32) -> Option<&Bar> {
         self.bars.get(&index)
     }
 
-    /// Allocates zeroed memory that the device reaches at the address that comes back, at most at `highest`. Errors:
+    /// Allocates zeroed memory and returns its device address; the last byte is at most at `highest`. Errors:
     /// [`VfioError::Memory`], [`VfioError::Addresses`], [`VfioError::Open`].
     pub fn allocate(&mut self, bytes: usize, highest: u64) -> Result<u64, VfioError> {
         let (pages, remedy) = match self.access() {
@@ -161,13 +156,12 @@ impl PciDevice {
         let memory = || DmaMemory::new(bytes, pages).map_err(|source| VfioError::Memory { bytes, remedy, source });
         let (address, memory) = match &self.opened {
             DeviceHandle::Iommu { container, .. } => {
-                // The address first: without an address for it, the memory would be taken from other programs for
-                // nothing.
+                // Reserves the address first: memory without a device address would be useless.
                 let size = bytes.max(1).checked_next_multiple_of(pages.bytes()).ok_or(VfioError::Addresses(bytes))?;
                 let address = self.ranges.take(size as u64, highest).ok_or(VfioError::Addresses(bytes))?;
                 let mapped = memory().and_then(|memory| {
-                    // SAFETY: the mapping is whole pages, is not read or written but by atomic accesses, and outlives
-                    // the device's right to it: `release` and `drop` take the right away first.
+                    // SAFETY: the mapping consists of whole pages, is accessed atomically only, and outlives the
+                    // device's access to it: `release` and `drop` remove the access first.
                     let mapped = unsafe { container.vfio_dma_map(address, memory.len(), memory.start()) };
                     mapped.map(|()| memory).map_err(|error| VfioError::Open {
                         step: format!("map {size} bytes for the card"),
@@ -194,14 +188,14 @@ impl PciDevice {
         Ok(address)
     }
 
-    /// Memory of this device. Errors: [`VfioError::Unmapped`].
+    /// The memory at a device address. Errors: [`VfioError::Unmapped`].
     pub fn memory(&self, address: u64) -> Result<&DmaMemory, VfioError> {
         self.mapped.get(&address).ok_or(VfioError::Unmapped(address))
     }
 
-    /// Takes memory away from the device. Without an IOMMU, the device must be idle.
+    /// Removes the device's access to memory. Without an IOMMU, the device must be idle.
     ///
-    /// The memory comes back, so that somebody can see that the device reaches it no more. Errors:
+    /// Returns the memory, so that a test can check that the device does not reach it any more. Errors:
     /// [`VfioError::Unmapped`], [`VfioError::Open`].
     pub fn release(&mut self, address: u64) -> Result<DmaMemory, VfioError> {
         let size = self.memory(address)?.len();
@@ -216,7 +210,7 @@ impl PciDevice {
         self.mapped.remove(&address).ok_or(VfioError::Unmapped(address))
     }
 
-    /// Has the first interrupt raise an event. A hint: nothing may depend on it.
+    /// Connects the first interrupt to an event. The event is only a hint: no result may depend on it.
     pub fn interrupt(&mut self, kind: Interrupts) -> Result<EventFd, VfioError> {
         let failed = |source| VfioError::Ioctl { what: "set up interrupts", source };
         let event = EventFd::new(rustix::event::EventfdFlags::NONBLOCK.bits().cast_signed()).map_err(failed)?;
@@ -243,17 +237,16 @@ impl PciDevice {
 
 impl Drop for PciDevice {
     fn drop(&mut self) {
-        // Without bus mastering the device reaches no memory, mapped or not. A device that cannot be reached may still
-        // write.
+        // Without bus mastering, the device cannot access memory. If disabling fails, it may still write.
         let stopped = self.enable(false).is_ok();
-        // A mapped register block would keep the device open.
+        // A register block that stays mapped would keep the device open.
         self.bars.clear();
         let addresses: Vec<u64> = self.mapped.keys().copied().collect();
         for address in addresses {
-            // An IOMMU keeps the device away from unmapped memory; without one only the device itself does.
+            // An IOMMU blocks access to unmapped memory. Without one, only a stopped device makes it safe.
             let out = (stopped || self.access() == Access::Iommu) && self.release(address).is_ok();
             if !out && let Some(memory) = self.mapped.remove(&address) {
-                // The device may have it until the process ends, when the kernel closes it and resets it.
+                // The device may use the memory until the process ends; the kernel then closes and resets the device.
                 std::mem::forget(memory);
             }
         }
@@ -262,7 +255,7 @@ impl Drop for PciDevice {
 
 fn region(opened: &DeviceHandle, index: u32) -> Result<vfio_region_info, VfioError> {
     let mut info = vfio_region_info { argsz: size_of::<vfio_region_info>() as u32, index, ..Default::default() };
-    // SAFETY: the request fills the structure, whose size is in it.
+    // SAFETY: the request fills the structure, which contains its size.
     if unsafe { ioctl_with_mut_ref(&opened.fd(), request::VFIO_DEVICE_GET_REGION_INFO(), &mut info) } < 0 {
         return Err(VfioError::Ioctl { what: "say what regions the device has", source: io::Error::last_os_error() });
     }

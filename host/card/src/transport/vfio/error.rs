@@ -5,7 +5,7 @@ use std::io;
 use crate::error::CardError;
 use crate::machine::pci::{Bdf, PciError};
 
-/// The kernel's VFIO does not give what a card needs.
+/// Why the kernel's VFIO cannot serve a card.
 #[derive(Debug, thiserror::Error)]
 pub enum VfioError {
     #[error(transparent)]
@@ -19,7 +19,7 @@ pub enum VfioError {
     #[error("{bdf} is {} an IOMMU here; use `--card {}:{bdf}`", if *.noiommu { "without" } else { "behind" }, if *.noiommu { "vfio-noiommu" } else { "vfio" })]
     OtherKind {
         bdf: Bdf,
-        /// Whether its group has no IOMMU.
+        /// Whether the device's group has no IOMMU.
         noiommu: bool,
     },
     #[error("cannot {step}; {remedy}")]

@@ -1,4 +1,4 @@
-//! Device addresses: those that an IOMMU translates, and physical ones without an IOMMU.
+//! Device addresses: the ranges that an IOMMU translates, and physical addresses without an IOMMU.
 
 use std::fs::File;
 use std::io;
@@ -13,18 +13,18 @@ use super::error::VfioError;
 use super::request;
 use crate::transport::memory::{DmaMemory, PageSize};
 
-/// Room for what the kernel says about the IOMMU.
+/// Size of the buffer for the kernel's description of the IOMMU.
 const INFO_BYTES: usize = 4096;
 
-/// Device addresses that the container's IOMMU translates, first to last.
+/// Device addresses that the container's IOMMU translates, as pairs of first and last.
 pub(super) fn ranges<F: AsRawFd>(container: &F) -> Result<Vec<(u64, u64)>, VfioError> {
     let failed = |source| VfioError::Ioctl { what: "say which addresses the IOMMU translates", source };
     let mut words = [0_u64; INFO_BYTES / 8];
-    // argsz in the low half of the first word.
+    // argsz is the low half of the first word.
     if let Some(first) = words.first_mut() {
         *first = INFO_BYTES as u64;
     }
-    // SAFETY: the request fills at most `argsz` bytes, and `words` has that many, aligned for its structures.
+    // SAFETY: the request fills at most `argsz` bytes; `words` has that size and is aligned for its structures.
     if unsafe { ioctl_with_mut_ptr(container, request::VFIO_IOMMU_GET_INFO(), words.as_mut_ptr()) } < 0 {
         return Err(failed(io::Error::last_os_error()));
     }
@@ -35,7 +35,7 @@ pub(super) fn ranges<F: AsRawFd>(container: &F) -> Result<Vec<(u64, u64)>, VfioE
         .collect())
 }
 
-/// `struct vfio_iommu_type1_info` and its chain of capabilities. `None` where it has no ranges: kernels before 5.4.
+/// Parses `struct vfio_iommu_type1_info` and its chain of capabilities. `None` without ranges: kernels before 5.4.
 fn parse(bytes: &[u8]) -> Option<Vec<(u64, u64)>> {
     fn value<T: AnyBitPattern>(bytes: &[u8], at: usize) -> Option<T> {
         try_pod_read_unaligned(bytes.get(at..at + size_of::<T>())?).ok()
@@ -46,7 +46,7 @@ fn parse(bytes: &[u8]) -> Option<Vec<(u64, u64)>> {
         return None;
     }
     let mut at = usize::try_from(u32_at(16)?).ok()?;
-    // Each capability is at a higher address than the one before it, so that a chain ends.
+    // Each capability must be at a higher address than the previous one, so the loop ends.
     while at != 0 {
         if u32::from(value::<u16>(bytes, at)?) == VFIO_IOMMU_TYPE1_INFO_CAP_IOVA_RANGE {
             let count = usize::try_from(u32_at(at + 8)?).ok()?;
@@ -60,7 +60,7 @@ fn parse(bytes: &[u8]) -> Option<Vec<(u64, u64)>> {
     None
 }
 
-/// Physical address of memory in huge pages that lie side by side.
+/// Physical address of memory in huge pages, if they are physically contiguous.
 pub(super) fn physical(memory: &DmaMemory) -> io::Result<u64> {
     let pagemap = File::open("/proc/self/pagemap")?;
     let mut first = None;

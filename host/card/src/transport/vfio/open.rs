@@ -1,4 +1,4 @@
-//! From an address to an open device: with an IOMMU through `vfio-ioctls`, without one by raw ioctls.
+//! Opens a device: with an IOMMU through `vfio-ioctls`, without one by raw ioctls.
 
 use std::ffi::CString;
 use std::fs::{File, OpenOptions};
@@ -17,16 +17,16 @@ use crate::machine::pci::{Bdf, Function, Sysfs, VFIO_PCI};
 /// The protection between the card and memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// An IOMMU: the card reaches what was mapped for it and nothing else.
+    /// An IOMMU: the card can access only the memory that was mapped for it.
     Iommu,
-    /// Nothing: the card is given physical addresses and reaches all memory.
+    /// None: the card uses physical addresses and can access all memory.
     NoIommu,
 }
 
 /// An open device. The container and the group stay open as long as the device.
 pub(super) enum DeviceHandle {
     Iommu { device: VfioDevice, container: Arc<VfioContainer> },
-    // In this order: the device is closed, and with it quiet, before its group.
+    // Fields are dropped in this order: closing the device makes it quiet; its group is closed afterwards.
     NoIommu { device: File, _group: File, _container: File },
 }
 
@@ -41,7 +41,7 @@ impl DeviceHandle {
     }
 }
 
-/// Opens a function that `vfio-pci` has.
+/// Opens a function that is bound to `vfio-pci`.
 pub(super) fn open(bdf: Bdf, access: Access, sysfs: &Sysfs) -> Result<DeviceHandle, VfioError> {
     let function = sysfs.function(bdf)?;
     if function.driver.as_deref() != Some(VFIO_PCI) {
@@ -107,7 +107,7 @@ fn without_iommu(bdf: Bdf, group: u32) -> Result<DeviceHandle, VfioError> {
         return Err(failed("agree on the version of VFIO", "this kernel speaks another one"));
     }
     let mut status = vfio_group_status { argsz: size_of::<vfio_group_status>() as u32, flags: 0 };
-    // SAFETY: the request fills the structure, whose size is in it.
+    // SAFETY: the request fills the structure, which contains its size.
     if unsafe { ioctl_with_mut_ref(&group, request::VFIO_GROUP_GET_STATUS(), &mut status) } < 0
         || status.flags & VFIO_GROUP_FLAGS_VIABLE == 0
     {
@@ -126,12 +126,12 @@ fn without_iommu(bdf: Bdf, group: u32) -> Result<DeviceHandle, VfioError> {
         ));
     }
     let name = CString::new(bdf.to_string()).unwrap_or_default();
-    // SAFETY: the request reads a string that ends in zero and gives a descriptor.
+    // SAFETY: the request reads a zero-terminated string and returns a descriptor.
     let fd = unsafe { ioctl_with_ptr(&group, request::VFIO_GROUP_GET_DEVICE_FD(), name.as_ptr()) };
     if fd < 0 {
         return Err(failed(&format!("open {bdf}"), "is another process using it?"));
     }
-    // SAFETY: the descriptor is new and no one else's.
+    // SAFETY: the descriptor is new and has no other owner.
     let device = unsafe { File::from_raw_fd(fd) };
     Ok(DeviceHandle::NoIommu { device, _group: group, _container: container })
 }

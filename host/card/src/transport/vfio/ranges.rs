@@ -1,27 +1,27 @@
-//! Which device addresses are free.
+//! Allocation of device addresses.
 
 use std::collections::BTreeMap;
 
-/// Addresses below this are not used, so that a zero pointer in the card reaches no memory.
+/// Lower addresses are not used, so that a zero pointer in the card does not reach memory.
 const LOWEST: u64 = 1 << 20;
 
 /// A first-fit allocator over the addresses that an IOMMU translates.
 #[derive(Debug)]
 pub(super) struct Ranges {
-    /// Usable, first to last, ascending.
+    /// Usable ranges as pairs of first and last address, ascending.
     usable: Vec<(u64, u64)>,
-    /// Taken: start to bytes.
+    /// Allocated ranges: start address and size in bytes.
     taken: BTreeMap<u64, u64>,
 }
 
 impl Ranges {
-    /// Addresses `first..=last` of each range are usable.
+    /// Makes the addresses `first..=last` of each pair usable.
     pub(super) fn new(mut usable: Vec<(u64, u64)>) -> Self {
         usable.sort_unstable();
         Self { usable, taken: BTreeMap::new() }
     }
 
-    /// Takes `bytes` bytes at the lowest free place, a multiple of 4 KiB. Their last byte is at most at `highest`.
+    /// Allocates `bytes` bytes at the lowest free multiple of 4 KiB. The last byte is at most at `highest`.
     pub(super) fn take(&mut self, bytes: u64, highest: u64) -> Option<u64> {
         let start = self.usable.iter().find_map(|&(first, last)| {
             let mut at = first.max(LOWEST).checked_next_multiple_of(4096)?;
@@ -57,7 +57,7 @@ mod tests {
         ranges.give(b);
         assert_eq!(ranges.take(3 * 4096, u64::MAX).unwrap(), c + 4096);
         assert_eq!(ranges.take(4096, u64::MAX).unwrap(), b);
-        // Above the hole for interrupts, never inside it.
+        // Allocations lie below or above the interrupt window, never inside it.
         let big = ranges.take(0xfec0_0000, u64::MAX).unwrap();
         assert!(big + 0xfec0_0000 - 1 <= 0xfedf_ffff);
         assert_eq!(ranges.take(0x10_0000, u64::MAX).unwrap(), 0xfef0_0000);

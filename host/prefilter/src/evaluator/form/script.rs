@@ -1,14 +1,14 @@
-//! Forms of characters outside ASCII, recognised by their bytes: invisible ones, overrides of direction, look-alikes,
+//! Forms of non-ASCII characters, recognised by their bytes: invisible characters, direction overrides, look-alikes and
 //! styled alphabets.
 
 use super::Token;
 use crate::rules::{Measure, Measurements};
 
-/// Kind of a character, for its form.
+/// The kind of a character.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sign {
     Latin,
-    /// Alphabets with letters that look like Latin ones.
+    /// Letters of alphabets with look-alikes of Latin letters.
     LookAlike,
     Invisible,
     Bidi,
@@ -89,7 +89,7 @@ impl Scripts {
             before = sign;
             at += length;
         }
-        // A look-alike within a word changes the script twice; a foreign stem with a native ending once.
+        // A look-alike inside a word changes the script twice; a foreign stem with a native ending changes it once.
         if changes > 0 {
             self.mixed += if changes > 1 { 2 } else { 1 };
             token.note(measured, Measure::MixedWords, self.mixed);
@@ -97,16 +97,16 @@ impl Scripts {
     }
 }
 
-/// The character at the start of `bytes`, and how many bytes it takes.
+/// The kind of the character at the start of `bytes`, and its length in bytes.
 fn sign(bytes: &[u8]) -> (Sign, usize) {
     match bytes {
         [b'a'..=b'z' | b'A'..=b'Z', ..] => (Sign::Latin, 1),
         [0..0x20 | 0x7f, ..] => (Sign::Control, 1),
         [0..0x80, ..] => (Sign::Other, 1),
         [0xc2, 0x80..=0x9f, ..] => (Sign::Control, 2),
-        // Latin with diacritics goes with Latin.
+        // Latin letters with diacritics count as Latin.
         [0xc3..=0xc9, _, ..] => (Sign::Latin, 2),
-        // U+0300 to U+036F; U+034F joins invisibly.
+        // Combining marks U+0300 to U+036F; U+034F is invisible.
         [0xcd, 0x8f, ..] => (Sign::Invisible, 2),
         [0xcc, _, ..] | [0xcd, 0x80..=0xaf, ..] => (Sign::Mark, 2),
         // Greek, Cyrillic.
@@ -124,7 +124,7 @@ fn sign(bytes: &[u8]) -> (Sign, usize) {
         [0xf3, 0xa0, 0x80..=0x87, _, ..] => (Sign::Tag, 4),
         [0xe0..=0xef, _, _, ..] => (Sign::Other, 3),
         [0xf0..=0xf4, _, _, _, ..] => (Sign::Other, 4),
-        // No UTF-8; intake halts it.
+        // Not UTF-8; the evaluator `intake` halts on it.
         _ => (Sign::Other, 1),
     }
 }

@@ -1,16 +1,16 @@
-//! Forms of tokens and of tokens that follow each other.
+//! Forms of tokens, and of tokens in sequence.
 
 use super::{BASE64, BIT, DIGIT, ESCAPE, HEX, HIGH, LEET, LOWER, MORSE, OTHER, Token, UPPER};
 use crate::rules::{Measure, Measurements};
 
 const LETTER: u16 = LOWER | UPPER;
 const KINDS: u16 = LETTER | BIT | DIGIT;
-/// Tokens within which words in leetspeak are counted.
+/// Number of tokens in which words in leetspeak are counted.
 const WINDOW: u32 = 24;
-/// Length from which a token is examined for an encoding.
+/// Smallest length of a token that is examined for an encoding.
 const LONG: usize = 16;
 
-/// Tokens of one kind that follow each other.
+/// A run of tokens of one kind.
 #[derive(Default)]
 struct Run {
     length: usize,
@@ -18,7 +18,7 @@ struct Run {
 }
 
 impl Run {
-    /// Continues by `more`, or ends.
+    /// Extends the run by `more`, or ends it. Returns its length.
     fn take(&mut self, goes_on: bool, more: usize, token: &Token<'_>) -> usize {
         if !goes_on {
             self.length = 0;
@@ -32,18 +32,18 @@ impl Run {
     }
 }
 
-/// The state of earlier tokens that the next token needs.
+/// The state of earlier tokens that is needed for the next one.
 #[derive(Default)]
 pub(super) struct Runs<'b> {
     morse: Run,
-    /// Whether the run holds dots, and dashes.
+    /// Whether the run contains dots, and whether it contains dashes.
     signs: (bool, bool),
     binary: Run,
     codes: Run,
     spaced: Run,
     repeated: Run,
     before: [&'b [u8]; 2],
-    /// Which of the last tokens were in leetspeak, the latest in the lowest bit.
+    /// A mask of the last tokens that were in leetspeak, the latest in the lowest bit.
     leet: u32,
 }
 
@@ -51,7 +51,7 @@ impl<'b> Runs<'b> {
     pub(super) fn take(&mut self, token: &Token<'b>, measured: &mut Measurements) {
         let bytes = token.bytes;
         let mut note = |run: &Run, measure, value| measured.note(measure, value, run.start, token.end());
-        // Repetition: the token before, or the one before that.
+        // Repetition of the previous token, or of the one before it.
         let again =
             bytes.len() > 1 && token.classes & (LETTER | BIT | DIGIT | HIGH) != 0 && self.before.contains(&bytes);
         if self.repeated.take(again, 1, token) > 0 {
@@ -95,7 +95,7 @@ impl<'b> Runs<'b> {
     }
 }
 
-/// Whether a token consists of these classes, except for quotation marks and punctuation at its ends.
+/// Whether a token consists of these classes, inside quotation marks and punctuation.
 fn quoted(bytes: &[u8], classes: u16) -> bool {
     let inner = trim(bytes);
     !inner.is_empty() && inner.len() < bytes.len() && inner.iter().all(|b| class(*b) & classes != 0)
@@ -114,7 +114,7 @@ pub(super) fn trim(bytes: &[u8]) -> &[u8] {
     bytes.get(start..end).unwrap_or_default()
 }
 
-/// `4a`, `0x4a`, with a comma or without.
+/// Whether a token is a code such as `4a` or `0x4a`, with or without a comma.
 fn is_code(bytes: &[u8]) -> bool {
     if !(2..=5).contains(&bytes.len()) {
         return false;
@@ -128,7 +128,7 @@ fn is_code(bytes: &[u8]) -> bool {
             || digits.first().is_some_and(|d| matches!(d, b'2'..=b'7')))
 }
 
-/// A word in which digits or signs are where letters would: between letters, and fewer than these.
+/// Whether a token is a word with digits or signs in place of letters: between letters, and not more than the letters.
 fn is_leet(token: &Token<'_>) -> bool {
     if token.classes & (BIT | DIGIT | LEET) == 0 || token.bytes.len() > 16 || token.bytes.len() < 3 {
         return false;
@@ -152,9 +152,9 @@ fn is_needless(escape: &[u8]) -> bool {
     )
 }
 
-/// Escapes of a token: those that follow each other directly, and of those with percent signs all.
+/// Measures the escapes of a token: runs of adjacent escapes, and the number of percent escapes.
 fn escapes(token: &Token<'_>, measured: &mut Measurements) {
-    // Links and paths need some.
+    // Links and paths need some percent escapes.
     let is_link = token.bytes.iter().any(|b| matches!(b, b'/' | b'=' | b'?'));
     let mut at = 0;
     let (mut run, mut from, mut percent) = (0, 0, 0);
@@ -196,7 +196,7 @@ fn escapes(token: &Token<'_>, measured: &mut Measurements) {
     }
 }
 
-/// A long token: what it might encode, and what it repeats.
+/// Measures a long token: repetitions, and possible encodings.
 fn long(token: &Token<'_>, measured: &mut Measurements) {
     let bytes = token.bytes;
     same(token, measured);
@@ -205,7 +205,7 @@ fn long(token: &Token<'_>, measured: &mut Measurements) {
     if !whole && (bytes.windows(3).any(|w| w == b"://") || bytes.contains(&b'@')) {
         return;
     }
-    // The parts between signs that no encoding uses.
+    // The parts between characters that do not occur in encodings.
     for part in bytes.split(|b| class(*b) & (LETTER | BIT | DIGIT | BASE64 | MORSE) == 0) {
         if part.len() < LONG {
             continue;
@@ -234,13 +234,13 @@ fn long(token: &Token<'_>, measured: &mut Measurements) {
 #[derive(Default)]
 struct Counts {
     bits: usize,
-    /// Digits, zero and one among them.
+    /// Digits, zero and one included.
     digits: usize,
-    /// Hexadecimal digits of either kind.
+    /// Hexadecimal digits in either case.
     hex: usize,
     upper: usize,
     lower: usize,
-    /// Places where the kind changes: words that signs join have few, an encoding changes all the time.
+    /// Number of changes of kind: few in words joined by signs, many in an encoding.
     changes: usize,
 }
 
@@ -263,7 +263,7 @@ impl Counts {
     }
 }
 
-/// One letter or digit again and again.
+/// Measures runs of one letter or digit.
 fn same(token: &Token<'_>, measured: &mut Measurements) {
     let (mut run, mut before) = (0, 0);
     for (at, byte) in token.bytes.iter().enumerate() {
@@ -275,7 +275,7 @@ fn same(token: &Token<'_>, measured: &mut Measurements) {
     }
 }
 
-/// Letters with one and the same sign between each two: `i-g-n-o-r-e`.
+/// Measures letters with the same sign between each two: `i-g-n-o-r-e`.
 fn separated(token: &Token<'_>, measured: &mut Measurements) {
     let (mut letters, mut sign) = (0, 0u8);
     for pair in token.bytes.chunks_exact(2) {

@@ -1,4 +1,4 @@
-//! Commands, doorbells and faults, and everything that they let happen.
+//! Commands, doorbells and faults, and their effects.
 
 use portcullis_core::wire::{self, Command, Fault, RecordType};
 use portcullis_policy::evaluate::Evaluator;
@@ -113,7 +113,7 @@ impl ModelCard {
         }
     }
 
-    /// A sticky fault: the first stays. With a dead bus nothing is written any more.
+    /// Enters FAULT; the first sticky fault stays. With a dead bus the card does not write any more.
     pub(super) fn fail(&mut self, fault: Fault, bus_dead: bool) {
         self.lifecycle.bus_dead |= bus_dead;
         self.lifecycle.needs_reset |= fault == Fault::Watchdog;
@@ -133,7 +133,7 @@ impl ModelCard {
         }
     }
 
-    /// Everything that can happen now.
+    /// Performs every step that is possible now.
     pub(super) fn advance(&mut self) {
         if let Err(fault) = self.try_advance() {
             self.fail(fault, true);
@@ -175,7 +175,7 @@ impl ModelCard {
         }
     }
 
-    /// Latches the session and zeroes everything that counts from OPEN; false when a lane's rings are not allowed.
+    /// Latches the session and zeroes all counters that start at OPEN. False if a lane's ring configuration is invalid.
     pub(super) fn open_lanes(&mut self, rows: &(Vec<wire::Row>, Vec<wire::Row>), policy_digest: [u8; 32]) -> bool {
         let header = self.tables.header();
         self.opened = SessionLatch {
@@ -194,7 +194,7 @@ impl ModelCard {
         self.lanes.iter().all(|lane| lane.rings.fit())
     }
 
-    /// Ring configuration of a lane, as the host has written it.
+    /// A lane's ring configuration from the registers.
     fn rings(&self, lane: u8) -> RingRegisters {
         let at = |queue| Register::Lane(lane, queue);
         RingRegisters {
