@@ -52,7 +52,7 @@ class CardSim {
   std::unique_ptr<Parts> parts_;
 };
 
-// `lanes` is 1, or the larger number of this build.
+// `lanes` is 1, or the number of lanes of the larger card in this build.
 std::unique_ptr<CardSim> new_card_sim(uint32_t lanes, uint32_t read_latency, uint32_t write_latency, uint8_t stall,
                                       uint64_t seed, uint64_t watchdog, rust::Str trace);
 

@@ -114,7 +114,7 @@ impl PciCard {
                 self.failure.get_or_insert(error.to_string());
                 None
             }
-            // The card did not answer. The caller does what a root complex does then.
+            // The card did not answer. The caller handles this as a root complex does.
             Err(_) => None,
         }
     }

@@ -89,7 +89,7 @@ fn what_cedar_refuses() {
     error("syntax", Kind::Syntax, "@id(\"RULE\")\nforbid (principal, action, resource) when { context.depth > };");
 }
 
-/// A fraction, as in an amount of euros, is a common error of authors; Cedar's own message speaks of identifiers.
+/// A fraction, as in an amount of euros, is a common error. Cedar's message would be about identifiers.
 #[test]
 fn a_number_with_a_fraction_is_named_as_such() {
     for (text, number) in [

@@ -561,7 +561,7 @@ fn heartbeats() {
     };
     assert_eq!(at(2 * 65_536 - 1, false), set(&[]));
     assert_eq!(at(2 * 65_536, false), set(&["no_gaps/heartbeat-gap"]));
-    // A card also does not refuse an entry for credit that it has.
+    // A card must not refuse an entry for lack of credit while it has credit.
     assert_eq!(at(2 * 65_536, true), set(&[]));
     assert!(at(2 * 65_536 - 1, true).contains("complete/record-answer"));
     // The card latched other limits than the ticket's.

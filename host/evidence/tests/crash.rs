@@ -148,7 +148,7 @@ fn load_raw(folder: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
     files
 }
 
-/// When a process is killed, lanes are not written equally far: one lane has two heartbeats more.
+/// A killed process may have written more of one lane than of another: here one lane has two heartbeats more.
 #[test]
 fn heartbeats_that_other_lanes_do_not_have_are_cut() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! Sources in a request: in a closed world its answer may state only what the sources state.
+//! Sources in a request: in a closed world its answer may contain only statements from them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 

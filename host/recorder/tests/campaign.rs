@@ -443,7 +443,7 @@ impl Scene {
                 let name = change_files(&mut files, &mut random);
                 (files, name)
             };
-            // A change without effect does not count. A forger must change a log.
+            // A changed bundle with the honest meaning does not count. A forged one must differ in a log.
             let is_log = |name: &str| name.starts_with("records/lane-");
             let logs = || self.original.0.iter().filter(|(name, _)| is_log(name)).all(|(n, log)| files.0[n] == *log);
             let changed = if forged {

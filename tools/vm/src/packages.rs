@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const FOLDER: &str = "target/vm";
-/// The suites with a QEMU that has `vfio-user-pci`, and with its kernel.
+/// The suites to use first: their QEMU has `vfio-user-pci`. The kernel comes from them too.
 const WANTED: &[&str] = &["trixie", "trixie-backports"];
 
 /// The required content of a folder.

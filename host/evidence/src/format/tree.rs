@@ -131,7 +131,7 @@ impl Prover {
         Some(Self::new(ranges))
     }
 
-    /// Takes the next leaf hash.
+    /// Adds the next leaf hash.
     pub fn push(&mut self, leaf: Hash) {
         if let Some((_, tree)) = self.parts.iter_mut().find(|(range, _)| range.contains(&self.next)) {
             tree.push(leaf);

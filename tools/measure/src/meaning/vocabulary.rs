@@ -1,4 +1,4 @@
-//! Vocabulary entries by public rules: each has a sentence that must be refused, and a similar one that must be kept.
+//! Vocabulary entries by public rules. Each has a sentence to refuse, and a similar sentence to release.
 
 use super::Cases;
 use super::policies::{Name, Question};
