@@ -49,7 +49,7 @@ class BusMemory {
     uint64_t ready_at;
     unsigned next = 0;   // next beat to send
     unsigned beats;      // number of beats to send
-    uint32_t flip;       // bit to invert; out of range for none
+    uint32_t flip;       // bit to invert, or kNoFlip
     uint8_t error = 0;  // response in place of OKAY
     bool spurious = false;
     bool late = false;  // other reads may be answered first

@@ -457,7 +457,8 @@ impl Lane {
     }
 }
 
-/// Length in bytes of the valid lines: complete, in order, about the first `size` records; and why the next is invalid.
+/// The length in bytes of the leading valid lines, and why the next line is invalid. Valid lines are complete, in
+/// order, and about one of the first `size` records.
 fn good_lines(name: &str, file: File, size: u64) -> Result<(u64, &'static str), BundleError> {
     #[derive(Deserialize)]
     struct About {
