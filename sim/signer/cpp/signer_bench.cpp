@@ -107,7 +107,7 @@ class Bench final : public SignerBench {
     put(top_.state_i, {state.data(), state.size()});
     size_t started = 0;
     for (uint64_t clocks = 1; clocks < kBound && !sink_.stopped; ++clocks) {
-      // In the first clock `done` can belong to an earlier hash. When a chained block starts, it belongs to the block before.
+      // In the first clock `done` can belong to an earlier hash, and when a chained block starts, to the previous block.
       if (started * kBlockBytes == blocks.size() && top_.done_o && !top_.busy_o) {
         get(top_.digest_o, state.data(), state.size());
         top_.chain_i = 0;
