@@ -2,7 +2,7 @@
 //!
 //! `cargo run --package portcullis-recorder --example check_bundle first.bundle trust`
 //!
-//! The exit code is that of `portcullis check`. Simulated evidence is checked like any other and gives 10.
+//! The exit code is that of `portcullis check`. Simulated evidence is accepted here, and gives code 10.
 
 use portcullis_evidence::bundle;
 use portcullis_evidence::verify::{Options, Trust};
@@ -15,7 +15,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     let mut words = std::env::args().skip(1);
     let (folder, trust) = words.next().zip(words.next()).ok_or("expected a bundle and a trust folder")?;
     let options = Options { allow_sim: true, at: None };
-    // Whom you trust comes from your own folder, never from the bundle.
+    // The trusted keys come from your own folder, not from the bundle.
     let trust = Trust::load(Path::new(&trust), options.allow_sim)?;
     let checked = check(&*bundle::at(Path::new(&folder))?, &trust, options, &mut |_records| {}, &mut || {})?;
     if let Some(error) = &checked.error {

@@ -1,8 +1,8 @@
-//! An engine to try the loop with: it answers `/v1/completions` and llama.cpp's `/completion` with recorded steps.
+//! A test engine for the loop: it answers `/v1/completions` and llama.cpp's `/completion` with prepared steps.
 //!
-//! `cargo run --package portcullis-test-support --features engine --example engine STEPS [ADDRESS]`: STEPS is a file
-//! with one JSON list of alternatives per line, ADDRESS is `127.0.0.1:0`, a free port, where none is given. The address
-//! is printed.
+//! `cargo run --package portcullis-test-support --features engine --example engine STEPS [ADDRESS]`: each line of the
+//! file STEPS is a JSON list of alternatives. ADDRESS is by default `127.0.0.1:0`, which selects a free port. The
+//! address is printed.
 
 use portcullis_test_support::engine::Server;
 use std::error::Error;

@@ -2,7 +2,7 @@
 //!
 //! `cargo run --package portcullis-gate --example govern policies/pii 'Write to ana@example.org. Thank you.'`
 //!
-//! The card is the one in Rust. A real or simulated card is another [`CardChoice`]; the rest stays the same.
+//! The card is the model in Rust. For a real or simulated card, only the [`CardChoice`] differs.
 
 use portcullis_card::{CardChoice, Session, SessionConfig, SessionError};
 use portcullis_core::state::Task;
@@ -16,14 +16,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut words = std::env::args().skip(1);
     let (folder, text) = words.next().zip(words.next()).ok_or("expected the folder of a policy, and a text")?;
 
-    // The package compiles to the tables that the card holds from OPEN to CLOSE.
+    // The package compiles to the tables that are locked in the card from OPEN to CLOSE.
     let package = Package::load(Path::new(&folder))?;
     let compiled = package.compile()?;
     let policy = Arc::new(Policy::new(package, compiled)?);
     let card = CardChoice::Model.open()?;
     let mut session = Session::open(card, &policy.compiled.image, SessionConfig::default())?;
 
-    // Salts hide texts in the log; a new key for each session.
+    // Salts hide the texts in the log; each session needs a new key.
     let governor = Arc::new(Governor::new(policy, Settings::new(SaltKey::random()?))?);
     let item = Item::Text { id: "example".to_owned(), text, task: Task::default() };
     governor.govern(&mut session, [item], |event| -> Result<(), SessionError> {
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 let rule = judged.determination.rule.unwrap_or_default();
                 println!("{:?} {:?} {rule}", judged.determination.determination, judged.text);
             }
-            // Only these bytes may leave.
+            // Only these bytes may be shown.
             EventKind::Released { text, .. } => println!("released {text:?}"),
             EventKind::Ended { summary, .. } => {
                 println!("{} admitted, {} rejected", summary.admitted, summary.rejected)

@@ -1,8 +1,8 @@
-//! Drives an engine of your own: the gate asks for a candidate, judges it, and continues from what was admitted.
+//! Drives a custom engine: the gate requests a candidate, judges it, and continues from the admitted text.
 //!
 //! `cargo run --package portcullis-gate --example own_engine policies/pii`
 //!
-//! This engine knows two sentences for each place. What it proposed and the gate refused, it never learns.
+//! This engine has two sentences for each place. It is not informed which proposals were refused.
 
 use portcullis_card::{CardChoice, Session, SessionConfig, SessionError};
 use portcullis_core::state::Task;
@@ -28,7 +28,7 @@ impl Engine for Listed {
         "listed".to_owned()
     }
 
-    /// `attempt` counts the candidates at one place. It is all that the engine learns about refusals.
+    /// `attempt` is the number of the candidate at one place. The engine learns of refusals only by this number.
     fn propose(&mut self, _view: &View<'_>, attempt: u32) -> Result<Proposal, EngineError> {
         let Some(step) = STEPS.get(self.place) else { return Ok(Proposal::End) };
         let Some(text) = step.get(attempt as usize) else { return Ok(Proposal::Exhausted) };
@@ -52,7 +52,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let policy = Arc::new(Policy::new(package, compiled)?);
     let mut session = Session::open(CardChoice::Model.open()?, &policy.compiled.image, SessionConfig::default())?;
 
-    // A task reaches an engine only with the pass of the pre-execution filter.
+    // A task reaches an engine only if the pre-execution filter passes it.
     let filter = Arc::new(Prefilter::new(FilterPolicy::profile("user-prompt")?)?);
     let governor = Governor::new(policy, Settings::new(SaltKey::random()?))?
         .with_engines(filter, Arc::new(|_stream, _pass| Ok(Box::new(Listed { place: 0 }))));

@@ -1,4 +1,4 @@
-//! Bodies of the fuzz targets. Each reads hostile bytes, asserts what must hold of them, and says whether they were
-//! accepted.
+//! Bodies of the fuzz targets. Each parses hostile bytes, asserts properties of the result, and returns whether the
+//! bytes were accepted.
 
 pub use portcullis_test_parsers::*;

@@ -69,7 +69,7 @@ void BusMemory::drive(uint64_t now) {
   out_.w_ready = w;
 
   if (!out_.r_valid && !reads_.empty() && stall_.moves(Channel::kReadData)) {
-    // In order of request, or any that is ready; a spurious one as soon as it is there.
+    // Answer in order of request, or pick any ready read; a spurious beat is sent as soon as it is armed.
     size_t chosen = reads_.size();
     const size_t offset = stall_.random_order() ? stall_.random() % reads_.size() : 0;
     for (size_t i = 0; i < reads_.size(); ++i) {
@@ -109,7 +109,7 @@ void BusMemory::show_beat(Read& read) {
   if (read.error != kOkay) {
     out_.r_response = read.error;
   } else if (!read.spurious) {
-    // A beat too many repeats the last one.
+    // For a burst that is too long, the extra beat repeats the last one.
     const unsigned beat = std::min(read.next, unsigned{read.request.length});
     const uint64_t* words = memory_.find(read.request.address + beat * kBeatBytes, kBeatBytes, kRead);
     if (words == nullptr) {
@@ -183,7 +183,7 @@ void BusMemory::accept_write(const Request& request) {
   requests_.push_back(write);
 }
 
-// Brings accepted data to accepted requests.
+// Stores accepted data beats of accepted write requests.
 void BusMemory::store_data(uint64_t now) {
   while (!requests_.empty() && !data_.empty()) {
     Write& write = requests_.front();
@@ -191,7 +191,7 @@ void BusMemory::store_data(uint64_t now) {
     if (write.error == kOkay) {
       uint64_t* words = memory_.find(write.request.address + write.next * kBeatBytes, kBeatBytes, kWrite);
       if (words == nullptr) {
-        write.error = kDecodeError;  // unmapped since it was accepted
+        write.error = kDecodeError;  // unmapped after it was accepted
       } else {
         for (size_t i = 0; i < kBeatWords; ++i) {
           const uint8_t bytes = static_cast<uint8_t>(beat.strobe >> (i * 8));

@@ -1,4 +1,4 @@
-// Host memory behind the card's AXI4 master: latencies, stalls, out-of-order reads, faults on demand.
+// Host memory behind the card's AXI4 master, with latencies, stalls, out-of-order reads, and faults on demand.
 #pragma once
 
 #include <cstdint>
@@ -24,19 +24,19 @@ class BusMemory {
   void set(uint32_t read_latency, uint32_t write_latency, uint8_t pattern, uint64_t seed);
   void inject(Inject kind, uint32_t nth, uint32_t bit);
 
-  // Decides what to drive in clock `now`.
+  // Determines the outputs for clock `now`.
   void drive(uint64_t now);
   const ToCard& out() const { return out_; }
-  // True when `out` may differ from that of the clock before.
+  // True when the outputs may differ from those of the previous clock.
   bool changed() const { return changed_; }
-  // True while nothing is in flight here.
+  // True when nothing is in flight.
   bool quiet() const { return reads_.empty() && requests_.empty() && data_.empty() && responses_.empty() && !out_.r_valid && !out_.b_valid; }
 
-  // Takes the handshakes of clock `now`.
+  // Processes the handshakes of clock `now`.
   void take(uint64_t now, const FromCard& card, BusRules& rules);
-  // Forgets a write whose data will not come any more.
+  // Drops a write whose data will not be completed.
   void abandon_write();
-  // Both sides are reset: forgets every request, as a link does that goes down. Memory and armed faults stay.
+  // Resets both sides: drops all requests, as a link does that goes down. Memory and armed faults stay.
   void reset();
 
   HostMemory& memory() { return memory_; }
@@ -47,12 +47,12 @@ class BusMemory {
   struct Read {
     Request request;
     uint64_t ready_at;
-    unsigned next = 0;   // beat to be sent next
-    unsigned beats;      // to be sent in all
-    uint32_t flip;       // bit to invert, or none
-    uint8_t error = 0;  // the response that it carries in place of OKAY
+    unsigned next = 0;   // next beat to send
+    unsigned beats;      // number of beats to send
+    uint32_t flip;       // bit to invert, or kNoFlip
+    uint8_t error = 0;  // response in place of OKAY
     bool spurious = false;
-    bool late = false;  // others may be answered before it
+    bool late = false;  // other reads may be answered first
   };
   struct Response {
     uint64_t ready_at;
@@ -64,7 +64,7 @@ class BusMemory {
   };
   struct Write {
     Request request;
-    unsigned next = 0;  // beat whose data comes next
+    unsigned next = 0;  // next beat to store
     uint8_t error = 0;
     bool lost = false;
   };
@@ -73,7 +73,7 @@ class BusMemory {
   void accept_write(const Request& request);
   void store_data(uint64_t now);
   void show_beat(Read& read);
-  // Answers of one id come in the order of their requests.
+  // True when no earlier read with the same id waits: responses of one id must be in order.
   bool first_of_its_id(size_t at) const;
 
   HostMemory memory_;
@@ -83,7 +83,7 @@ class BusMemory {
   std::vector<Armed> armed_reads_, armed_writes_;
 
   std::deque<Read> reads_;
-  size_t showing_ = 0;  // index of the read whose beat is shown
+  size_t showing_ = 0;  // index of the read whose beat is driven
   std::deque<Write> requests_;
   std::deque<WriteData> data_;
   std::deque<Response> responses_;

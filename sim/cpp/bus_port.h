@@ -1,4 +1,4 @@
-// One clock's view of the card's AXI4 master, in both directions.
+// The signals of the card's AXI4 master in one clock, in both directions.
 #pragma once
 
 #include <array>
@@ -34,14 +34,14 @@ struct WriteData {
   }
 };
 
-// What the card drives. A payload is filled in only while its VALID is up.
+// Signals from the card. A payload is valid only while its VALID is high.
 struct FromCard {
   bool ar_valid = false, aw_valid = false, w_valid = false, r_ready = false, b_ready = false;
   Request ar, aw;
   WriteData w;
 };
 
-// What the memory drives.
+// Signals from the memory.
 struct ToCard {
   bool ar_ready = false, aw_ready = false, w_ready = false;
   bool r_valid = false, r_last = false;

@@ -3,7 +3,7 @@
 namespace portcullis {
 namespace {
 
-// Clocks within which the card meets its own duties.
+// Clocks within which the card must perform its own handshakes.
 constexpr uint64_t kDuty = 64;
 constexpr unsigned kMostReadBeats = 8;
 constexpr unsigned kMostReads = 32;
@@ -17,18 +17,18 @@ void BusRules::violation(const char* what) {
   if (text_.size() < kMostText) text_ += "clock " + std::to_string(now_) + ": " + what + "\n";
 }
 
-// Checks that a refused payload stays; true when a new payload shows in this clock.
+// Checks that a refused payload is stable. Returns true when a new payload appears in this clock.
 template <typename Payload>
 bool BusRules::hold(Held<Payload>& held, bool valid, bool ready, const Payload& payload, const char* dropped,
                     const char* changed) {
   const bool fresh = valid && !held.waiting;
-  // The card judges the last beat of a burst in the clock after it, and its watchdog counts that clock: a request that shows then has one
-  // clock less.
+  // The card evaluates the last beat of a burst one clock later, and its watchdog counts that clock. A request that
+  // appears in that clock has one clock less until the watchdog.
   const bool early = held.waiting && !valid && now_ - held.since + 1 < watchdog_;
   if (early) violation(dropped);
   if (held.waiting && valid && !(payload == held.payload)) violation(changed);
-  // Another lane's request shows in the clock after one was given up: it has waited behind it, and may be given up as soon. Any
-  // other request has its own patience.
+  // After a request was abandoned, the request of another lane appears in the next clock. It has waited behind the
+  // first one, so it may be abandoned equally soon. Any other request gets the full time.
   if (fresh && !held.given_up) held.since = now_;
   held.given_up = held.waiting && !valid && !early;
   held.waiting = valid && !ready;

@@ -1,4 +1,4 @@
-// Checks the card's side of the bus, independently of the assertions in the RTL, and counts what breaks the rules.
+// Checks the card's side of the bus, independently of the assertions in the RTL, and counts violations.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@ namespace portcullis {
 
 class BusRules {
  public:
-  // A VALID that was refused for `watchdog` clocks may be taken back.
+  // The card may withdraw a VALID after it was refused for `watchdog` clocks.
   explicit BusRules(uint64_t watchdog) : watchdog_(watchdog) {}
 
-  // Looks at one clock: what both sides drive in it.
+  // Checks the signals of both sides in one clock.
   void clock(uint64_t now, const FromCard& card, const ToCard& memory);
-  // Both sides were reset: nothing is in flight, and nothing is held.
+  // Resets the checker, when both sides are reset: nothing is in flight.
   void reset();
-  // The read with this id will never be answered; it no longer counts as in flight.
+  // The read with this id will never be answered, so it no longer counts as in flight.
   void forget_read(uint8_t id) { in_flight_ &= ~(uint32_t{1} << (id & 31)); }
-  // True in the clock in which the card took back a write that had begun.
+  // True in the clock in which the card withdrew a write that had begun.
   bool write_abandoned() const { return write_abandoned_; }
 
   uint64_t violations() const { return violations_; }
@@ -27,12 +27,12 @@ class BusRules {
   const std::string& text() const { return text_; }
 
  private:
-  // A channel that the card drives: the payload that it showed while it was refused.
+  // A channel that the card drives, with the payload that was refused.
   template <typename Payload>
   struct Held {
     bool waiting = false;
     uint64_t since = 0;
-    bool given_up = false;  // In the clock before, after its time.
+    bool given_up = false;  // withdrawn in the previous clock, after the watchdog
     Payload payload{};
   };
 
@@ -50,7 +50,7 @@ class BusRules {
   Held<Request> ar_, aw_;
   Held<WriteData> w_;
   uint32_t in_flight_ = 0;
-  // Data beats of requests shown and not yet accepted; and since when none of them has been offered.
+  // Data beats that announced write requests still need, and the clock since which no beat has been offered.
   unsigned beats_left_ = 0;
   uint64_t data_late_ = 0;
   uint64_t r_refused_ = 0, b_refused_ = 0;

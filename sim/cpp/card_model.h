@@ -1,4 +1,4 @@
-// The Verilated card as the harness sees it: its pins and its clock, whatever number of lanes it was built with.
+// The interface between the harness and the Verilated card: pins and clock, for any number of lanes.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace portcullis {
 
-// The register port, as its master drives it.
+// Inputs of the register port.
 struct RegisterPins {
   uint32_t read_address = 0;
   uint32_t write_address = 0;
@@ -24,7 +24,7 @@ struct RegisterPins {
   bool w_valid = false;
 };
 
-// What the card answers in this clock.
+// Outputs of the register port in this clock.
 struct RegisterAnswers {
   bool ar_ready, aw_ready, w_ready;
   bool r_valid, b_valid;
@@ -38,7 +38,7 @@ class CardModel {
   virtual void reset(bool on) = 0;
   virtual void drive(const ToCard& memory) = 0;
   virtual void drive(const RegisterPins& pins) = 0;
-  // The clock is low, and everything has settled.
+  // Sets the clock low and settles the logic.
   virtual void low() = 0;
   virtual void high() = 0;
   virtual void sample(FromCard& card) const = 0;
@@ -129,7 +129,7 @@ class CardModelOf final : public CardModel {
   Verilated m_;
 };
 
-// The card with one lane, or with the larger number that this build has; null for any other.
+// A card with one lane, or with the larger number of this build; null for any other number.
 std::unique_ptr<CardModel> new_card_model(uint32_t lanes, VerilatedContext* context);
 
 }  // namespace portcullis

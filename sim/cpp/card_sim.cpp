@@ -27,7 +27,7 @@ struct CardSim::Parts {
   BusMemory bus;
   BusRules rules;
   FromCard from;
-  uint64_t now = 0;  // clocks, the reset included
+  uint64_t now = 0;  // clocks, reset included
   uint64_t counted_from = 0;
   uint64_t failure_clock = 0;
   uint64_t most_reads = 0;
@@ -37,11 +37,11 @@ struct CardSim::Parts {
   bool tracing = false;
 #endif
   RegisterPins pins;
-  // Last, so that it goes first.
+  // Declared last, so that it is destroyed first.
   std::unique_ptr<CardModel> model;
 };
 
-// Makes this thread the model's for the time of a call, whichever thread it is.
+// Sets the model's context and message sink for this thread during a call.
 class CardSim::Entry {
  public:
   explicit Entry(Parts& parts) : before_(Verilated::threadContextp()) {
@@ -103,7 +103,7 @@ CardSim::~CardSim() {
   parts_->model.reset();
 }
 
-// One clock. What the card drives is taken after the inputs of this clock have settled and before the rising edge.
+// Runs one clock. The card's outputs are sampled after this clock's inputs have settled, before the rising edge.
 void CardSim::tick() {
   Parts& p = *parts_;
   CardModel& model = *p.model;
@@ -149,7 +149,7 @@ RegisterResult CardSim::read32(uint32_t address, uint64_t bound) {
   p.pins.ar_valid = true;
   RegisterResult result{false, 0, 0};
   for (uint64_t i = 0; i < bound && !p.sink.stopped && !result.answered; ++i) {
-    // What the port answers in this clock is known once its inputs have settled.
+    // The port's outputs in this clock depend on its inputs, so settle them first.
     p.model->drive(p.pins);
     p.model->low();
     const RegisterAnswers answers = p.model->registers();
@@ -196,7 +196,7 @@ bool CardSim::run_until(uint64_t address, uint64_t mask, uint64_t value, bool eq
   if (word == nullptr) return false;
   const auto fits = [&] { return ((load_word(word) & mask) == value) == equal; };
   bool done = fits();
-  // Only a data beat can change what is watched.
+  // The watched word can change only with a data beat.
   for (uint64_t i = 0; i < bound && !done && !p.sink.stopped; ++i) {
     const uint64_t beats = p.bus.counters().write_beats;
     tick();
@@ -215,7 +215,7 @@ bool CardSim::upset_table(uint32_t lane, bool entropy, uint32_t row, uint32_t bi
   const VerilatedScope* const found = parts_->context.scopeFind(scope.c_str());
   VerilatedVar* const table = found == nullptr ? nullptr : found->varFind("mem");
   if (table == nullptr) return false;
-  // Unpacked: the rows.
+  // The unpacked dimension is the rows.
   const size_t bytes = table->totalSize() / table->elements(1);
   if (row >= static_cast<uint32_t>(table->elements(1)) || bit / 8 >= bytes) return false;
   static_cast<uint8_t*>(table->datap())[row * bytes + bit / 8] ^= static_cast<uint8_t>(1U << (bit % 8));

@@ -1,4 +1,4 @@
-// The Verilated card, its clock, its register port, and the memory behind its bus.
+// The Verilated card with its clock, its register port, and the memory behind its bus.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class CardSim {
           uint64_t watchdog, rust::Str trace);
   ~CardSim();
 
-  // The hardware reset: the card's reset pin, and a bus that forgets what was under way.
+  // Applies the hardware reset: the card's reset pin, and a bus that drops everything in flight.
   void hardware_reset();
   bool trace_ok() const;
 
@@ -32,7 +32,7 @@ class CardSim {
   bool run_until(uint64_t address, uint64_t mask, uint64_t value, bool equal, uint64_t bound);
 
   void inject(uint8_t kind, uint32_t nth, uint32_t bit);
-  // Inverts one bit of a row in a lane's policy or entropy table, as an upset of the RAM does. False when there is no such bit.
+  // Inverts one bit in a lane's policy or entropy table, as an upset of the RAM does. False if the bit does not exist.
   bool upset_table(uint32_t lane, bool entropy, uint32_t row, uint32_t bit);
   void set_bus(uint32_t read_latency, uint32_t write_latency, uint8_t stall, uint64_t seed);
 
@@ -52,14 +52,14 @@ class CardSim {
   std::unique_ptr<Parts> parts_;
 };
 
-// `lanes` is 1 or what this build has beside it.
+// `lanes` is 1, or the number of lanes of the larger card in this build.
 std::unique_ptr<CardSim> new_card_sim(uint32_t lanes, uint32_t read_latency, uint32_t write_latency, uint8_t stall,
                                       uint64_t seed, uint64_t watchdog, rust::Str trace);
 
-// Nanoseconds in which one bank of 256 rows, alone, is swept for so many clocks; 0 when an assertion failed.
+// Nanoseconds to sweep a single bank of 256 rows for this many clocks; 0 if an assertion failed.
 uint64_t sweep_alone(uint64_t clocks);
 
-// What a model with a failing assertion, built as the card is, says before it is stopped; empty when it is not stopped.
+// The message of a model whose assertion fails, built like the card; empty if the assertion did not stop it.
 rust::String canary();
 
 }  // namespace portcullis

@@ -1,7 +1,7 @@
-// The memory that the card reaches: regions of the host at device addresses.
+// The memory that the card can reach: regions of host memory at device addresses.
 //
-// The host may touch the same bytes from other threads and processes, so every access is an atomic word: loads acquire and stores
-// release, so that whoever sees a completion sees its record.
+// Other threads and processes of the host can use the same bytes, so every access is an atomic word. Loads acquire and
+// stores release, so that a thread that reads a completion also reads its record.
 #pragma once
 
 #include <cstddef>
@@ -13,18 +13,18 @@ namespace portcullis {
 constexpr size_t kBeatBytes = 64;
 constexpr size_t kBeatWords = kBeatBytes / sizeof(uint64_t);
 
-// What the card may do with a region.
+// Access rights of the card to a region.
 enum Rights : uint8_t { kNone = 0, kRead = 1, kWrite = 2 };
 
 class HostMemory {
  public:
   void map(uint64_t address, uint8_t* memory, size_t size, uint8_t rights);
   bool unmap(uint64_t address);
-  // While the card is no bus master, it reaches nothing.
+  // While bus mastering is off, the card reaches no memory.
   void set_master(bool on) { master_ = on; }
 
-  // The words at a device address that is a multiple of 8, or null when the `size` bytes there are not all in one region that grants
-  // `rights`.
+  // The words at a device address, which must be a multiple of 8. Null unless all `size` bytes are in one region that
+  // grants `rights`.
   uint64_t* find(uint64_t address, size_t size, Rights rights) const;
 
  private:
@@ -33,7 +33,7 @@ class HostMemory {
     size_t size;
     uint8_t rights;
   };
-  std::map<uint64_t, Region> regions_;  // by first address; they do not overlap
+  std::map<uint64_t, Region> regions_;  // by first address; regions do not overlap
   bool master_ = true;
 };
 

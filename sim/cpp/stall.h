@@ -1,4 +1,4 @@
-// When a channel of the bus moves.
+// Determines when a channel of the bus may transfer.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,13 @@ namespace portcullis {
 
 enum class Channel : uint8_t { kReadRequest, kReadData, kWriteRequest, kWriteData, kWriteResponse };
 
-// Decides once a clock, for each channel for itself.
+// Decides once per clock, independently for each channel.
 class Stall {
  public:
-  // 0 never, 1 in three clocks of four, 2 at random in half of the clocks.
+  // Stalls: 0 never, 1 in three of four clocks, 2 at random in half of the clocks.
   void set(uint8_t pattern, uint64_t seed) {
     pattern_ = pattern;
-    // SplitMix64, so that neighbouring seeds give unlike runs; the state of the generator must not be 0.
+    // SplitMix64, so that neighbouring seeds give different runs. The generator's state must not be 0.
     uint64_t z = seed + 0x9e3779b97f4a7c15u;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;

@@ -1,4 +1,4 @@
-// One bank without the rest of a card, swept in every clock: what the speed of a simulated card is compared with.
+// A single bank, swept in every clock: the reference for the speed of a simulated card.
 
 #include <chrono>
 
@@ -13,12 +13,12 @@ namespace {
 constexpr uint16_t kRows = 256;
 constexpr uint64_t kRowWords = 48;
 
-// A write of a whole word, as table_access_t has it.
+// A write of a whole word, in the layout of table_access_t.
 uint64_t write_of(uint64_t row, uint64_t word, uint32_t data) {
   return uint64_t{3} << 49 | row << 39 | word << 33 | uint64_t{1} << 32 | data;
 }
 
-// A step of a judged entry, as step_t has it.
+// A step of a judged entry, in the layout of step_t.
 uint32_t step_of(uint16_t row) {
   return uint32_t{1} << 19 | uint32_t{row == 0} << 18 | uint32_t{row == kRows - 1} << 17 | uint32_t{1} << 16 | row;
 }

@@ -2,15 +2,14 @@
 
 use std::path::PathBuf;
 
-/// An error of the simulated card or of its use.
+/// An error of the simulated card or in its use.
 #[derive(Debug, thiserror::Error)]
 pub enum SimError {
-    /// An assertion in the RTL failed. The simulation is not trustworthy any more: every later call gives this error
-    /// again.
+    /// An assertion in the RTL failed. The simulation is invalid from then on, so every later call returns this error.
     #[error("assertion failed in the simulated card at clock {clock}: {message}")]
     Assertion {
         clock: u64,
-        /// Output of the simulator: file, line, and the failed assertion.
+        /// Output of the simulator: file, line, and failed assertion.
         message: String,
     },
     #[error("the card did not answer a register {access} at {address:#x} within {clocks} clocks")]
@@ -31,7 +30,7 @@ pub enum SimError {
     Unaligned { offset: usize, width: usize },
     #[error("no DMA region is mapped at {0:#x}")]
     NotMapped(u64),
-    /// A DMA region of no bytes, or one for which there is no memory.
+    /// A DMA region of zero bytes, or one that cannot be allocated.
     #[error("cannot allocate a DMA region of {len} bytes")]
     Allocate { len: usize, source: std::io::Error },
     #[error(
@@ -43,10 +42,10 @@ pub enum SimError {
     Latency(u32),
     #[error("cannot inject: {0}")]
     Inject(&'static str),
-    /// This card has no table with such a bit, or its model hides its tables (a netlist's).
+    /// This card has no such table bit, or its model does not expose its tables, as in a netlist.
     #[error("there is no such bit in the simulated card's tables: {0:?}")]
     TableBit(crate::TableBit),
-    /// A trace was requested, but the crate was built without its feature `trace`.
+    /// A trace was requested, but the crate was built without the feature `trace`.
     #[error("this simulator cannot write traces: build it with `--features portcullis-sim/trace`")]
     TraceUnavailable,
     #[error("cannot write the trace `{}`", .0.display())]

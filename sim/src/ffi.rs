@@ -4,7 +4,7 @@
 #[cxx::bridge(namespace = "portcullis")]
 pub(crate) mod bridge {
     struct RegisterResult {
-        /// False: no answer within the bound.
+        /// False if the access was not answered within the bound.
         answered: bool,
         response: u8,
         value: u32,
@@ -28,8 +28,8 @@ pub(crate) mod bridge {
 
         type CardSim;
 
-        /// A card in reset state, after its reset. `lanes`: 1, or the number of the build's second card. `stall`: 0
-        /// none, 1 every fourth, 2 random. `watchdog`: clocks after which the card may take a refused request back.
+        /// A card after its reset. `lanes` is 1 or the number of the build's second card. `stall`: 0 none, 1 every
+        /// fourth, 2 random. `watchdog`: clocks after which the card may withdraw a refused request.
         fn new_card_sim(
             lanes: u32,
             read_latency: u32,
@@ -39,46 +39,48 @@ pub(crate) mod bridge {
             watchdog: u64,
             trace: &str,
         ) -> UniquePtr<CardSim>;
-        /// The hardware reset; what was under way on the bus is forgotten by both sides.
+        /// Applies the hardware reset; both sides drop everything in flight on the bus.
         fn hardware_reset(self: Pin<&mut CardSim>);
-        /// True when the trace file could be opened (or none was asked for).
+        /// True if the trace file was opened, or no trace was requested.
         fn trace_ok(self: &CardSim) -> bool;
 
-        /// Lets the card reach `size` bytes at `memory` by device address `address`, where nothing is mapped. `rights`:
-        /// 1 to read, 2 to write, 3 both.
+        /// Makes `size` bytes at `memory` accessible to the card at device address `address`, which must be unmapped.
+        /// `rights`: 1 to read, 2 to write, 3 both.
         ///
         /// # Safety
         /// `memory` is 8-byte aligned and valid for atomic access until `unmap` of the same address or the end of the
         /// simulation.
         unsafe fn map(self: Pin<&mut CardSim>, address: u64, memory: *mut u8, size: usize, rights: u8);
-        /// Ends a mapping; false when there is none at this address.
+        /// Removes a mapping; false if there is none at this address.
         fn unmap(self: Pin<&mut CardSim>, address: u64) -> bool;
-        /// Whether the card may use its bus; what it asks for while it may not is answered with SLVERR.
+        /// Allows or forbids the card to use its bus. While it is forbidden, its requests are answered with SLVERR.
         fn set_master(self: Pin<&mut CardSim>, on: bool);
-        /// True when the word at this device address is mapped.
+        /// Whether the word at this device address is mapped.
         fn is_mapped(self: &CardSim, address: u64) -> bool;
 
         fn read32(self: Pin<&mut CardSim>, address: u32, bound: u64) -> RegisterResult;
         fn write32(self: Pin<&mut CardSim>, address: u32, value: u32, bound: u64) -> RegisterResult;
         /// Runs until `clocks` have passed or an assertion failed.
         fn run(self: Pin<&mut CardSim>, clocks: u64);
-        /// Runs until the watched word fits, an assertion failed, or `bound` clocks have passed; true when it fits.
+        /// Runs until the watched word satisfies the condition, an assertion fails, or `bound` clocks have passed; true
+        /// in the first case.
         fn run_until(self: Pin<&mut CardSim>, address: u64, mask: u64, value: u64, equal: bool, bound: u64) -> bool;
-        /// Arms a fault; kinds are numbered in `inject.h`.
+        /// Arms a fault; `inject.h` numbers the kinds.
         fn inject(self: Pin<&mut CardSim>, kind: u8, nth: u32, bit: u32);
-        /// Inverts one bit of a row in a lane's policy or entropy table; false when there is no such bit.
+        /// Inverts one bit in a lane's policy or entropy table; false if the bit does not exist.
         fn upset_table(self: Pin<&mut CardSim>, lane: u32, entropy: bool, row: u32, bit: u32) -> bool;
-        /// Changes latencies and stall pattern from the next clock on.
+        /// Changes latencies and stall pattern, from the next clock.
         fn set_bus(self: Pin<&mut CardSim>, read_latency: u32, write_latency: u32, stall: u8, seed: u64);
 
         fn counters(self: &CardSim) -> Counters;
-        /// The first violations of the bus rules, one per line; empty when there is none.
+        /// The first violations of the bus rules, one per line; empty if there are none.
         fn violations(self: &CardSim) -> String;
-        /// Time in nanoseconds for sweeping one bank alone for this many clocks; 0 when an assertion failed.
+        /// Time in nanoseconds to sweep a single bank for this many clocks; 0 if an assertion failed.
         fn sweep_alone(clocks: u64) -> u64;
-        /// Runs a model whose only assertion fails; what the simulator said, empty when nothing stopped it.
+        /// Runs a model whose only assertion fails; returns the simulator's output, empty if the assertion did not stop
+        /// it.
         fn canary() -> String;
-        /// Acts as if an assertion of the RTL failed now.
+        /// Behaves as if an assertion of the RTL failed now.
         fn trip(self: Pin<&mut CardSim>);
 
         /// True once an assertion of the RTL has failed.

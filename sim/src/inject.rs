@@ -1,65 +1,65 @@
-//! Faults that a test can make the bus and the tables show.
+//! Faults of the bus and of the tables that a test can cause.
 
 /// One bit of a table's RAM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TableBit {
     pub lane: u32,
-    /// The entropy bank; `false` is the policy bank.
+    /// True for the entropy bank, false for the policy bank.
     pub entropy: bool,
-    /// Row, to the size of the bank.
+    /// Row, below the size of the bank.
     pub row: u32,
-    /// Bit of the row's bytes, 0 to 1535.
+    /// Bit within the row, 0 to 1535.
     pub bit: u32,
 }
 
-/// One fault of the bus. Bursts are counted from 0, from the call of [`crate::Sim::inject`] on: `nth: 0` is the next
-/// one that the card issues. Injections of one kind queue up; each happens once.
+/// A fault of the bus. `nth` counts bursts from the call of [`crate::Sim::inject`]: 0 is the next burst of the card.
+/// Several injections of one kind are queued; each happens once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Inject {
-    /// Every beat of the read burst carries SLVERR.
+    /// Every beat of the read burst has the response SLVERR.
     ReadError { nth: u32 },
-    /// Every beat of the read burst carries DECERR.
+    /// Every beat of the read burst has the response DECERR.
     ReadDecodeError { nth: u32 },
     /// The read burst is never answered.
     ReadLost { nth: u32 },
-    /// The read burst is answered this many clocks after it was accepted. Bursts with other ids are answered before it.
+    /// The read burst is answered this many clocks after it was accepted. Bursts with other ids are answered earlier.
     ReadLate { nth: u32, clocks: u32 },
     /// The read burst ends one beat early.
     ReadShort { nth: u32 },
-    /// The read burst has one beat too many.
+    /// The read burst has one extra beat.
     ReadLong { nth: u32 },
-    /// One bit of the data of the read burst is inverted on its way (not in memory).
+    /// One data bit of the read burst is inverted in transit; memory is unchanged.
     ReadCorrupt {
         nth: u32,
-        /// Bit of the burst's data, 0 to 4095; bursts too short for it stay untouched.
+        /// Bit of the burst's data, 0 to 4095; shorter bursts are not changed.
         bit: u32,
     },
-    /// A data beat that no one asked for arrives now.
+    /// A data beat without a request arrives now.
     ReadSpurious {
         /// Its read id, 0 to 31.
         id: u8,
     },
-    /// The write burst is answered with SLVERR; its data is not stored.
+    /// The write burst is answered with SLVERR, and its data is not stored.
     WriteError { nth: u32 },
-    /// The write burst is answered with DECERR; its data is not stored.
+    /// The write burst is answered with DECERR, and its data is not stored.
     WriteDecodeError { nth: u32 },
-    /// The write burst is stored and never answered.
+    /// The write burst is stored but never answered.
     WriteLost { nth: u32 },
-    /// A write response that no one waits for arrives now.
+    /// A write response without a request arrives now.
     WriteSpurious {
         /// Its write id, 0 to 31.
         id: u8,
     },
-    /// Read requests are never accepted any more.
+    /// No more read requests are accepted.
     ReadRequestsHang,
-    /// Write requests and write data are never accepted any more.
+    /// No more write requests and write data are accepted.
     WriteRequestsHang,
     /// Ends [`Inject::ReadRequestsHang`] and [`Inject::WriteRequestsHang`].
     Unhang,
 }
 
 impl Inject {
-    /// (kind, ordinal or id, bit) as the C++ side counts them; `cpp/inject.h` holds the same list.
+    /// (kind, ordinal or id, bit) in the numbering of `cpp/inject.h`.
     pub(crate) fn code(self) -> (u8, u32, u32) {
         match self {
             Self::ReadError { nth } => (0, nth, 0),

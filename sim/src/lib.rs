@@ -1,7 +1,7 @@
 //! The simulated card: the Verilated RTL, a model of host memory and of the bus, and the clock loop.
 //!
 //! [`Sim`] owns all three. The clock loop, the AXI4 memory model and its rule checker are C++ (`cpp/`); this crate is
-//! the safe interface to them. The card's clock advances only inside a method of [`Sim`], so nothing runs between
+//! their safe interface. The card's clock advances only inside methods of [`Sim`], so the card does nothing between
 //! calls.
 //!
 //! ```no_run

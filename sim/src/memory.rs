@@ -1,4 +1,4 @@
-//! Host memory that the card reaches.
+//! Host memory that the card can reach.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use rustix::fs::SealFlags;
 
 use crate::SimError;
 
-/// A file of somebody else's memory, mapped whole.
+/// A file with memory of another process, mapped as a whole.
 #[derive(Debug, Clone)]
 pub(crate) struct FileMemory(Arc<MmapRaw>);
 
 impl FileMemory {
-    /// Maps the file. It must be sealed against shrinking; otherwise its owner could remove pages while the card uses
-    /// them.
+    /// Maps the file. It must be sealed against shrinking, since otherwise its owner could remove pages that the card
+    /// uses.
     pub(crate) fn open(file: &OwnedFd) -> Result<Self, Errno> {
         if !rustix::fs::fcntl_get_seals(file)?.contains(SealFlags::SHRINK) {
             return Err(Errno::PERM);
@@ -27,7 +27,7 @@ impl FileMemory {
         map.map(|map| Self(Arc::new(map))).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::NOMEM))
     }
 
-    /// The `size` bytes from `offset` on, if the file has them.
+    /// The `size` bytes at `offset`; `None` beyond the end of the file.
     pub(crate) fn part(&self, offset: u64, size: u64) -> Option<FilePart> {
         let (offset, size) = (usize::try_from(offset).ok()?, usize::try_from(size).ok()?);
         let fits = offset.checked_add(size).is_some_and(|end| end <= self.0.len());
@@ -35,7 +35,7 @@ impl FileMemory {
     }
 }
 
-/// Bytes of a file that are at a device address.
+/// Bytes of a file that are mapped at a device address.
 #[derive(Debug, Clone)]
 pub(crate) struct FilePart {
     file: FileMemory,
@@ -44,23 +44,23 @@ pub(crate) struct FilePart {
 }
 
 impl FilePart {
-    /// First byte; valid while the part lives.
+    /// Pointer to the first byte; valid as long as the part exists.
     pub(crate) fn start(&self) -> *mut u8 {
         self.file.0.as_mut_ptr().wrapping_add(self.offset)
     }
 }
 
-/// Anonymous pages, shared by the handles of Rust and by the bus model.
+/// Anonymous pages that Rust handles and the bus model share.
 #[derive(Debug)]
 struct Pages {
     map: MmapRaw,
     len: usize,
 }
 
-/// A page-aligned, zeroed buffer that is at one device address. Clones are handles to the same memory.
+/// A page-aligned, zeroed buffer at one device address. Clones are handles to the same memory.
 ///
-/// All access is through atomic words, here and in the bus model, so that handles may be used from any thread.
-/// The memory lives until the last handle is gone and the [`crate::Sim`] that mapped it has dropped or unmapped it.
+/// All access is by atomic words, here and in the bus model, so handles can be used from any thread. The memory exists
+/// until the last handle is dropped and the [`crate::Sim`] that mapped it has been dropped or has unmapped it.
 #[derive(Debug, Clone)]
 pub struct DmaRegion {
     pages: Arc<Pages>,
@@ -68,7 +68,7 @@ pub struct DmaRegion {
 }
 
 impl DmaRegion {
-    /// Allocates `len` bytes, at least one, that will be at `address`.
+    /// Allocates `len` bytes, at least one, for device address `address`.
     pub(crate) fn allocate(address: u64, len: usize) -> Result<Self, SimError> {
         let failed = |source| SimError::Allocate { len, source };
         if len == 0 {
@@ -79,19 +79,19 @@ impl DmaRegion {
         Ok(Self { pages: Arc::new(Pages { map: map.into(), len }), address })
     }
 
-    /// The address by which the card reaches the first byte; a multiple of 4096.
+    /// Device address of the first byte; a multiple of 4096.
     #[must_use]
     pub fn address(&self) -> u64 {
         self.address
     }
 
-    /// Bytes asked for. (Memory up to the end of the last page exists and the card reaches it too.)
+    /// Requested length in bytes. The memory extends to the end of the last page, and the card can reach all of it.
     #[must_use]
     pub fn len(&self) -> usize {
         self.pages.len
     }
 
-    /// Never true: there are no empty regions.
+    /// Always false, since regions are never empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.pages.len == 0
@@ -102,20 +102,20 @@ impl DmaRegion {
         (self.pages.map.as_mut_ptr(), self.pages.map.len())
     }
 
-    /// Copies the bytes from `offset` on into `into`. Errors: [`SimError::OutsideRegion`].
+    /// Copies bytes from `offset` into `into`. Errors: [`SimError::OutsideRegion`].
     pub fn read(&self, offset: usize, into: &mut [u8]) -> Result<(), SimError> {
         self.check(offset, into.len())?;
         if words::read(self.words(), offset, into) { Ok(()) } else { Err(self.outside(offset, into.len())) }
     }
 
-    /// Copies `from` to the bytes from `offset` on. Not atomic over more than one aligned 8-byte word. Errors:
-    /// [`SimError::OutsideRegion`]; nothing is written then.
+    /// Copies `from` to `offset`. Atomic only within one aligned 8-byte word. Errors: [`SimError::OutsideRegion`];
+    /// nothing is written then.
     pub fn write(&self, offset: usize, from: &[u8]) -> Result<(), SimError> {
         self.check(offset, from.len())?;
         if words::write(self.words(), offset, from) { Ok(()) } else { Err(self.outside(offset, from.len())) }
     }
 
-    /// Sets `len` bytes from `offset` on to zero. Errors: [`SimError::OutsideRegion`].
+    /// Sets `len` bytes from `offset` to zero. Errors: [`SimError::OutsideRegion`].
     pub fn zero(&self, offset: usize, len: usize) -> Result<(), SimError> {
         self.check(offset, len)?;
         let mut at = offset;

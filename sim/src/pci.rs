@@ -1,5 +1,5 @@
-//! The simulated card as a PCI function: configuration space, registers behind BAR0, MSI-X, memory of a driver in
-//! another process.
+//! The simulated card as a PCI function: configuration space, registers behind BAR0, MSI-X, and the memory of a driver
+//! in another process.
 
 mod bench;
 mod config_space;
@@ -21,28 +21,28 @@ const WORD: usize = size_of::<u32>();
 const ALL_ONES: [u8; WORD] = [0xff; WORD];
 const TABLE: usize = VECTORS as usize * 16;
 
-/// A simulated card in a PCI slot. Nothing runs between calls; [`PciCard::run`] lets clocks pass.
+/// A simulated card in a PCI slot. The clock advances only in [`PciCard::run`] and in register accesses.
 #[derive(Debug)]
 pub struct PciCard {
     config: SimConfig,
     sim: Arc<Mutex<Sim>>,
     space: ConfigSpace,
-    /// Whether BAR4 is there.
+    /// Whether BAR4 exists.
     bench: bool,
-    /// The MSI-X table as the host wrote it. It has no effect: vectors are signalled by event files.
+    /// The MSI-X table as the host wrote it. It has no effect, because vectors are signalled by event files.
     table: Vec<u8>,
     maps: DmaTable,
     vector: Option<OwnedFd>,
-    /// Write bursts of the card that were followed by an interrupt.
+    /// Number of the card's write bursts at the last interrupt.
     signalled: u64,
-    /// Touched since its reset.
+    /// Whether the card was accessed since its reset.
     used: bool,
-    /// A failure of the simulation, or of the card against the rules of its bus. It does not pass.
+    /// A failure of the simulation, or a violation of the bus rules. It is permanent.
     failure: Option<String>,
 }
 
 impl PciCard {
-    /// A card right after power-up. Errors: those of [`Sim::new`].
+    /// A card after power-up. Errors: those of [`Sim::new`].
     pub fn new(config: SimConfig) -> Result<Self, SimError> {
         let mut sim = Sim::new(config.clone())?;
         sim.set_bus_master(false);
@@ -60,8 +60,7 @@ impl PciCard {
         })
     }
 
-    /// The card with one more base address register, by which a test in another process disturbs the card's bus. Before
-    /// anybody uses it.
+    /// Adds BAR4, with which a test in another process disturbs the card's bus. Must be called before the card is used.
     #[must_use]
     pub fn with_bench(mut self) -> Self {
         self.bench = true;
@@ -69,7 +68,7 @@ impl PciCard {
         self
     }
 
-    /// The simulation behind it, for tests that disturb it. A reset puts another in its place.
+    /// The simulation of the card, for tests that disturb it. A reset replaces it.
     #[must_use]
     pub fn sim(&self) -> Arc<Mutex<Sim>> {
         Arc::clone(&self.sim)
@@ -79,13 +78,13 @@ impl PciCard {
         self.sim.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Why the simulation is worth nothing any more.
+    /// Why the simulation is no longer valid.
     #[must_use]
     pub fn failure(&self) -> Option<&str> {
         self.failure.as_deref()
     }
 
-    /// Lets clocks pass, and signals what the card wrote meanwhile. True when its bus was used.
+    /// Runs the clock, and signals an interrupt if the card wrote. True if its bus was used.
     pub fn run(&mut self, clocks: u64) -> bool {
         let (result, before, after) = {
             let mut sim = self.lock();
@@ -93,7 +92,7 @@ impl PciCard {
             (sim.run(clocks), before, sim.stats())
         };
         self.keep_failure(result);
-        // The shell around a card raises its vector when the card has written. It is a hint, with no state behind it.
+        // The shell around a card signals its vector when the card has written. The interrupt is a hint without state.
         if after.write_bursts != self.signalled {
             self.signalled = after.write_bursts;
             self.signal();
@@ -103,7 +102,7 @@ impl PciCard {
 
     fn signal(&self) {
         if let (Some(event), true) = (&self.vector, self.space.master()) {
-            // The file does not block; a full counter has been signalled already.
+            // The file does not block. If its counter is full, the driver has an unread signal already.
             let _ = rustix::io::write(event, &1_u64.to_ne_bytes());
         }
     }
@@ -115,12 +114,12 @@ impl PciCard {
                 self.failure.get_or_insert(error.to_string());
                 None
             }
-            // The card did not answer: what a root complex makes of that, the caller does.
+            // The card did not answer. The caller handles this as a root complex does.
             Err(_) => None,
         }
     }
 
-    /// Removes the driver's memory first, so that nothing more is written there, then its other settings.
+    /// Removes the driver's memory first, so that it is not written any more, then the other settings.
     pub fn disconnect(&mut self) {
         self.unmap_all_between(0, u128::MAX);
         self.vector = None;
@@ -132,11 +131,11 @@ impl PciCard {
     fn unmap_all_between(&mut self, from: u128, to: u128) {
         let sim = Arc::clone(&self.sim);
         let mut sim = sim.lock().unwrap_or_else(PoisonError::into_inner);
-        // Everything is inside, so nothing is refused.
+        // The range covers all addresses, so this cannot fail.
         let _ = self.maps.unmap(&mut sim, from, to);
     }
 
-    /// A function-level reset: a new card, with the same memory in sight.
+    /// A function-level reset: replaces the card by a new one with the same memory maps.
     fn power_cycle(&mut self) {
         let broken = self.lock().violations();
         if let Some(rules) = broken {
@@ -159,7 +158,7 @@ impl PciCard {
 
     fn read_register(&mut self, address: u32) -> [u8; WORD] {
         let result = self.lock().read32(address);
-        // No answer, or an error response: the root complex makes all ones of it.
+        // Without an answer, or with an error response, a root complex returns all ones.
         self.keep_failure(result).map_or(ALL_ONES, u32::to_le_bytes)
     }
 
@@ -169,7 +168,7 @@ impl PciCard {
     }
 }
 
-/// Whole words, as the card's register bus takes them; their addresses.
+/// The addresses of the words of an access, which must consist of whole words.
 fn words(offset: u64, bytes: usize) -> Result<impl Iterator<Item = u32>, Errno> {
     let aligned = offset.is_multiple_of(WORD as u64) && bytes.is_multiple_of(WORD);
     let first = u32::try_from(offset).ok().filter(|_| aligned).ok_or(Errno::INVAL)?;
@@ -267,11 +266,11 @@ impl Device for PciCard {
     fn connect_irqs(&mut self, index: u32, _start: u32, files: Vec<Option<OwnedFd>>) -> Result<(), Errno> {
         let Some(event) = files.into_iter().next() else { return Ok(()) };
         if let Some(event) = &event {
-            // Whoever gave the file could otherwise stop the card by filling it.
+            // A blocking file would let its owner stop the card by filling it.
             let flags = rustix::fs::fcntl_getfl(event)?;
             rustix::fs::fcntl_setfl(event, flags | rustix::fs::OFlags::NONBLOCK)?;
         }
-        // The simulated card has no errors to report beside its registers, and is never wanted back.
+        // The simulated card reports errors only in its registers, and never requests its release.
         if index == irq::MSIX {
             self.vector = event;
         }

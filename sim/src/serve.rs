@@ -1,8 +1,8 @@
-//! The simulated card behind a UNIX socket, for one driver at a time (vfio-user).
+//! Serves the simulated card on a UNIX socket, to one driver at a time (vfio-user).
 //!
-//! One thread does everything: it answers requests, and lets clocks pass between them. So a driver that has its answer
-//! to `DMA_UNMAP` knows that nothing more is written there. The clock runs while somebody could be waiting: until
-//! [`LINGER`] after the last request or the last use of the bus. Then the card stands still, and costs nothing.
+//! One thread answers requests and runs the clock between them. So after the answer to `DMA_UNMAP`, a driver's memory
+//! is no longer written. The clock runs until [`LINGER`] after the last request or the last use of the bus. Then the
+//! card stands still and costs no processor time.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
@@ -15,17 +15,17 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::pci::PciCard;
 
-/// How long the clock continues to run without requests while the bus is quiet.
+/// How long the clock runs on without requests and bus traffic.
 pub const LINGER: Duration = Duration::from_millis(500);
-/// Time for a message of a driver, and for its first one.
+/// Time limit for a message of a driver, and for its first message.
 pub const DEADLINE: Duration = Duration::from_secs(5);
-/// Clocks between two looks at the socket: few right after a request, more the longer none comes.
+/// Clocks between two checks of the socket: few right after a request, more later.
 const FEWEST: u64 = 8;
 const MOST: u64 = 1024;
-/// Drivers that may wait for their turn.
+/// Largest number of waiting drivers.
 const WAITING: u16 = 8;
 
-/// Why a card cannot be served, or not any longer.
+/// Why a card cannot be served, or no longer.
 #[derive(Debug, thiserror::Error)]
 pub enum CardServerError {
     #[error("cannot serve on `{}`: {source}", path.display())]
@@ -34,20 +34,20 @@ pub enum CardServerError {
     Card(String),
 }
 
-/// A socket that only this user can open; its name goes with it.
+/// A socket that only this user can open. Its name is removed when this is dropped.
 #[derive(Debug)]
 pub struct Socket(Listener);
 
 impl Socket {
-    /// Listens at `path`. A socket that nothing listens on is replaced.
+    /// Listens at `path`. A stale socket is replaced.
     pub fn bind(path: &Path) -> Result<Self, BindError> {
         Listener::bind(path, Access::Owner, WAITING).map(Self)
     }
 
-    /// Serves `card` to one driver after the other until `stop` can be read or is closed by its other end. `report`
-    /// receives the outcome of each driver. One that breaks the protocol is dropped, and the next is served. Errors:
-    /// [`CardServerError::Card`] when an assertion of the RTL fails or the card breaks the rules
-    /// of its bus.
+    /// Serves `card` to one driver after the other until `stop` becomes readable or is closed by its other end.
+    /// `report` receives the result of each driver. A driver that violates the protocol is disconnected, and the next
+    /// is served. Errors: [`CardServerError::Card`] if an assertion of the RTL fails or the card violates the bus
+    /// rules.
     pub fn serve(
         &self,
         card: &mut PciCard,
@@ -80,7 +80,7 @@ enum WaitEnd {
     Time,
 }
 
-/// Waits until `first` can be read, `stop` says so, or time is up.
+/// Waits until `first` is readable, `stop` is signalled, or the time is over.
 fn wait(first: BorrowedFd<'_>, stop: BorrowedFd<'_>, time: Option<Duration>) -> std::io::Result<WaitEnd> {
     let time = time.and_then(|time| Timespec::try_from(time).ok());
     let mut both = [PollFd::from_borrowed_fd(stop, PollFlags::IN), PollFd::from_borrowed_fd(first, PollFlags::IN)];
@@ -98,7 +98,7 @@ fn wait(first: BorrowedFd<'_>, stop: BorrowedFd<'_>, time: Option<Duration>) -> 
     })
 }
 
-/// Serves one driver; `Ok` when `stop` ended it.
+/// Serves one driver; `Ok` if `stop` ended it.
 fn drive(card: &mut PciCard, driver: &mut Connection, stop: BorrowedFd<'_>) -> Result<(), ServeError> {
     let socket = |error| ServeError::Channel(portcullis_vfio_user::ChannelError::Socket(error));
     let mut last_request = Instant::now();
@@ -133,7 +133,7 @@ fn drive(card: &mut PciCard, driver: &mut Connection, stop: BorrowedFd<'_>) -> R
             last_activity = Instant::now();
         }
         if card.failure().is_some() {
-            // The driver only sees the end of the connection.
+            // The driver only notices that the connection ends.
             return Err(ServeError::Left);
         }
         clocks = (clocks * 2).min(MOST);

@@ -16,23 +16,23 @@ const REGISTER_BOUND: u64 = 10_000;
 const REGISTER_WINDOW: u32 = 1 << 20;
 /// Device address of the first region: above 4 GiB, so that every test uses address bits over 32.
 const FIRST_ADDRESS: u64 = 0x27_0000_0000;
-/// Unmapped bytes after each region, so that an access past its end is noticed.
+/// Unmapped bytes after each region, so that an access beyond its end is detected.
 const GUARD: u64 = 0x1_0000;
 
-/// Right of the card to read a region, and to write it, as the C++ side counts them.
+/// Rights of the card to read and to write a region, as in the C++ code.
 pub(crate) const READ: u8 = 1;
 pub(crate) const WRITE: u8 = 2;
 
-/// Runs the canary: a model built like the card, whose assertion must stop it. Gives its message, or `None` when it was
-/// not stopped: then assertions are not compiled in, and no simulation of this build proves anything.
+/// Runs the canary: a model built like the card, whose assertion must stop it. Returns its message. `None` means that
+/// it was not stopped: assertions are then not compiled in, and no simulation of this build proves anything.
 #[must_use]
 pub fn canary() -> Option<String> {
     let text = bridge::canary();
     (!text.is_empty()).then_some(text)
 }
 
-/// The time in which one bank of 256 rows, without the rest of a card, is swept for `clocks` clocks: what the speed of
-/// a simulated card is compared with. `None` when an assertion failed.
+/// The time to sweep a single bank of 256 rows for `clocks` clocks, as the reference for the speed of a simulated card.
+/// `None` if an assertion failed.
 #[must_use]
 pub fn sweep_alone(clocks: u64) -> Option<std::time::Duration> {
     let nanoseconds = bridge::sweep_alone(clocks);
@@ -41,7 +41,7 @@ pub fn sweep_alone(clocks: u64) -> Option<std::time::Duration> {
 
 /// A simulated card with the host memory that it reaches.
 pub struct Sim {
-    // Declared, and so dropped, before the regions that it points into.
+    // Declared before the regions that it points into, and so dropped first.
     card: UniquePtr<CardSim>,
     regions: Vec<DmaRegion>,
     files: BTreeMap<u64, FilePart>,
@@ -58,7 +58,7 @@ impl std::fmt::Debug for Sim {
     }
 }
 
-/// The stall pattern as the C++ side counts it: (pattern, seed).
+/// The stall pattern in the numbering of the C++ code: (pattern, seed).
 fn stall_code(stall: Stall) -> (u8, u64) {
     match stall {
         Stall::None => (0, 0),
@@ -72,7 +72,7 @@ fn check_latency(clocks: u32) -> Result<(), SimError> {
 }
 
 impl Sim {
-    /// A card after its reset, with no memory mapped. Errors: [`SimError::Lanes`], [`SimError::Latency`],
+    /// A card after its reset, without mapped memory. Errors: [`SimError::Lanes`], [`SimError::Latency`],
     /// [`SimError::TraceUnavailable`], [`SimError::Trace`], [`SimError::Assertion`].
     pub fn new(config: SimConfig) -> Result<Self, SimError> {
         if config.lanes != 1 && config.lanes != LANES {
@@ -85,7 +85,7 @@ impl Sim {
         }
         let trace = match &config.trace {
             Some(path) => {
-                // The trace writer does not tell whether it could open its file.
+                // The trace writer does not report whether it could open its file.
                 std::fs::File::create(path).map_err(|_| SimError::Trace(path.clone()))?;
                 path.to_str().ok_or_else(|| SimError::Trace(path.clone()))?
             }
@@ -106,7 +106,7 @@ impl Sim {
         self.card.pin_mut()
     }
 
-    /// An error when an assertion has failed at any time before.
+    /// Returns the error if an assertion has failed.
     fn healthy(&self) -> Result<(), SimError> {
         if self.card.failed() {
             Err(SimError::Assertion { clock: self.card.failure_clock(), message: self.card.failure() })
@@ -115,7 +115,7 @@ impl Sim {
         }
     }
 
-    /// Allocates `len` zeroed bytes that the card reaches at the region's address. Errors: [`SimError::Allocate`],
+    /// Allocates `len` zeroed bytes and maps them for the card at the region's address. Errors: [`SimError::Allocate`],
     /// [`SimError::Assertion`].
     pub fn map(&mut self, len: usize) -> Result<DmaRegion, SimError> {
         self.healthy()?;
@@ -129,8 +129,8 @@ impl Sim {
         Ok(region)
     }
 
-    /// Takes the region away from the card: from now on its accesses there are answered with SLVERR and counted.
-    /// The caller quiesces the card first. Errors: [`SimError::NotMapped`], [`SimError::Assertion`].
+    /// Unmaps the region: later accesses of the card are answered with SLVERR and counted. The card must be quiescent.
+    /// Errors: [`SimError::NotMapped`], [`SimError::Assertion`].
     pub fn unmap(&mut self, region: &DmaRegion) -> Result<(), SimError> {
         self.healthy()?;
         let address = region.address();
@@ -141,8 +141,7 @@ impl Sim {
         Ok(())
     }
 
-    /// Lets the card reach a part of a file at `address`. The caller keeps parts from overlapping, each other and
-    /// regions.
+    /// Maps a part of a file for the card at `address`. Parts and regions must not overlap.
     pub(crate) fn map_file(&mut self, address: u64, part: FilePart, rights: u8) {
         // SAFETY: the part is 8-byte aligned and mapped; `self.files` keeps it alive until `unmap_file`, and
         // `self.card` is dropped before.
@@ -150,13 +149,13 @@ impl Sim {
         self.files.insert(address, part);
     }
 
-    /// Takes a part of a file away; nothing of it is reached any more when this returns.
+    /// Unmaps a part of a file; the card no longer accesses it when this returns.
     pub(crate) fn unmap_file(&mut self, address: u64) {
         self.pin().unmap(address);
         self.files.remove(&address);
     }
 
-    /// Whether a file is at this address, in the card's eyes.
+    /// Whether the word at this address is mapped.
     #[cfg(test)]
     pub(crate) fn map_is(&self, address: u64) -> bool {
         let mapped = self.card.is_mapped(address);
@@ -164,7 +163,7 @@ impl Sim {
         mapped
     }
 
-    /// Whether the card may use its bus. What it asks for while it may not is answered with SLVERR and counted.
+    /// Allows or forbids the card to use its bus. While it is forbidden, its requests get SLVERR and are counted.
     pub fn set_bus_master(&mut self, on: bool) {
         self.pin().set_master(on);
     }
@@ -180,8 +179,8 @@ impl Sim {
         self.register("write", address, |card| card.write32(address, value, REGISTER_BOUND)).map(|_| ())
     }
 
-    /// Gives the hardware reset: the card is as after its first one, and the bus forgets what was under way, as a link
-    /// does that goes down. Memory, injected faults and counters stay. Errors: [`SimError::Assertion`].
+    /// Applies the hardware reset: the card is as after its first reset, and the bus drops everything in flight, as a
+    /// link does that goes down. Memory, injected faults and counters stay. Errors: [`SimError::Assertion`].
     pub fn hardware_reset(&mut self) -> Result<(), SimError> {
         self.healthy()?;
         self.pin().hardware_reset();
@@ -209,16 +208,15 @@ impl Sim {
         }
     }
 
-    /// Lets `clocks` clocks pass. Errors: [`SimError::Assertion`].
+    /// Runs `clocks` clocks. Errors: [`SimError::Assertion`].
     pub fn run(&mut self, clocks: u64) -> Result<(), SimError> {
         self.healthy()?;
         self.pin().run(clocks);
         self.healthy()
     }
 
-    /// Lets clocks pass until the watched value fits, at most `bound` of them. True when it fits (which it may do at
-    /// once, without a clock), false when the bound was reached first. Errors: [`SimError::NotMapped`],
-    /// [`SimError::Assertion`].
+    /// Runs until the watched value satisfies the condition, at most `bound` clocks. True if it does, perhaps without
+    /// any clock; false if the bound was reached first. Errors: [`SimError::NotMapped`], [`SimError::Assertion`].
     pub fn run_until(&mut self, watch: &Watch, bound: u64) -> Result<bool, SimError> {
         self.healthy()?;
         let Watch { address, mask, value, equal } = *watch;
@@ -246,7 +244,7 @@ impl Sim {
         Ok(())
     }
 
-    /// Inverts one bit of a table's RAM, now, as radiation does. No write, no lock and no register takes part. Errors:
+    /// Inverts one bit of a table's RAM at once, as radiation does, without a write access. Errors:
     /// [`SimError::TableBit`], [`SimError::Assertion`].
     pub fn upset_table(&mut self, at: TableBit) -> Result<(), SimError> {
         self.healthy()?;
@@ -254,8 +252,8 @@ impl Sim {
         if upset { Ok(()) } else { Err(SimError::TableBit(at)) }
     }
 
-    /// Changes latencies and stall pattern from the next clock on; requests in flight keep the latency they had.
-    /// Errors: [`SimError::Latency`], [`SimError::Assertion`].
+    /// Changes latencies and stall pattern, from the next clock. Requests in flight keep their latency. Errors:
+    /// [`SimError::Latency`], [`SimError::Assertion`].
     pub fn set_bus(&mut self, read_latency: u32, write_latency: u32, stall: Stall) -> Result<(), SimError> {
         self.healthy()?;
         check_latency(read_latency)?;
@@ -265,7 +263,7 @@ impl Sim {
         Ok(())
     }
 
-    /// Acts as if an assertion of the RTL failed now, for tests of the consequences.
+    /// Behaves as if an assertion of the RTL failed now, for tests.
     pub fn trip_assertion(&mut self) {
         self.pin().trip();
     }
@@ -287,7 +285,7 @@ impl Sim {
         }
     }
 
-    /// The first violations of the bus rules by the card, one per line; `None` when [`SimStats::violations`] is 0.
+    /// The first violations of the bus rules by the card, one per line; `None` if there are none.
     #[must_use]
     pub fn violations(&self) -> Option<String> {
         let text = self.card.violations();

@@ -1,15 +1,15 @@
-//! The conditions that a bounded run waits for.
+//! Conditions for a bounded run.
 
 use crate::{DmaRegion, SimError};
 
 /// A condition on one aligned little-endian value in host memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Watch {
-    /// Device address of the aligned 8-byte word that holds the value.
+    /// Device address of the aligned 8-byte word that contains the value.
     pub(crate) address: u64,
     pub(crate) mask: u64,
     pub(crate) value: u64,
-    /// Wait for the value (true) or for any other (false).
+    /// True to wait for the value, false to wait for any other value.
     pub(crate) equal: bool,
 }
 
@@ -24,18 +24,18 @@ impl Watch {
         Ok(Self { address: region.address() + (offset - offset % 8) as u64, mask, value: value << shift, equal })
     }
 
-    /// Until the byte at `offset` is `value`. Errors: [`SimError::OutsideRegion`].
+    /// True once the byte at `offset` is `value`. Errors: [`SimError::OutsideRegion`].
     pub fn u8_becomes(region: &DmaRegion, offset: usize, value: u8) -> Result<Self, SimError> {
         Self::new(region, offset, 1, u64::from(value), true)
     }
 
-    /// Until the 16-bit value at `offset` (even) is `value`. Errors: [`SimError::OutsideRegion`],
+    /// True once the 16-bit value at `offset` (even) is `value`. Errors: [`SimError::OutsideRegion`],
     /// [`SimError::Unaligned`].
     pub fn u16_becomes(region: &DmaRegion, offset: usize, value: u16) -> Result<Self, SimError> {
         Self::new(region, offset, 2, u64::from(value), true)
     }
 
-    /// Until the 16-bit value at `offset` (even) is no longer `value`. Errors: [`SimError::OutsideRegion`],
+    /// True once the 16-bit value at `offset` (even) is not `value`. Errors: [`SimError::OutsideRegion`],
     /// [`SimError::Unaligned`].
     pub fn u16_leaves(region: &DmaRegion, offset: usize, value: u16) -> Result<Self, SimError> {
         Self::new(region, offset, 2, u64::from(value), false)

@@ -1,4 +1,4 @@
-//! The simulated card from outside: registers, memory, conditions, and what the bus model promises.
+//! The simulated card from outside: registers, memory, conditions, and the guarantees of the bus model.
 #![cfg(test)]
 
 use portcullis_sim::{Inject, Sim, SimConfig, SimError, Stall, Watch};
@@ -48,7 +48,7 @@ fn misuse_is_an_error() {
     sim.unmap(&region).unwrap();
     assert!(matches!(sim.run_until(&watch, 10), Err(SimError::NotMapped(_))));
     assert!(matches!(sim.unmap(&region), Err(SimError::NotMapped(_))));
-    // The handle outlives the mapping.
+    // The handle stays valid after the mapping ends.
     region.write(0, &[1]).unwrap();
 }
 
@@ -81,7 +81,7 @@ fn a_trace_holds_every_clock() {
     drop(sim);
     let written = std::fs::read(&file).unwrap();
     std::fs::remove_file(&file).unwrap();
-    // An FST file begins with its header block: type 0, length 329, then start and end time; reset took 8 clocks.
+    // An FST file begins with its header block: type 0, length 329, then start and end time. The reset took 8 clocks.
     assert_eq!(written[..9], [0, 0, 0, 0, 0, 0, 0, 1, 73]);
     assert_eq!(u64::from_be_bytes(written[17..25].try_into().unwrap()), 2 * 2_008 - 1);
     let nowhere = SimConfig { trace: Some("/nonexistent/trace.fst".into()), ..SimConfig::default() };

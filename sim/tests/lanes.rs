@@ -1,12 +1,12 @@
-//! A card of several lanes: which registers it has.
+//! The registers of a card with several lanes.
 #![cfg(test)]
 
 use portcullis_sim::{LANES, Sim, SimConfig, SimError};
 
 const CAPABILITIES: u32 = 0x008;
-/// Low half of the submission ring's address, of lane 0; the next lane's is 0x100 further.
+/// Low half of the submission ring's address in lane 0; the stride of lanes is 0x100.
 const SQ_LO: u32 = 0x1000;
-/// Lanes that the register map has a place for.
+/// Number of lanes in the register map.
 const MAP_LANES: u32 = 8;
 
 #[test]

@@ -1,4 +1,4 @@
-//! Full rings hold the card back and lose nothing; doorbells that make no sense are refused.
+//! Full rings stop the card without losing data. Invalid doorbell values are refused.
 #![cfg(test)]
 
 #[allow(unreachable_pub, dead_code, reason = "shared by tests that each use a part")]
@@ -21,7 +21,7 @@ fn check(rig: &Rig, count: u16) {
 fn a_full_log_holds_the_lane_and_loses_nothing() {
     for stall in [Stall::None, Stall::Random(5)] {
         let mut rig = Rig::new(SimConfig { stall, ..SimConfig::default() });
-        // The OPEN record was consumed: LOG more fit.
+        // The OPEN record was consumed, so LOG more records fit.
         rig.submit(0, RING as u16);
         rig.sim.run(20_000).unwrap();
         assert_eq!(rig.sim.read32(LOG_TAIL).unwrap(), 1 + LOG as u32);
@@ -42,7 +42,7 @@ fn a_full_log_holds_the_lane_and_loses_nothing() {
 #[test]
 fn a_full_completion_ring_holds_the_lane_and_loses_nothing() {
     let mut rig = Rig::new(SimConfig::default());
-    // A ring's worth of entries, no completion consumed.
+    // Entries fill the ring, and no completion is consumed.
     for slot in (0..RING as u16).step_by(8) {
         rig.submit(slot, 8);
         rig.sim.run(3_000).unwrap();
@@ -52,7 +52,7 @@ fn a_full_completion_ring_holds_the_lane_and_loses_nothing() {
     for count in 0..RING as u16 {
         check(&rig, count);
     }
-    // More entries are judged and recorded, and wait for room for their completions.
+    // More entries are judged and recorded; their completions wait for room.
     rig.submit(RING as u16, 8);
     rig.sim.run(5_000).unwrap();
     assert_eq!(rig.sim.read32(CQ_TAIL).unwrap(), RING as u32, "a completion over one that was not consumed");
@@ -72,7 +72,7 @@ fn a_full_completion_ring_holds_the_lane_and_loses_nothing() {
 
 #[test]
 fn doorbells_that_make_no_sense_are_refused() {
-    // (register, value) after 12 entries were submitted, completed and recorded, none consumed but the OPEN record.
+    // (register, value) when 12 entries were submitted, completed and recorded, and only the OPEN record was consumed.
     let bad = [
         ("tail back", SQ_TAIL, 11),
         ("tail beyond the ring", SQ_TAIL, 12 + RING as u32 + 1),
@@ -98,7 +98,7 @@ fn doorbells_that_make_no_sense_are_refused() {
         rig.sim.run(5_000).unwrap();
         assert_eq!((rig.life(), rig.fault()), (LIFE_FAULT, DOORBELL), "{what}");
         assert_eq!(rig.sim.stats().read_bursts, reads, "{what}: nothing is fetched after it");
-        // The log lives: the ALARM is in it.
+        // The log still works: it contains the ALARM.
         assert_eq!(rig.sim.read32(LOG_TAIL).unwrap(), 14, "{what}");
         assert_eq!(rig.log.read_u8(13 % LOG * 256 + 129).unwrap(), 9, "{what}");
         rig.assert_lawful();

@@ -1,4 +1,4 @@
-//! The table that the card's speed is compared with.
+//! The single table that is the reference for the card's speed.
 #![cfg(test)]
 
 #[test]

@@ -1,4 +1,4 @@
-//! Verilates `text_tb` and compiles it with the C++ side of the bench.
+//! Runs Verilator on `text_tb`, and compiles it with the C++ side of the bench.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -8,9 +8,9 @@ mod verilator;
 
 use verilator::{Result, Unit, Verilator};
 
-/// The top's sources, one per line, relative to the workspace.
+/// File list of the top, relative to the workspace.
 const FILE_LIST: &str = "rtl/text/tb/text_tb.f";
-/// Functions that the model calls instead of printing or stopping; shared with the card.
+/// C++ functions that replace the model's printing and stopping; shared with the card.
 const HOOKS: &str = "sim/verilated/cpp";
 
 fn main() {
@@ -33,7 +33,7 @@ fn build() -> Result<()> {
     for own in ["cpp", "src/ffi.rs"] {
         println!("cargo::rerun-if-changed={own}");
     }
-    // Files of an earlier run that this one no longer makes must not be compiled.
+    // Files of an earlier run must not be compiled.
     if generated.exists() {
         fs::remove_dir_all(&generated)?;
     }
@@ -46,7 +46,7 @@ fn build() -> Result<()> {
 fn compile(include: &Path, hooks: &Path, generated: &Path) -> Result<()> {
     let configure = |build: &mut cc::Build| {
         build.cpp(true).std("c++17").include(generated).include(hooks);
-        // Warnings in Verilator's own headers are not ours to mend.
+        // Ignore warnings in Verilator's own headers.
         for path in [include.to_path_buf(), include.join("vltstd")] {
             build.flag("-isystem").flag(path);
         }
@@ -56,7 +56,7 @@ fn compile(include: &Path, hooks: &Path, generated: &Path) -> Result<()> {
         for name in ["VL_USER_STOP", "VL_USER_FINISH", "VL_USER_FATAL", "VL_IGNORE_UNKNOWN_ARCH"] {
             build.define(name, None);
         }
-        // Output of the model goes to the bench, never to the program's standard output.
+        // Output of the model goes to the bench, not to the program's standard output.
         build.flag("-include").flag(hooks.join("model_hooks.h"));
     };
     let mut bench = cxx_build::bridge("src/ffi.rs");
@@ -68,7 +68,7 @@ fn compile(include: &Path, hooks: &Path, generated: &Path) -> Result<()> {
     configure(&mut model);
     model.warnings(false).debug(false).opt_level(3).files(clocked).try_compile("portcullis_text_model")?;
 
-    // Neither the runtime nor the start of a model needs to be fast.
+    // The runtime and the start of a model need not be fast.
     let mut runtime = cc::Build::new();
     configure(&mut runtime);
     runtime.warnings(false).debug(false).opt_level(1).files(start_up).file(hooks.join("model_hooks.cpp"));

@@ -1,4 +1,4 @@
-//! Runs Verilator over the files of `rtl/portcullis.f` and compiles what it generates.
+//! Runs Verilator on the files of `rtl/portcullis.f`, and compiles the generated C++.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -11,22 +11,22 @@ mod verilator;
 use verilator::{Result, Unit, Verilator};
 
 const FILE_LIST: &str = "rtl/portcullis.f";
-/// SHA-256 rounds per clock in the simulated card. Hardware uses one; sixteen save clocks in simulation. Hashes and
-/// signatures are the same.
+/// SHA-256 rounds per clock in the simulated card. Hardware has one; sixteen need fewer simulated clocks. The results
+/// are identical.
 const ROUNDS: &str = "PORTCULLIS_ROUNDS";
 const DEFAULT_ROUNDS: &str = "16";
-/// log2 of the clocks that the simulated card pauses in RUN before it hashes its tables again. The card's default is
-/// 24; this is small enough for a test to wait for.
+/// log2 of the clocks that the simulated card waits in RUN before it hashes its tables again. The default of the card
+/// is 24; this value is small enough for a test.
 const PATROL: &str = "PORTCULLIS_PATROL";
 const DEFAULT_PATROL: &str = "17";
-/// Makes the tables' RAM reachable for the harness, so that a test can upset a bit of it.
+/// Exposes the tables' RAM to the harness, so that a test can invert a bit of it.
 const HOOKS: &str = "sim/verilated/hooks.vlt";
-/// Whether parts with nothing to do sleep (1) or not (0); nothing that can be seen differs.
+/// Whether idle parts sleep (1) or not (0). The visible behaviour is the same.
 const SLEEP: &str = "PORTCULLIS_SLEEP";
-/// Verilog file that takes the place of the sources in the card of one lane, from the workspace's root:
-/// `portcullis_top` as a synthesis tool wrote it, of the same parameters.
+/// Verilog file, relative to the workspace, that replaces the sources of the card with one lane: a synthesised
+/// `portcullis_top` with the same parameters.
 const NETLIST: &str = "PORTCULLIS_NETLIST";
-/// Lanes of the second of the two cards: 2, 4 or 8. The first has one, which is simulated fastest.
+/// Lanes of the second of the two cards: 2, 4 or 8. The first card has one lane, which simulates fastest.
 const LANES: &str = "PORTCULLIS_LANES";
 const DEFAULT_LANES: &str = "4";
 const CANARY: &str = "sim/verilated/canary.sv";
@@ -72,15 +72,15 @@ fn build() -> Result<()> {
         card
     };
     let one = netlist.map_or_else(|| card("1"), |netlist| common.iter().cloned().chain([netlist]).collect());
-    // Built in the same way, so that it shows whether the card's assertions are active.
+    // The canary is built like the card, so it shows whether the card's assertions are active.
     let mut canary = common.clone();
     canary.push(CANARY.to_owned());
     for file in [CANARY, HOOKS] {
         println!("cargo::rerun-if-changed={}", workspace.join(file).display());
     }
-    // The swept table alone, to compare the card's speed with.
+    // A single swept table, as the reference for the card's speed.
     let bank: Vec<String> = common.iter().cloned().chain(files.iter().cloned()).collect();
-    // The harness includes the headers of every class.
+    // The harness includes the headers of all classes.
     let units = [
         Unit { top: "portcullis_top", prefix: "Vcard", arguments: one },
         Unit { top: "portcullis_top", prefix: "Vlanes", arguments: card(&lanes) },
@@ -89,7 +89,7 @@ fn build() -> Result<()> {
     ];
     let verilator = Verilator::find(&workspace)?;
     let model = out.join("model");
-    // Files of an earlier run that this one no longer makes must not be compiled.
+    // Files of an earlier run must not be compiled.
     if model.exists() {
         fs::remove_dir_all(&model)?;
     }
@@ -100,7 +100,7 @@ fn build() -> Result<()> {
     compile(&verilator, &model, trace, &lanes)
 }
 
-/// Takes out what frees objects of SystemVerilog classes, of which the RTL has none: it locks a mutex in every
+/// Removes the code that frees objects of SystemVerilog classes. The RTL has none, and the code locks a mutex in every
 /// evaluation.
 fn leave_out_garbage(class: &Path) -> Result<()> {
     const COLLECTS: &str = "vlSymsp->__Vm_deleter.deleteAll();";
@@ -108,7 +108,7 @@ fn leave_out_garbage(class: &Path) -> Result<()> {
     Ok(fs::write(class, text.replace(COLLECTS, ""))?)
 }
 
-/// The netlist that the environment names, if it names one; tells cargo about it.
+/// The netlist in the environment, if set; registers it with cargo.
 fn netlist(workspace: &Path) -> Result<Option<String>> {
     println!("cargo::rerun-if-env-changed={NETLIST}");
     let Some(path) = env::var_os(NETLIST).filter(|path| !path.is_empty()) else { return Ok(None) };
@@ -117,7 +117,7 @@ fn netlist(workspace: &Path) -> Result<Option<String>> {
     Ok(Some(path.to_str().ok_or("the path of a netlist is UTF-8")?.to_owned()))
 }
 
-/// The entries of the file list, relative to the workspace; tells cargo about each.
+/// The entries of the file list, relative to the workspace; registers each with cargo.
 fn sources(workspace: &Path) -> Result<Vec<String>> {
     let list = workspace.join(FILE_LIST);
     println!("cargo::rerun-if-changed={}", list.display());
@@ -149,7 +149,7 @@ fn compile(verilator: &Verilator, model: &Path, trace: bool, lanes: &str) -> Res
     let base = || {
         let mut build = cc::Build::new();
         build.cpp(true).std("c++17").warnings(false).includes(includes);
-        // What the model prints goes to the harness, never to the program's standard output.
+        // Output of the model goes to the harness, not to the program's standard output.
         build.flag("-include").flag(hooks.join("model_hooks.h"));
         for define in &defines {
             if let Some((name, value)) = define.split_once('=') {
@@ -162,18 +162,18 @@ fn compile(verilator: &Verilator, model: &Path, trace: bool, lanes: &str) -> Res
         build
     };
     let (start_up, clocked) = verilator::generated(model)?;
-    // At 3 the build takes longer, and the card is not faster.
+    // With -O3 the build takes longer, and the card is not faster.
     let mut clock = base();
     clock.opt_level(2).debug(false).files(clocked);
     clock.flag("-include").flag(hooks.join("assert_always.h"));
-    // Verilated code clears and copies many small arrays in each clock. For these GCC takes string instructions, which
-    // start slowly.
+    // Verilated code clears and copies many small arrays in each clock. GCC would use string instructions for these,
+    // which start slowly.
     for what in ["memset", "memcpy"] {
         clock.flag_if_supported(format!("-m{what}-strategy=unrolled_loop:512:noalign,libcall:-1:noalign"));
     }
     clock.compile("portcullis_model");
 
-    // Neither the runtime nor the start of a model is on the path of a clock: optimising them less saves build time.
+    // The runtime and the start of a model do not run in every clock. Less optimisation saves build time.
     let mut runtime = base();
     runtime.opt_level(1).debug(false).files(start_up).file(hooks.join("model_hooks.cpp"));
     for file in ["verilated.cpp", "verilated_threads.cpp"] {

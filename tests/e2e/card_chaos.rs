@@ -1,5 +1,5 @@
-//! C5, at length: sessions over a socket whose bus stalls at random, fails, and whose card is reset in the middle of
-//! work. Every entry is answered once, and no verdict is one that the evaluator of the same tables would not give.
+//! C5, long runs: sessions over a socket with random bus stalls and bus faults, and resets of the card during work.
+//! Every entry is answered once, and every verdict equals that of the evaluator with the same tables.
 #![cfg(feature = "sim")]
 
 use crate::card_support;
@@ -14,19 +14,19 @@ use portcullis_sim::{Inject, LANES, SimConfig, Stall, WATCHDOG_CLOCKS};
 use std::collections::BTreeMap;
 
 const STREAMS: u16 = 24;
-/// Sessions on one server, which keeps its stalls and latencies.
+/// Number of sessions on one server, which keeps its stalls and latencies.
 const SESSIONS: u32 = 8;
-/// Cards after which every kind of end must have been seen.
+/// Number of cards after which each kind of end must have occurred.
 const CARDS: u32 = 16;
 
-/// An event in a session, and its time.
+/// A disturbance of a session.
 #[derive(Debug, Clone, Copy)]
 enum Blow {
     None,
     Bus(Inject),
-    /// The card is reset by a register, as somebody else could.
+    /// The card is reset by a register write that does not come from its driver.
     Reset,
-    /// Requests of one kind are not taken any more.
+    /// Requests of one kind are no longer accepted.
     Hang,
 }
 
@@ -47,13 +47,13 @@ fn blow(random: &mut Random) -> Blow {
         11 => Blow::Bus(Inject::WriteSpurious { id: random.below(32) as u8 }),
         12 => Blow::Hang,
         13 => Blow::Reset,
-        // After the watchdog, so that it may occur in a later session.
+        // This delay exceeds the watchdog, so the response may arrive in a later session.
         14 => Blow::Bus(Inject::ReadLate { nth, clocks: WATCHDOG_CLOCKS as u32 + random.below(20_000) as u32 }),
         _ => Blow::None,
     }
 }
 
-/// Entries without an answer by slot and sequence, with their count: a refused entry is submitted again.
+/// Number of unanswered entries by slot and sequence; a refused entry is submitted again.
 #[derive(Default)]
 struct Open(BTreeMap<(u16, u32), usize>);
 
@@ -81,7 +81,7 @@ struct Tally {
     answered: u64,
     admits: u64,
     faults: u64,
-    /// Sessions that were lost, faulted, closed in order.
+    /// Numbers of sessions that were lost, faulted, and closed normally.
     ended: [u64; 3],
 }
 
@@ -97,7 +97,7 @@ impl Run {
     fn submit(&mut self, entries: &[Descriptor]) -> Result<(), SessionError> {
         let before = self.session.in_flight();
         let result = self.session.submit_raw(entries);
-        // Entries that were written before an error are in flight.
+        // Entries that were written before an error count as in flight.
         for entry in entries.iter().take(self.session.in_flight() - before) {
             self.open.submitted(entry);
         }
@@ -134,19 +134,19 @@ impl Run {
             }
             let mut whole = gate(random, &world.header);
             if random.one_in(2) {
-                // Entries that the host's stages pass.
+                // The entry passes the host's stages.
                 (whole.validation_outcome, whole.validation_reason) = (1, 0);
                 (whole.lineage_outcome, whole.lineage_reason) = (1, 0);
             }
             let whole = placed(whole, slot, sequence);
-            // Slot and sequence stay, by which answers are counted.
+            // Answers are counted by slot and sequence, so these must not change.
             let broken = if random.one_in(12) { break_entry(random, &whole) } else { whole };
             if Open::key(&broken) == Open::key(&whole) { broken } else { whole }
         };
         slots.into_iter().map(entry).collect()
     }
 
-    /// Until `steps` batches are through, or the session ends.
+    /// Submits `steps` batches, or fewer if the session ends.
     fn drive(
         &mut self,
         random: &mut Random,
@@ -197,7 +197,7 @@ fn session(served: &Served, seed: u64, tally: &mut Tally) {
         Run { session, evaluator: world.evaluator(), open: Open::default(), next: [0; STREAMS as usize], idle };
     let blow = blow(&mut random);
     let end = run.drive(&mut random, &world, served, blow, tally);
-    // Whatever ended the session, each entry in flight is answered once.
+    // However the session ended, each entry in flight is answered once.
     match end {
         Ok(()) => {
             tally.ended[2] += 1;

@@ -1,4 +1,4 @@
-//! The model and the Verilated card, entry by entry: the same records except for their ticks.
+//! The model and the Verilated card give the same records for the same entries, except for ticks.
 #![cfg(feature = "sim")]
 
 use crate::card_support;
@@ -12,10 +12,10 @@ use portcullis_core::wire::{Descriptor, Fault, Opcode, Record};
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::U64;
 
-/// The result of a script on a card.
+/// The result of a script on one card.
 #[derive(Debug, PartialEq)]
 struct Run {
-    /// Lane after lane.
+    /// By lane.
     records: Vec<Vec<u8>>,
     outcomes: Vec<Outcome>,
     counters: [u32; 8],
@@ -42,7 +42,7 @@ fn run<C: TestCard>(card: &mut C, world: &World, epoch: u32, script: &[Vec<Descr
     let mut outcomes = Vec::new();
     let lanes = session.info().lanes;
     for (number, batch) in script.iter().enumerate() {
-        // Now and then the driver is wrong about the lane.
+        // Sometimes the driver submits to the wrong lane.
         if number % 5 == 4 {
             session.submit_raw_to((number % usize::from(lanes)) as u8, batch).unwrap();
         } else {
@@ -84,8 +84,8 @@ fn changed_context(random: &mut Random, gate: &Descriptor, world: &World) -> Des
     changed.sealed()
 }
 
-/// Batches of entries, most of them near what a stream expects, many of them broken. The generator follows the streams
-/// only loosely; the cards decide what is acceptable.
+/// Batches of entries: most are close to a stream's expected entry, and many are broken. The generator tracks the
+/// streams only roughly; the cards decide which entries are valid.
 fn script(random: &mut Random, world: &World, batches: usize) -> Vec<Vec<Descriptor>> {
     let mut next = [0u32; 16];
     let mut judged = [false; 16];
@@ -157,7 +157,7 @@ fn compare(model: &mut ModelCard, sim: &mut SimCard, worlds: u64) {
     assert!(out_of_context > worlds as usize, "{out_of_context} refused for their context");
 }
 
-/// Full tables: every row of both banks is reached.
+/// With full tables, every row of both banks is used.
 #[test]
 fn they_agree_on_the_largest_tables() {
     let mut model = ModelCard::fresh();

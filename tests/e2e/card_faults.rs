@@ -1,5 +1,5 @@
-//! C5: every fault that the bus model knows, at random moments under load. Whatever is judged is judged rightly,
-//! everything submitted gets an answer or an error, and after a reset the card serves.
+//! C5: every fault of the bus model, at random times under load. Verdicts are correct, every submitted entry gets an
+//! answer or an error, and after a reset the card works.
 #![cfg(feature = "sim")]
 
 use crate::card_support;
@@ -18,7 +18,7 @@ const STREAMS: u16 = 24;
 const STATUS: u32 = 0x44;
 const NEEDS_RESET: u32 = 1 << 6;
 
-/// How a session under fire ended.
+/// How a session ended after a fault was injected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum End {
     Unharmed,
@@ -44,7 +44,7 @@ fn fire(random: &mut Random, kind: usize) -> Inject {
     }
 }
 
-/// Submits under load until the fault has struck or 200 entries have come back; returns how the session ended.
+/// Submits under load until the fault has occurred and 200 entries were answered; returns how the session ended.
 fn under_fire(card: &mut SimCard, random: &mut Random, kind: usize) -> End {
     let world = World::random(random, 3, 2);
     let evaluator = world.evaluator();
@@ -60,7 +60,7 @@ fn under_fire(card: &mut SimCard, random: &mut Random, kind: usize) -> End {
     let strike = random.below(60);
     let mut end = End::Unharmed;
     let mut fired = false;
-    // Until the fault has struck: a burst that it waits for may be a while away.
+    // Continue until the fault has occurred, since the burst that it waits for may come late.
     while answered < 200 || (fired && end == End::Unharmed && answered < 600) {
         let size = random.below(idle.len() + 1);
         let batch: Vec<_> =
@@ -104,7 +104,7 @@ fn under_fire(card: &mut SimCard, random: &mut Random, kind: usize) -> End {
             idle.push((completed.entry.slot.get(), sequence));
         }
         if let End::Faulted(fault) = end {
-            // All that were in flight are answered by now.
+            // All entries that were in flight have been answered by now.
             assert_eq!(awaited.len(), 0);
             let closed = session.close().unwrap();
             assert_eq!(u16::from(closed.cause), fault);
@@ -118,9 +118,9 @@ fn under_fire(card: &mut SimCard, random: &mut Random, kind: usize) -> End {
     assert!(awaited.is_empty());
     match session.close() {
         Ok(closed) if closed.cause == Fault::None => end,
-        // Met while the last answers were awaited ...
+        // The fault occurred while the last answers were awaited ...
         Ok(closed) => End::Faulted(closed.cause.into()),
-        // ... or one that no answer needed to meet: the last write was never answered, say.
+        // ... or no answer depended on it, as when the last write was never answered.
         Err(SessionError::Faulted(fault)) => End::Faulted(fault.into()),
         Err(error) => panic!("{error}"),
     }
@@ -142,8 +142,7 @@ fn every_fault_of_the_bus_at_random_moments() {
             *ends.entry(under_fire(&mut card, &mut random, kind)).or_default() += 1;
             card.sim().inject(Inject::Unhang).unwrap();
             assert_eq!(card.sim().violations(), None, "kind {kind}, seed {seed}");
-            // A bus that owes an answer, or gave one that no one asked for, is not trusted until it is reset with the
-            // card.
+            // If a bus response is missing or surplus, the bus is not trusted until it is reset together with the card.
             let lost = card.sim().read32(STATUS).unwrap() & NEEDS_RESET != 0;
             assert!(!lost || !matches!(kind, 0 | 4 | 6), "kind {kind}, seed {seed}");
             if lost {
@@ -153,7 +152,7 @@ fn every_fault_of_the_bus_at_random_moments() {
                 card.sim().hardware_reset().unwrap();
                 resets += 1;
             }
-            // A card of its own kind again: nothing of the fault is left.
+            // A session without a new fault: the old fault has no effect any more.
             let end = under_fire(&mut card, &mut random, 4);
             assert!(
                 matches!(end, End::Unharmed | End::Refused(0x0101) | End::Lost),

@@ -12,14 +12,14 @@ use portcullis_core::mutation::Place;
 use portcullis_core::wire::{Descriptor, Fault, Opcode, RecordType};
 use zerocopy::IntoBytes;
 
-/// Entries of one cell, not counting what opens and closes streams.
+/// Number of entries per cell, without those that open and close streams.
 const PER_CELL: u64 = 500;
-/// Streams of one cell: more than the smallest ring holds.
+/// Number of streams per cell: more than fit into the smallest ring.
 const STREAMS: u16 = 40;
-/// log2 of submission (and completion) ring and log ring.
+/// log2 of the submission (and completion) ring, and of the log ring.
 const RINGS: [(u8, u8); 3] = [(5, 4), (5, 6), (6, 5)];
 
-/// Runs one cell and gives the number of judged or refused entries.
+/// Runs one cell; returns the number of judged or refused entries.
 fn cell<C: TestCard>(card: &mut C, seed: u64, (ring_log2, log_log2): (u8, u8), count: u64) -> u64 {
     let mut random = Random::new(seed);
     let rows = (1 + random.below(6), 1 + random.below(4));
@@ -29,7 +29,7 @@ fn cell<C: TestCard>(card: &mut C, seed: u64, (ring_log2, log_log2): (u8, u8), c
     let mut session = Session::open_tables(&mut *card, &world.tables(), config).unwrap();
 
     let lanes = session.info().lanes;
-    // The next sequence of each slot, and the expected answer of each ticket.
+    // The next sequence of each slot, and the expected answer to each ticket.
     let mut next: Vec<u32> = vec![0; STREAMS.into()];
     let mut idle: Vec<u16> = (0..STREAMS).collect();
     let mut awaited: BTreeMap<u64, (Descriptor, Outcome)> = BTreeMap::new();
@@ -89,7 +89,7 @@ fn cell<C: TestCard>(card: &mut C, seed: u64, (ring_log2, log_log2): (u8, u8), c
     session.close().unwrap();
     card.assert_clean();
 
-    // Every entry has its own record, in order in its lane, beside each lane's OPEN and CLOSE.
+    // Every entry has its own record, in order in its lane, besides the lane's OPEN and CLOSE.
     let kept = kept.lock().unwrap();
     assert_eq!(kept.len() as u64, answered + 2 * u64::from(lanes));
     for lane in 0..lanes {
@@ -123,7 +123,7 @@ fn so_does_the_model_with_more_lanes() {
     assert!(cells::<2>() + cells::<4>() + cells::<8>() >= 20_000);
 }
 
-/// The 16-bit counters of submissions and completions pass zero.
+/// The 16-bit counters of submissions and completions wrap around.
 #[test]
 fn the_model_passes_the_end_of_the_counters() {
     let mut card = ModelCard::fresh();
@@ -143,7 +143,7 @@ mod sim {
         SimCard::new(SimConfig { lanes: 1, read_latency: latency, write_latency: latency, stall, trace: None }).unwrap()
     }
 
-    /// One stall pattern with every latency and every choice of rings.
+    /// One stall pattern with every latency and every size of rings.
     fn column(stall: Stall, seed: u64) {
         let mut total = 0;
         for (l, latency) in LATENCIES.into_iter().enumerate() {
@@ -155,7 +155,7 @@ mod sim {
             }
             println!("{stall:?}, latency {latency}: {} clocks", card.clocks().unwrap());
         }
-        // Five columns of these make at least 20,000.
+        // Five such columns give at least 20,000.
         assert!(total >= 9_000, "{total}");
     }
 
@@ -184,7 +184,7 @@ mod sim {
         column(Stall::Random(u64::MAX), 500);
     }
 
-    /// Reads slow and writes fast, and the other way round.
+    /// Slow reads with fast writes, and the reverse.
     #[test]
     fn with_uneven_latencies() {
         for (i, (read, write)) in [(1000, 0), (0, 1000), (500, 7), (7, 500)].into_iter().enumerate() {
@@ -198,7 +198,7 @@ mod sim {
         }
     }
 
-    /// Every pattern of stalls, with more than one lane behind the bus.
+    /// Every stall pattern, with several lanes on the bus.
     #[test]
     fn with_more_lanes() {
         let stalls = [Stall::None, Stall::EveryFourth, Stall::Random(17)];
@@ -212,7 +212,7 @@ mod sim {
         }
     }
 
-    /// The 16-bit counters of submissions and completions pass zero.
+    /// The 16-bit counters of submissions and completions wrap around.
     #[test]
     fn the_counters_pass_their_end() {
         let mut card = SimCard::fresh();

@@ -1,5 +1,5 @@
-//! C5 from the other side: a card, or a host between us and it, that lies. Whatever it says that does not fit loses the
-//! card; no lie admits anything, and no wait is without an end.
+//! C5: a card, or a host between driver and card, that gives false data. Inconsistent data makes the driver treat the
+//! card as lost; false data never admits an entry, and every wait ends.
 
 use crate::card_support;
 
@@ -28,29 +28,29 @@ on_all_and_lanes!(
     damage_on_the_way_is_refused_or_loses_the_card,
 );
 
-/// Changes the value of a register read, by its address.
+/// Replaces the value of a register read; arguments are address and value.
 type Misread = fn(u32, u32) -> u32;
 
-/// Something between the driver and the card.
+/// Falsifications between the driver and the card.
 #[derive(Default)]
 struct Lie {
     read: Option<Misread>,
-    /// Writes to the submission doorbell do not arrive.
+    /// Writes to the submission doorbell are dropped.
     deaf: bool,
-    /// A bit of every completion that is there, with the CRC made right again.
+    /// Bit to invert in every completion; the CRC is recomputed.
     completion_bit: Option<usize>,
     /// The value that replaces every completion.
     completion_planted: Option<Completion>,
-    /// A bit of every completion that is there; its CRC stays.
+    /// Bit to invert in every completion; the CRC stays.
     completion_damage: Option<usize>,
-    /// Words of a completion that have come, one more with each look; the others are of the lap before.
+    /// Completions arrive word by word: each read shows one more new word, and the other words are those before.
     completion_parts: Option<Parts>,
     record_bit: Option<usize>,
-    /// A bit of every submission, on its way to the ring.
+    /// Bit to invert in every submission, before it reaches the ring.
     submission_bit: Option<usize>,
 }
 
-/// How a completion comes into memory: in ascending order of its words or in descending order.
+/// Shows a completion word by word, in ascending or descending order of its words.
 #[derive(Debug, Clone)]
 struct Parts {
     ascending: bool,
@@ -95,7 +95,7 @@ impl<C: TestCard> Card for Liar<C> {
     }
     fn dma_read(&self, buffer: &DmaBuffer, offset: usize, into: &mut [u8]) -> Result<(), CardError> {
         self.card.dma_read(buffer, offset, into)?;
-        // A completion that the card has not written yet is left alone.
+        // Skip completions that the card has not written yet.
         if into.len() == Completion::BYTES && into != Completion::ZERO.as_bytes() {
             if let Some(bit) = self.lie.completion_bit {
                 let mut completion = Completion::read_from_bytes(into).unwrap();
@@ -125,7 +125,7 @@ impl<C: TestCard> Card for Liar<C> {
         self.card.dma_write(buffer, offset, &bytes)
     }
     fn patience(&self) -> u32 {
-        // Enough for what these tests wait for, and short where they wait without result.
+        // Enough for these tests to succeed, and short for waits that end without a result.
         let enough = self.lie.completion_parts.as_ref().map_or(0, |_| 8);
         self.card.patience().clamp(enough, 400)
     }
@@ -145,7 +145,7 @@ fn begun<'a, C: Card>(card: &'a mut C, world: &World, config: SessionConfig) -> 
     session
 }
 
-/// Lost, for this call and for every later one.
+/// Asserts that the card is lost, for this call and for every later one.
 fn assert_lost<C: Card>(mut session: Session<C>, world: &World, what: &str) -> LossCause {
     let Err(SessionError::Lost(lost)) = session.drain() else { panic!("not lost: {what}") };
     assert!(matches!(session.poll(), Err(SessionError::Lost(_))), "{what}");
@@ -156,7 +156,7 @@ fn assert_lost<C: Card>(mut session: Session<C>, world: &World, what: &str) -> L
     lost
 }
 
-/// The outcome of a completion before it is planted.
+/// A change to a completion before it is planted.
 type Change = fn(&mut Completion);
 
 /// A completion that admits submission 1, as the card itself would write it, with one `change`.
@@ -181,10 +181,10 @@ fn a_stale_completion_of_another_epoch_loses_the_card<C: TestCard>() {
     let mut card = Liar::<C>::new();
     let world = World::permitting();
     let mut session = begun(&mut card, &world, small(0x0bad_cafe));
-    // The card writes no answer over it.
+    // The card must not write its own answer.
     session.card_mut().lie.deaf = true;
     session.submit(&[good(&world, 1)]).unwrap();
-    // The phase is right, so is the CRC: it could have been there since the session before.
+    // Phase and CRC are right: the completion could be left from the previous session.
     let ring = session.completion_ring().unwrap();
     let ring = DmaBuffer::new(ring.address(), ring.len());
     let stale = planted(0x0bad_caff, |_| ());
@@ -196,7 +196,7 @@ fn a_stale_completion_of_another_epoch_loses_the_card<C: TestCard>() {
 
 fn planted_completions_lose_the_card<C: TestCard>() {
     let mut card = Liar::<C>::new();
-    // Judged by tables that refuse everything, so that only the planted completion can admit.
+    // The tables deny everything, so that only the planted completion can admit.
     let mut denying = World::permitting();
     denying.policy[0].kind = 2;
     let changes: [(Change, &str); 9] = [
@@ -232,7 +232,7 @@ fn a_device_that_is_gone_is_said_to_be_gone<C: TestCard>() {
     let world = World::permitting();
     let error = Session::open_tables(&mut card, &world.tables(), small(1)).unwrap_err();
     assert!(error.to_string().contains("gone"), "{error}");
-    // It goes while an entry is in flight.
+    // The card disappears while an entry is in flight.
     card.lie.read = None;
     let mut session = begun(&mut card, &world, small(1));
     session.card_mut().lie.read = Some(|_, _| u32::MAX);
@@ -289,12 +289,12 @@ fn a_card_of_another_kind_is_refused<C: TestCard>() {
     }
 }
 
-/// No bus promises that 64 bytes come at once: the first word of a completion is seen before its last, or the other
-/// way.
+/// A bus does not guarantee that 64 bytes arrive at once: the first word of a completion may arrive before its last, or
+/// after it.
 fn a_completion_that_comes_in_parts_counts_when_it_is_whole<C: TestCard>() {
     let mut card = Liar::<C>::new();
     let world = World::permitting();
-    // From the lap before: nothing, or an answer that would fit in another place.
+    // The old content: zeros, or an answer that would be valid at another place.
     let befores = [Completion::ZERO, planted(1, |c| (c.phase, c.ring_index) = (0, U16::new(0)))];
     for (ascending, before) in [true, false].into_iter().flat_map(|way| befores.map(|before| (way, before))) {
         card.lie = Lie::default();
@@ -306,7 +306,7 @@ fn a_completion_that_comes_in_parts_counts_when_it_is_whole<C: TestCard>() {
         assert_eq!(answered[0].ticket, 1);
         assert!(answered[0].outcome.is_admit(), "{:?}", answered[0].outcome);
         let parts = session.card_mut().lie.completion_parts.take().unwrap();
-        // The first complete read counts; if that read only decided what to wait for, the next one counts.
+        // The first complete read counts. If that read only decided what to wait for, the next one counts.
         let whole = Completion::BYTES / 8 + 1;
         assert!((whole..=whole + 1).contains(&parts.come.get()), "{parts:?}: before it was whole, or long after");
         session.close().unwrap();
@@ -329,8 +329,8 @@ fn a_damaged_completion_loses_the_card_after_a_while<C: TestCard>() {
     }
 }
 
-/// A bit that changes between the driver and the ring: the CRC tells, unless it changes what the completion is matched
-/// by.
+/// A bit changes between the driver and the ring: the CRC detects it, unless it changes the fields by which the driver
+/// matches the completion.
 fn damage_on_the_way_is_refused_or_loses_the_card<C: TestCard>() {
     let mut card = Liar::<C>::new();
     let world = World::permitting();
@@ -353,7 +353,7 @@ fn damage_on_the_way_is_refused_or_loses_the_card<C: TestCard>() {
     }
 }
 
-/// Every bit of a completion, with a CRC that fits.
+/// Inverts every bit of a completion, with a recomputed CRC.
 #[test]
 fn every_bit_of_a_completion_counts() {
     let mut card = Liar::<ModelCard>::new();
@@ -364,7 +364,7 @@ fn every_bit_of_a_completion_counts() {
         session.submit(&[good(&world, 1)]).unwrap();
         session.card_mut().lie.completion_bit = Some(bit);
         let lost = assert_lost(session, &world, &format!("bit {bit}"));
-        // With the phase of the lap before, it is not a completion at all.
+        // With the phase of the previous lap, it is not a new completion.
         assert_eq!(
             matches!(&lost, LossCause::Broken(why) if why.contains("for a completion")),
             bit == 16,
@@ -373,7 +373,7 @@ fn every_bit_of_a_completion_counts() {
     }
 }
 
-/// Every bit of a record but its tick, which nothing else tells.
+/// Inverts every bit of a record except its tick, which cannot be checked.
 #[test]
 fn every_bit_of_a_record_counts() {
     let mut card = Liar::<ModelCard>::new();

@@ -1,4 +1,4 @@
-//! Cards of more than one lane: each lane a complete log, each stream in its own lane, one session for all of them.
+//! Cards with several lanes: each lane has a complete log, each stream stays in its lane, and all share one session.
 
 use crate::card_support;
 
@@ -57,7 +57,7 @@ fn misuse_doorbell<C: Card>(card: &mut C, lane: u8) {
     registers::with_lane(card, lane, |lane| lane.sq_tail().try_write(|w| w.set_v(0x1_0000))).unwrap();
 }
 
-/// Tickets from 0 on, each once and in order.
+/// Asserts that the tickets count from 0, each once and in order.
 fn assert_each_once(answered: &[Completed]) {
     assert!(answered.iter().enumerate().all(|(i, completed)| completed.ticket == i as u64), "{answered:?}");
 }
@@ -141,7 +141,7 @@ fn a_slot_of_another_lane_is_refused<C: TestCard>() {
         for slot in slots() {
             let home = (slot % u16::from(lanes)) as u8;
             for lane in (0..lanes).filter(|lane| *lane != home) {
-                // Its stream is open where it belongs, and its sequence is right.
+                // The stream is open in its own lane, and the sequence is right.
                 assert_eq!(ask(lane, entry(opcode, slot, sequence)), Outcome::Fault(Fault::Slot), "{slot} in {lane}");
             }
             assert_eq!(ask(home, entry(opcode, slot, sequence)), Outcome::Accepted, "{slot} in {home}");
@@ -161,7 +161,7 @@ fn a_batch_fits_into_all_its_lanes_or_is_not_submitted<C: TestCard>() {
     let mut session = Session::open_tables(&mut card, &world.tables(), small(3)).unwrap();
     let lanes = u16::from(session.info().lanes);
     let last = lanes - 1;
-    // Eight for every lane, and one too many for the last.
+    // Eight entries for every lane, and one more for the last.
     let mut batch: Vec<_> = (0..8 * lanes).map(begin).collect();
     batch.extend((8..33).map(|i| begin(i * lanes + last)));
     let full = session.submit(&batch);
@@ -169,7 +169,7 @@ fn a_batch_fits_into_all_its_lanes_or_is_not_submitted<C: TestCard>() {
     assert_eq!((session.in_flight(), session.room()), (0, 32));
     batch.pop();
     assert_eq!(session.submit(&batch).unwrap(), 0);
-    // Each lane has its own room; the room of the session is that of its fullest lane.
+    // Each lane has its own room. The room of the session is that of its fullest lane.
     assert_eq!((session.in_flight(), session.room()), (batch.len(), 0));
     assert_eq!((session.room_for(0), session.room_for(lanes), session.room_for(last)), (24, 24, 0));
     let more = session.submit(&[begin(8 * lanes), begin(40 * lanes + last)]);
@@ -180,7 +180,7 @@ fn a_batch_fits_into_all_its_lanes_or_is_not_submitted<C: TestCard>() {
     assert_eq!(answered.len(), batch.len() + 1);
     assert!(answered.iter().zip(&batch).all(|(completed, entry)| completed.entry == *entry));
     assert!(answered.iter().all(|completed| completed.outcome == Outcome::Accepted));
-    // More than any lane holds, spread over all of them.
+    // More entries than one lane can hold, spread over all lanes.
     let notes: Vec<_> = (1..5).flat_map(|i| (0..8 * lanes).map(move |slot| entry(Opcode::Note, slot, i))).collect();
     session.submit(&notes).unwrap();
     assert_eq!(session.drain().unwrap().len(), 32 * usize::from(lanes));
@@ -188,7 +188,7 @@ fn a_batch_fits_into_all_its_lanes_or_is_not_submitted<C: TestCard>() {
     card.assert_clean();
 }
 
-/// Log rings are full and entries in flight in every lane when one of them meets the fault.
+/// In every lane the log ring is full and entries are in flight when one lane has the fault.
 fn a_fault_answers_every_entry_once<C: TestCard>() {
     let world = World::permitting();
     for faulty in 0..8 {
@@ -221,14 +221,14 @@ fn a_fault_answers_every_entry_once<C: TestCard>() {
             assert!(outcomes[taken..].iter().all(|outcome| *outcome == Outcome::Fault(Fault::Doorbell)), "lane {lane}");
             let kinds = kinds(&kept, lane);
             assert_eq!(kinds[kinds.len() - 2..], [RecordType::Alarm, RecordType::Close], "lane {lane}");
-            // One for each entry that was taken; another may be in the log without its answer.
+            // One record per answered entry; one more may be in the log without its answer.
             assert!((taken + 3..=taken + 4).contains(&kinds.len()), "lane {lane}: {taken} taken, {kinds:?}");
         }
         card.assert_clean();
     }
 }
 
-/// One lane's log has no room for CLOSE, the others' have: theirs are closed without a cause, and nothing follows.
+/// One lane's log has no room for CLOSE. The other lanes are closed without a cause, and nothing follows there.
 fn a_fault_between_two_closes_alarms_the_lane_that_is_open<C: TestCard>() {
     let mut card = C::fresh();
     let world = World::permitting();
@@ -253,7 +253,7 @@ fn a_fault_between_two_closes_alarms_the_lane_that_is_open<C: TestCard>() {
         }
         let last = *of_lane(&kept, lane).last().unwrap();
         let found = kinds(&kept, lane);
-        // A card may put CLOSE of a full log into its tree, and write it when there is room.
+        // A card may add CLOSE of a full log to the tree first, and write it when there is room.
         let closed_before = [&expected[..], &[RecordType::Close]].concat();
         if found == closed_before {
             assert_eq!(session_half(&last).cause.get(), 0, "lane {lane}");
@@ -311,7 +311,7 @@ fn a_lie_of_one_lane_loses_them_all<C: TestCard>() {
         });
     };
     let error = session.wait().unwrap_err();
-    // Acts as if a heartbeat came before it.
+    // The record is changed as if a heartbeat came before it.
     let lost = LossCause::Record { lane: 1, index: 5, what: "a heartbeat that no one presented" };
     assert!(matches!(&error, SessionError::Lost(found) if *found == lost), "{error}");
     assert!(matches!(session.poll(), Err(SessionError::Lost(_))));
@@ -331,7 +331,7 @@ impl<C: TestCard> Meddled<C> {
     }
 }
 
-/// The lane of its log decides where a record is kept, so a record that names another lane never reaches the sink.
+/// A record is stored in the lane of its ring, so a record that names another lane never reaches the sink.
 fn a_record_in_another_lane_is_not_kept<C: TestCard>() {
     let world = World::permitting();
     let mut card = Meddled { card: C::fresh(), change: |_| {} };
@@ -351,7 +351,7 @@ fn a_record_in_another_lane_is_not_kept<C: TestCard>() {
     assert_eq!(kept.lock().unwrap().len(), usize::from(lanes));
 }
 
-/// A card that takes an entry of another lane's slot as its own.
+/// A card accepts an entry of another lane's slot.
 fn an_entry_that_was_taken_by_another_lane_loses_the_card<C: TestCard>() {
     let world = World::permitting();
     let mut card = Meddled { card: C::fresh(), change: |_| {} };
@@ -376,7 +376,7 @@ fn credit_is_by_lane<C: TestCard>() {
     assert_eq!(credit(&mut session), 4);
     for round in 0..3u32 {
         for (lane, stream) in streams.iter().enumerate() {
-            // The last lane spends nothing more.
+            // The last lane uses no more credit.
             let spends = if lane + 1 == streams.len() {
                 0
             } else if round == 0 {
@@ -398,7 +398,7 @@ fn credit_is_by_lane<C: TestCard>() {
     card.assert_clean();
 }
 
-/// Streams as they come, well and badly formed: what a card determines does not depend on its lanes.
+/// Streams with valid and invalid entries: the determinations do not depend on the number of lanes.
 #[test]
 fn determinations_do_not_depend_on_the_number_of_lanes() {
     let (mut admits, mut refusals) = (0, 0);
@@ -431,7 +431,7 @@ fn determinations_do_not_depend_on_the_number_of_lanes() {
                 outcomes.extend(session.drain().unwrap().into_iter().map(|completed| completed.outcome));
             }
             session.close().unwrap();
-            // Each slot's records, in their order, without the fields that may differ.
+            // Each slot's records in order, without the fields that may differ.
             let mut slots = std::collections::BTreeMap::<u16, Vec<Vec<u8>>>::new();
             for record in kept.lock().unwrap().iter() {
                 let mut record = *record;

@@ -52,12 +52,12 @@ fn a_session_from_open_to_close<C: TestCard>() {
     let closed = session.close().unwrap();
     let record = closed.record.unwrap();
     assert_eq!(closed.cause, Fault::None);
-    // The second stream is the next lane's; the log ring of the first was lapped three times.
+    // The second stream is in the next lane; the log ring of the first lane wrapped three times.
     let info = CardInfo::read(&mut card).unwrap();
     let second = 1 % info.lanes;
     let kept = kept.lock().unwrap();
     for lane in 0..info.lanes {
-        // OPEN, CLOSE, and what is between: BEGIN, 50 verdicts, NOTE, END; BEGIN.
+        // OPEN, CLOSE, and between them BEGIN, 50 verdicts, NOTE and END of the first stream; BEGIN of the second.
         let between = if lane == 0 { 53 } else { 0 } + u64::from(lane == second);
         let log = of_lane(&kept, lane);
         let indexes: Vec<u64> = log.iter().map(|record| record.answer.log_index.get()).collect();
@@ -121,7 +121,7 @@ fn the_benchmark_counts_every_verdict<C: TestCard>() {
         bench::run(&mut card, &image(), bench::BenchConfig { verdicts: 2_000, streams: 40, attest: false }).unwrap();
     assert_eq!((report.verdicts, report.admits), (2_000, 2_000));
     assert!(report.verdicts_per_second() > 0);
-    // At most rows / rows per clock + 16 in steady state; the beginning and the end are in the count too.
+    // At most rows / rows per clock + 16 in steady state; the measurement includes start and end.
     if let Some(hundredths) = report.clocks_per_verdict_hundredths() {
         assert!(hundredths < 4_000, "{hundredths} hundredths of a clock for a verdict");
     }
@@ -142,7 +142,7 @@ fn pipelined_and_blocking_calls_mix<C: TestCard>() {
             submitted.push(card_support::placed(gate(&mut random, &world.header), place.slot, place.sequence));
         }
         let first = session.submit(&submitted).unwrap();
-        // A second GATE of a stream that waits for its verdict is the caller's mistake, and nothing is submitted.
+        // A second GATE while a stream waits for its verdict is the caller's error; nothing is submitted.
         let again = session.submit(&submitted[3..4]);
         assert!(matches!(again, Err(SessionError::InFlight(slot)) if slot == streams[4].slot()), "{again:?}");
         let own = gate(&mut random, &world.header);
@@ -173,7 +173,7 @@ fn streams_take_free_slots_and_end<C: TestCard>() {
     let (again, _) = session.begin([0; 32]).unwrap();
     assert_eq!(again.slot(), 17);
     assert_eq!(session.place(&again).unwrap().sequence, 1);
-    // Each lane counts its own.
+    // Each lane has its own counter.
     let lanes = u32::from(session.info().lanes);
     let open = session_half(&session.close().unwrap().record.unwrap()).open_streams.get();
     assert_eq!(open, slots / lanes);
@@ -182,7 +182,7 @@ fn streams_take_free_slots_and_end<C: TestCard>() {
 
 fn an_image_opens<C: TestCard>() {
     let mut card = C::fresh();
-    // Nothing fixed: epoch from the operating system, default rings.
+    // Defaults: a random epoch from the operating system, and default ring sizes.
     let mut session = Session::open(&mut card, &image(), SessionConfig::default()).unwrap();
     let (stream, _) = session.begin([0; 32]).unwrap();
     let mut random = Random::new(6);

@@ -1,9 +1,9 @@
-//! Oracles on the Verilated banks: over generated policies and descriptors the card, the image's evaluator and
-//! `cedar-policy` agree.
+//! Oracles on the Verilated banks: the card, the image's evaluator and `cedar-policy` agree over generated policies and
+//! descriptors.
 //!
-//! The card's verdict equals the evaluator's, stage and both rows included; the rows are those of the plain row
-//! function; and both of the card's banks pass exactly when Cedar answers Allow for the whole policy set.
-//! (`policy_oracle` holds the evaluator to Cedar rule by rule, over the same cases.)
+//! The card's verdict equals the evaluator's, stage and both rows included. The rows are those of the simple row
+//! function. Both banks of the card pass exactly when Cedar answers Allow for the whole policy set. (`policy_oracle`
+//! compares the evaluator with Cedar rule by rule, over the same cases.)
 #![cfg(feature = "sim")]
 
 use crate::card_support;
@@ -23,7 +23,7 @@ use portcullis_test_support::policies::Case;
 
 const BATCH: usize = 64;
 
-/// Judges `descriptors` of `case` on `card`, each one compared. Counts what came out.
+/// Judges `descriptors` descriptors of `case` on `card`, compares each verdict, and counts the results.
 fn judge(card: &mut SimCard, case: &Case, descriptors: usize, seen: &mut BTreeMap<String, u64>) {
     let image = &case.compiled.image;
     let evaluator = Evaluator::new(image);
@@ -36,7 +36,7 @@ fn judge(card: &mut SimCard, case: &Case, descriptors: usize, seen: &mut BTreeMa
 
     let config = SessionConfig { ring_log2: 7, log_log2: 7, epoch: Some(case.seed as u32), ..SessionConfig::default() };
     let mut session = Session::open(&mut *card, image, config).unwrap();
-    // Each in a stream of its own: a stream keeps the context of its first GATE.
+    // Each descriptor has its own stream, since a stream keeps the context of its first GATE.
     let cases: Vec<_> = (0..).zip(case.descriptors().take(descriptors)).collect();
     for batch in cases.chunks(BATCH) {
         let begin = |slot| Descriptor::entry(Opcode::Begin, Place { slot, sequence: 0 }, [0; 32]).sealed();

@@ -1,6 +1,5 @@
-//! The tables are hashed again in RUN: a bit that turns over in one of them is a fault of its own, without CLOSE, in a
-//! bounded time, whatever the host asks for meanwhile; and verdicts, checkpoints and sessions over tables that are
-//! are as without it.
+//! The card hashes its tables again in RUN. A flipped bit in a table causes a fault without CLOSE, within a bounded
+//! time, whatever the host requests meanwhile. Verdicts, checkpoints and sessions over intact tables are not affected.
 #![cfg(feature = "sim")]
 
 use crate::card_support;
@@ -16,7 +15,7 @@ use portcullis_sim::{LANES, PATROL_CLOCKS, ROUNDS, SimConfig, Stall, TableBit};
 const POLICY_ROWS: usize = 9;
 const ENTROPY_ROWS: usize = 3;
 const ROW_BITS: usize = 8 * 192;
-/// Clocks of one block in the hash core, and around it.
+/// Clocks per block in the hash core, with overhead.
 const BLOCK: u64 = 64 / ROUNDS + 4;
 /// The status register, its life state, and its value in FAULT.
 const STATUS: u32 = 0x44;
@@ -27,14 +26,14 @@ fn card(lanes: u32, stall: Stall) -> SimCard {
     SimCard::new(SimConfig { lanes, read_latency: 20, write_latency: 20, stall, trace: None }).unwrap()
 }
 
-/// Clocks of one hash of every lane's tables: header, rows and end, each row after one sweep at most and a few clocks
-/// of a window's read.
+/// Clocks to hash the tables of all lanes: header, rows and end. Each row may wait for one sweep, and takes a few
+/// clocks for the read of a window.
 fn hash_clocks(lanes: u32) -> u64 {
     let rows = (POLICY_ROWS + ENTROPY_ROWS) as u64;
     u64::from(lanes) * ((2 + 3 * rows + 1) * BLOCK + rows * (POLICY_ROWS as u64 + 16))
 }
 
-/// Clocks between an upset and its fault: the hash under way misses it, a pause, and the hash that finds it.
+/// Most clocks between an upset and its fault: the current hash misses it, then a pause, then the hash that detects it.
 fn bound(lanes: u32) -> u64 {
     PATROL_CLOCKS + 2 * hash_clocks(lanes)
 }
@@ -50,7 +49,7 @@ fn any_bit(random: &mut Random, lanes: u32) -> TableBit {
     }
 }
 
-/// Lets clocks pass, reading the status meanwhile, until the card is in FAULT; the clocks that it took, if fewer than
+/// Runs the clock, reading the status meanwhile, until the card is in FAULT. Returns the clocks; `None` if they reach
 /// `bound`.
 fn clocks_to_fault(session: &mut Session<&mut SimCard>, bound: u64) -> Option<u64> {
     let start = session.card().clocks().unwrap();
@@ -79,14 +78,14 @@ fn an_upset_in_run_is_a_fault_without_close() {
             let mut card = card(lanes, Stall::None);
             let world = World::random(&mut random, POLICY_ROWS, ENTROPY_ROWS);
             let mut session = Session::open_tables(&mut card, &world.tables(), small(round)).unwrap();
-            // At any moment of pause and hash.
+            // At any moment of the pause or a hash.
             session.card_mut().sim().run(random.bits() % (PATROL_CLOCKS + 3 * hash_clocks(lanes))).unwrap();
             let bit = any_bit(&mut random, lanes);
             session.card_mut().sim().upset_table(bit).unwrap();
             let clocks = clocks_to_fault(&mut session, bound(lanes) + 1000);
             assert!(clocks.is_some_and(|clocks| clocks <= bound(lanes)), "{bit:?}: {clocks:?}");
             println!("{lanes} lanes, {bit:?}: fault after {clocks:?} clocks");
-            // The log ends with an ALARM that names the cause, and nothing is judged any more.
+            // The log ends with an ALARM that contains the cause, and no more entries are judged.
             let entry = Descriptor::entry(Opcode::Begin, Place { slot: 0, sequence: 0 }, [0; 32]).sealed();
             let error = session.submit(&[entry]).and_then(|_| session.drain()).map(|answered| answered[0].outcome);
             match error {
@@ -100,7 +99,7 @@ fn an_upset_in_run_is_a_fault_without_close() {
     }
 }
 
-/// A row that the image does not count is in no digest, and in no verdict.
+/// A row beyond the image's row count affects neither the digest nor a verdict.
 #[test]
 fn an_upset_of_a_row_that_does_not_count_is_none() {
     let mut random = Random::new(702);
@@ -116,7 +115,7 @@ fn an_upset_of_a_row_that_does_not_count_is_none() {
     assert_eq!(session.close().unwrap().cause, Fault::None);
 }
 
-/// Submits GATEs for this many clocks, and checks each answer; gives the session's error if it ends before.
+/// Submits GATEs for this many clocks and checks each answer. Returns the session's error if it ends earlier.
 fn judged(
     session: &mut Session<&mut SimCard>,
     world: &World,
@@ -151,7 +150,7 @@ fn judged(
     Ok(())
 }
 
-/// The port of the tables is busy in nearly every clock, and what the sweep reads is hashed as it comes by.
+/// The tables' port is busy in almost every clock, and rows that the sweep reads are hashed at the same time.
 #[test]
 fn tables_that_stand_are_never_called_changed() {
     let mut random = Random::new(703);
@@ -173,23 +172,23 @@ fn an_upset_is_found_under_load() {
         let world = World::random(&mut random, POLICY_ROWS, ENTROPY_ROWS);
         let mut session = Session::open_tables(&mut card, &world.tables(), small(4)).unwrap();
         session.card_mut().sim().run(random.bits() % PATROL_CLOCKS).unwrap();
-        // The damage changes no verdict, so the verdicts before the fault can be checked.
+        // The flipped bit changes no verdict, so the verdicts before the fault can be checked.
         let rule = TableBit { lane: lanes - 1, entropy: false, row: 4, bit: 8 * RULE_AT };
         session.card_mut().sim().upset_table(rule).unwrap();
         let start = session.card().clocks().unwrap();
         let error = judged(&mut session, &world, &mut random, 3 * bound(lanes)).unwrap_err();
         assert!(is_table_changed(&error), "{error}");
         let passed = session.card().clocks().unwrap() - start;
-        // The driver looks after a wait.
+        // The driver checks only after a wait.
         assert!(passed <= bound(lanes) + 10_000, "{passed}");
         assert_eq!(session.close().unwrap().cause, Fault::TableChanged);
     }
 }
 
-/// Byte of a row that no verdict depends on: its rule's number.
+/// Offset in a row of its rule number, on which no verdict depends.
 const RULE_AT: u32 = 2;
 
-/// A host cannot put the hash off by asking for one checkpoint after another, and each of these is written.
+/// A host cannot delay the hash by requesting one checkpoint after another, and each checkpoint is written.
 #[test]
 fn checkpoints_and_hashes_take_turns() {
     let mut random = Random::new(705);
@@ -220,7 +219,7 @@ fn checkpoints_and_hashes_take_turns() {
 /// Clocks of a signature with 16 rounds per clock, rounded up: about 105,000 blocks.
 const SIGNATURE_CLOCKS: u64 = 110_000 * BLOCK;
 
-/// CLOSE, RESET and a flush at any moment of a hash: the session ends as ever.
+/// CLOSE, RESET and a flush at any moment of a hash: the session ends as usual.
 #[test]
 fn a_session_may_end_in_the_middle_of_a_hash() {
     let mut random = Random::new(706);

@@ -1,6 +1,6 @@
-//! The card's rate, from simulated clocks: in steady state a verdict takes at most its rows and 16 clocks, or what the
-//! log takes for its record, whichever is more; and not a tenth more with 500 clocks of read latency. Signing does not
-//! slow it.
+//! The card's rate in simulated clocks. In steady state a verdict takes at most one clock per row plus 16, or the log's
+//! time for its record, whichever is longer. With a read latency of 500 clocks, it takes at most a tenth more. Signing
+//! does not affect it.
 #![cfg(feature = "sim")]
 
 use crate::card_support;
@@ -14,7 +14,7 @@ use portcullis_policy::image::Image;
 use portcullis_sim::{LANES, ROUNDS, SimConfig, Stall};
 use zerocopy::little_endian::U16;
 
-/// An image of `rows` policy rows. What they say does not matter: every entry walks both banks.
+/// An image of `rows` policy rows. Their content is irrelevant: every entry walks both banks.
 fn image(rows: u16) -> Image {
     let world = World::random(&mut Random::new(3), 1, 1);
     let permit = Row {
@@ -35,7 +35,7 @@ fn measure(latency: u32, rows: u16, verdicts: u64, attest: bool) -> BenchReport 
     measure_lanes(1, latency, rows, verdicts, attest).0
 }
 
-/// The report, and how often registers were touched.
+/// The benchmark report, and the number of register accesses.
 fn measure_lanes(lanes: u32, latency: u32, rows: u16, verdicts: u64, attest: bool) -> (BenchReport, Touched) {
     let config = SimConfig { lanes, read_latency: latency, write_latency: latency, stall: Stall::None, trace: None };
     let mut card = Counting { card: SimCard::new(config).unwrap(), touched: Touched::default() };
@@ -75,8 +75,8 @@ impl Card for Counting {
     }
 }
 
-/// Hundredths of a clock that a verdict may take: its sweep, or six blocks (four of its leaf, two of a node) with 5 %
-/// to spare. A block takes 66 clocks at one round per clock.
+/// Limit per verdict in hundredths of a clock: its sweep, or six blocks (four of its leaf, two of a node), plus 5 %. A
+/// block takes 66 clocks at one round per clock.
 fn bound(rows: u16) -> u64 {
     let block = 64 / ROUNDS + 2;
     u64::max((u64::from(rows) + 16) * 100, 6 * block * 105)
@@ -102,13 +102,13 @@ fn latency_costs_less_than_a_tenth() {
 
 #[test]
 fn signing_does_not_slow_verdicts() {
-    // The signer has work all the time: a checkpoint is due long before the one before is signed.
+    // The signer always has work: each checkpoint is due long before the previous one is signed.
     let report = measure(100, 16, 20_000, true);
     let hundredths = report.clocks_per_verdict_hundredths().unwrap();
     assert!(hundredths <= bound(16), "{hundredths}");
 }
 
-/// Lanes work in parallel: at least 15/16 of the rate of as many cards.
+/// Lanes work in parallel: they reach at least 15/16 of the rate of separate cards.
 #[test]
 fn lanes_multiply_the_rate() {
     let clocks =
@@ -122,7 +122,7 @@ fn lanes_multiply_the_rate() {
 fn verdicts_cost_few_register_accesses() {
     for lanes in [1, LANES] {
         let touched = |verdicts| measure_lanes(lanes, 100, 64, verdicts, false).1;
-        // Opening, first entries and the end are in both.
+        // Both measurements include opening, first entries and the end.
         let (few, more) = (4_000, 12_000);
         let (short, long) = (touched(few), touched(more));
         let doorbells = long.doorbells - short.doorbells;

@@ -1,5 +1,5 @@
-//! Records that wait in a full log ring when a fault comes, and the place of the fault's own record. The verifier's
-//! rules decide.
+//! Records that wait for room in a full log ring when a fault occurs, and the place of the fault's own record. The
+//! verifier's rules check the result.
 #![cfg(feature = "sim")]
 
 use crate::card_support;
@@ -13,7 +13,7 @@ use portcullis_core::wire::{Checkpoint, Command, Descriptor, Life, Opcode, Recor
 use portcullis_evidence::log::LogChecker;
 use zerocopy::FromBytes;
 
-/// Entries that fill a log ring of sixteen after the OPEN record.
+/// Number of entries that fill a log ring of sixteen after the OPEN record.
 const FILL: u16 = 15;
 
 /// A session whose log ring is full: OPEN and as many BEGINs as fit.
@@ -42,7 +42,7 @@ fn records(session: &mut Session<&mut SimCard>) -> u32 {
     registers::with(session.card_mut(), |r| r.records().try_read()).unwrap().v()
 }
 
-/// The log keeps the verifier's rules, and each checkpoint says of it what it is.
+/// Checks that the log follows the verifier's rules, and that each checkpoint matches the log.
 fn hold(world: &World, records: &[Record], checkpoints: &[Checkpoint]) -> Vec<RecordType> {
     let mut rules = LogChecker::new((world.policy.len() as u16, world.entropy.len() as u16));
     let mut kinds = Vec::new();
@@ -65,7 +65,7 @@ fn hold(world: &World, records: &[Record], checkpoints: &[Checkpoint]) -> Vec<Re
     kinds
 }
 
-/// Three streams are ended by entries that the card has accepted; one of the three is in its tree when the fault comes.
+/// The card has accepted END of three streams; when the fault occurs, only one of the three is in its tree.
 #[test]
 fn a_fault_takes_back_what_is_not_in_the_tree() {
     let mut card = SimCard::fresh();
@@ -83,7 +83,7 @@ fn a_fault_takes_back_what_is_not_in_the_tree() {
     card.assert_clean();
 }
 
-/// CLOSE is in the tree and waits for its place in the ring when the fault comes: there is nothing left to alarm.
+/// CLOSE is in the tree and waits for its place in the ring when the fault occurs: the log gets no ALARM any more.
 #[test]
 fn nothing_stands_behind_close() {
     let mut card = SimCard::fresh();
@@ -92,11 +92,11 @@ fn nothing_stands_behind_close() {
     give(&mut session, Command::Close);
     assert_eq!(records(&mut session), u32::from(FILL) + 2);
     give(&mut session, Command::Load);
-    // Room for CLOSE, and for everything after it.
+    // Make room for CLOSE, and for any record after it.
     session.poll().unwrap();
     session.card_mut().pass(20_000);
     assert_eq!(records(&mut session), u32::from(FILL) + 2, "records behind CLOSE");
-    // It has come round to the ring's first place.
+    // The ring has wrapped, so CLOSE is at its first place.
     let mut close = [0; Record::BYTES];
     session.card().dma_read(session.log_ring().unwrap(), 0, &mut close).unwrap();
     let mut all = keeper.0.lock().unwrap().records.clone();
@@ -106,8 +106,8 @@ fn nothing_stands_behind_close() {
     card.assert_clean();
 }
 
-/// A checkpoint has begun, and its snapshot waits for the record before it, when the fault comes: it is one of RUN, and
-/// the fault's own covers the ALARM.
+/// A checkpoint has begun, and its snapshot waits for the previous record when the fault occurs. It becomes a
+/// checkpoint of RUN, and the fault's own checkpoint covers the ALARM.
 #[test]
 fn a_fault_beside_a_snapshot_has_a_checkpoint_of_its_own() {
     let mut card = SimCard::fresh();

@@ -1,5 +1,5 @@
-//! C5: misuse of rings, doorbells, commands and tables, a failing bus, resets at any moment: a fault with its code, an
-//! ALARM where the log lives, no admit, no hang, and the card serves again after a reset.
+//! C5: misuse of rings, doorbells, commands and tables, a failing bus, and resets at any time. The card reports the
+//! right fault, with an ALARM if the log works. Nothing is admitted, nothing hangs, and after a reset the card works.
 
 use crate::card_support;
 
@@ -47,7 +47,7 @@ fn good(world: &World, slot: u16, sequence: u32) -> Descriptor {
     placed(entry, slot, sequence)
 }
 
-/// After anything at all: the card comes up and judges.
+/// Asserts that the card opens a session and judges an entry, whatever happened before.
 fn assert_serves<C: TestCard>(card: &mut C) {
     let world = World::permitting();
     let (mut session, _) = open(card, &world, 0x5e5e);
@@ -63,7 +63,7 @@ fn assert_all_faulted(answered: &[Completed], fault: Fault) {
     }
 }
 
-/// The session is over: nothing is taken any more, and the reason is said.
+/// Asserts that the session is over: it accepts no entry and reports the reason.
 fn assert_faulted<C: TestCard>(session: &mut Session<&mut C>, world: &World, fault: Fault) {
     for _ in 0..2 {
         assert!(matches!(session.submit(&[good(world, 0, 1)]), Err(SessionError::Faulted(f)) if f == fault));
@@ -77,7 +77,7 @@ fn more_entries_than_the_ring_holds_are_refused_by_the_driver<C: TestCard>() {
     let mut card = C::fresh();
     let world = World::permitting();
     let (mut session, _) = open(&mut card, &world, 1);
-    // All of one lane.
+    // All entries are in one lane.
     let lanes = u16::from(session.info().lanes);
     let entries: Vec<_> = (0..33).map(|i| begin(i * lanes)).collect();
     assert!(matches!(session.submit(&entries), Err(SessionError::RingFull { entries: 33, room: 32 })));
@@ -93,7 +93,7 @@ fn more_entries_than_the_ring_holds_are_refused_by_the_driver<C: TestCard>() {
 fn a_doorbell_out_of_range_is_a_sticky_fault<C: TestCard>() {
     let mut card = C::fresh();
     let world = World::permitting();
-    // 16 entries are submitted to lane 0, completed and consumed before each.
+    // Before each, 16 entries are submitted to lane 0, completed and consumed.
     type Ring = fn(&mut dyn portcullis_card::Card);
     let rings: [(&str, Ring); 7] = [
         ("one more entry than the ring holds", |card| write(card, Bell::SqTail, 16 + 33)),
@@ -109,7 +109,7 @@ fn a_doorbell_out_of_range_is_a_sticky_fault<C: TestCard>() {
         let lanes = u16::from(session.info().lanes);
         session.submit(&(0..16).map(|i| begin(i * lanes)).collect::<Vec<_>>()).unwrap();
         assert_eq!(session.drain().unwrap().len(), 16, "{what}");
-        // Rings the doorbells for consumed entries, so that the counters match the table above.
+        // Ring the doorbells for consumed entries, so that the counters match the table above.
         write(*session.card_mut(), Bell::LogHead, 17);
         write(*session.card_mut(), Bell::CqHead, 16);
         ring(*session.card_mut());
@@ -151,7 +151,7 @@ fn command<C: TestCard>(card: &mut C, code: u8) {
 fn a_command_that_the_state_does_not_allow_is_a_sticky_fault<C: TestCard>() {
     let mut card = C::fresh();
     let world = World::permitting();
-    // While running, with an entry in flight.
+    // In RUN, with an entry in flight.
     for code in [Command::Load as u8, Command::Open as u8, 0, 5, 255] {
         let (mut session, _) = open(&mut card, &world, 3);
         session.submit(&[begin(0)]).unwrap();
@@ -210,7 +210,7 @@ fn an_image_that_does_not_fit_is_not_opened<C: TestCard>() {
         change(&mut header);
         assert_eq!(refusal(&mut card, &Tables { header: &header, ..world.tables() }), fault, "{what}");
     }
-    // The driver does not even try an image for which the card reports no room.
+    // The driver refuses an image for which the card reports no room.
     let rows = vec![Row::ZERO; 257];
     let tables = Tables { policy: &rows, ..world.tables() };
     let error = Session::open_tables(&mut card, &tables, small(4)).unwrap_err();
@@ -219,11 +219,11 @@ fn an_image_that_does_not_fit_is_not_opened<C: TestCard>() {
     card.assert_clean();
 }
 
-/// Gives OPEN to a card that is in LOAD with valid rings, and waits for the outcome.
+/// Gives OPEN to a card that is in LOAD with valid rings, and waits for the result.
 fn open_by_hand<C: TestCard>(card: &mut C) -> (Life, Fault) {
     let buffers: Vec<_> = [4096, 2048, 4096].map(|bytes| card.allocate(bytes).unwrap()).into();
     let [sq, cq, log] = [0, 1, 2].map(|i: usize| buffers[i].address());
-    // The same for every lane: none comes to use them.
+    // All lanes share these rings, since no lane uses them.
     for lane in 0..CardInfo::read(card).unwrap().lanes {
         place_rings(card, lane, (sq, cq, log), (5, 4));
     }
@@ -235,7 +235,7 @@ fn open_by_hand<C: TestCard>(card: &mut C) -> (Life, Fault) {
     came
 }
 
-/// Says where a lane's rings are: submission, completion and log ring, and log2 of their entries.
+/// Sets the addresses of a lane's submission, completion and log ring, and log2 of their entries.
 fn place_rings<C: TestCard>(card: &mut C, lane: u8, at: (u64, u64, u64), log2: (u8, u8)) {
     let word = |address: u64| ((address & 0xffff_ffff) as u32, (address >> 32) as u32);
     let (sq, cq, log) = (word(at.0), word(at.1), word(at.2));
@@ -254,7 +254,7 @@ fn place_rings<C: TestCard>(card: &mut C, lane: u8, at: (u64, u64, u64), log2: (
 
 fn give_open<C: TestCard>(card: &mut C) -> (Life, Fault) {
     command(card, Command::Open as u8);
-    // The card may have to make its key first.
+    // The card may have to generate its key first.
     for _ in 0..100 {
         card.pass(3_000);
         if CardInfo::read(card).unwrap().life != Life::Opening {
@@ -275,12 +275,12 @@ fn a_row_that_was_not_written_whole_is_not_opened<C: TestCard>() {
         [registers::POLICY_WINDOW + 256 + 4, registers::POLICY_WINDOW + 2 * 256 + 188, registers::ENTROPY_WINDOW + 256]
     {
         load_only(&mut card, &world.tables()).unwrap();
-        // The word that is there already, but out of order.
+        // The value is already there, but the write is out of order.
         let word = card.read32(address).unwrap();
         card.write32(address, word).unwrap();
         assert_eq!(open_by_hand(&mut card), (Life::Load, Fault::ImageIncomplete), "{address:#x}");
     }
-    // LOAD clears everything that was there before.
+    // LOAD clears the earlier content.
     load_only(&mut card, &world.tables()).unwrap();
     command(&mut card, Command::Load as u8);
     card.pass(10);
@@ -291,7 +291,8 @@ fn a_row_that_was_not_written_whole_is_not_opened<C: TestCard>() {
     card.assert_clean();
 }
 
-/// Without a signer there is no checkpoint ring; with one, no ring that is larger than any, or that leaves its page.
+/// A card without a signer refuses any checkpoint ring. One with a signer refuses a ring that is too large or crosses
+/// its page.
 fn a_checkpoint_ring_that_cannot_be_is_not_opened<C: TestCard>() {
     let mut card = C::fresh();
     let world = World::random(&mut Random::new(13), 1, 1);
@@ -310,7 +311,7 @@ fn a_checkpoint_ring_that_cannot_be_is_not_opened<C: TestCard>() {
     card.assert_clean();
 }
 
-/// The card reads its tables back and hashes them: one bit in any word of a table, or of the digest, and it does not
+/// The card reads its tables back and hashes them: if one bit of a table or of the expected digest differs, it does not
 /// open.
 fn tables_of_another_digest_are_not_opened<C: TestCard>() {
     let mut card = C::fresh();
@@ -323,7 +324,7 @@ fn tables_of_another_digest_are_not_opened<C: TestCard>() {
         registers::with(&mut card, |r| r.expected_digest()[word].try_write(|w| w.set_v(other))).unwrap();
         assert_eq!(open_by_hand(&mut card), (Life::Load, Fault::ImageDigest), "word {word}");
     }
-    // The image's own package digest is in its header and thus in the digest.
+    // The header contains the package digest, so the policy digest covers it too.
     let mut rows = [world.policy.clone(), world.entropy.clone()];
     for bank in 0..2 {
         let before = rows[bank].clone();
@@ -354,7 +355,7 @@ fn rings_that_are_not_allowed_are_not_opened<C: TestCard>() {
     let buffer = card.allocate(1 << 16).unwrap();
     let base = buffer.address();
     let lanes = CardInfo::read(&mut card).unwrap().lanes;
-    // Submission ring, completion ring, log ring; log2 of the rings, of the log.
+    // Addresses of submission, completion and log ring; log2 of the rings and of the log.
     let good = ((base, base + 4096, base + 8192), (5u8, 4u8));
     let mut bad = [good; 9];
     bad[0].0.0 += 64;
@@ -366,7 +367,7 @@ fn rings_that_are_not_allowed_are_not_opened<C: TestCard>() {
     bad[6].1.1 = 21;
     (bad[7].0.0, bad[7].1.0) = (0xffff_ffff_ffff_f000, 6);
     (bad[8].0.2, bad[8].1.1) = (0xffff_ffff_ffff_f000, 5);
-    // In the last lane; the others' are right.
+    // The bad rings are in the last lane; those of the others are right.
     for (i, rings) in [good].into_iter().chain(bad).enumerate() {
         load_only(&mut card, &world.tables()).unwrap();
         for lane in 0..lanes {
@@ -377,7 +378,7 @@ fn rings_that_are_not_allowed_are_not_opened<C: TestCard>() {
         assert_eq!(give_open(&mut card), expected, "rings {i}: {rings:x?}");
         reset(&mut card).unwrap();
     }
-    // The driver reports it before the card does.
+    // The driver reports these before the card does.
     for (ring_log2, log_log2) in [(4, 4), (16, 4), (5, 3), (5, 21)] {
         let config = portcullis_card::SessionConfig { ring_log2, log_log2, ..small(1) };
         let error = Session::open_tables(&mut card, &world.tables(), config).unwrap_err();
@@ -388,7 +389,7 @@ fn rings_that_are_not_allowed_are_not_opened<C: TestCard>() {
     card.assert_clean();
 }
 
-/// P5, as far as a test can show it: writes, locked, change nothing.
+/// P5, as far as a test can show it: writes to locked tables have no effect.
 fn tables_cannot_be_written_while_running<C: TestCard>() {
     let mut card = C::fresh();
     let mut random = Random::new(15);
@@ -407,14 +408,14 @@ fn tables_cannot_be_written_while_running<C: TestCard>() {
         let completed = session.gate_descriptor(&stream, descriptor).unwrap();
         assert_eq!(completed.outcome, Outcome::Judged(evaluator.judge(&descriptor)));
     }
-    // The configuration does not change it either: the epoch stays.
+    // The locked configuration does not change either: the epoch stays.
     registers::with(*session.card_mut(), |r| r.epoch().try_write(|w| w.set_v(99))).unwrap();
     session.note(&stream, [1; 32]).unwrap();
     session.close().unwrap();
     card.assert_clean();
 }
 
-/// A bus failure with entries in flight: each is answered, none with an admit that its completion did not carry.
+/// A bus failure with entries in flight: each is answered, and only a completion can admit.
 fn bus_failure<C: TestCard>(fail: fn(&mut C), fault: Fault) {
     let mut card = C::fresh();
     let world = World::permitting();
@@ -425,18 +426,18 @@ fn bus_failure<C: TestCard>(fail: fn(&mut C), fault: Fault) {
     let _ = session.submit(&(0..8).map(|slot| good(&world, slot, 1)).collect::<Vec<_>>());
     let answered = session.drain().unwrap();
     assert_eq!(answered.len(), 8);
-    // Record and completion of another lane may have been on the bus before the failure, and count.
+    // Another lane's record and completion may have been on the bus before the failure; they count.
     let lanes = session.info().lanes;
     let (stood, faulted): (Vec<_>, Vec<_>) = answered.into_iter().partition(|completed| completed.outcome.is_admit());
     assert!(stood.is_empty() || lanes > 1);
     assert_all_faulted(&faulted, fault);
     assert_faulted(&mut session, &world, fault);
-    // The bus is dead: there is nothing to write an ALARM or a CLOSE record with.
+    // The bus does not work, so neither ALARM nor CLOSE can be written.
     assert!(session.alarm().is_none());
     session.card_mut().mend();
     let closed = session.close().unwrap();
     assert_eq!((closed.cause, closed.record), (fault, None));
-    // A request was given up: RESET does not end, and no session follows.
+    // A bus request was abandoned: RESET does not complete, and no session follows.
     let lost = fault == Fault::Watchdog;
     assert_eq!(closed.needs_reset, lost);
     if lost {
@@ -486,11 +487,11 @@ fn a_reset_at_any_moment_leaves_a_card_that_serves<C: TestCard>() {
             session.submit(&(0..streams).map(|slot| good(&world, slot, 1)).collect::<Vec<_>>()).unwrap();
         }
         session.card_mut().pass(random.bits() % 700);
-        // Somebody else resets the card, or the session is dropped.
+        // Another program resets the card, or the session is dropped.
         if random.one_in(2) {
             command(*session.card_mut(), Command::Reset as u8);
             loop {
-                // Completions from before count; everything after is an error.
+                // Completions before that count; everything after it is an error.
                 match session.wait() {
                     Ok(answered) if answered.is_empty() => break,
                     Ok(answered) => assert!(answered.iter().all(|c| c.outcome.fault().is_none())),
@@ -515,7 +516,7 @@ fn a_fault_closes_with_its_cause<C: TestCard>() {
     let world = World::permitting();
     let (mut session, kept) = open(&mut card, &world, 9);
     let (_stream, _) = session.begin([0; 32]).unwrap();
-    // Nothing is in flight, so only the close meets the fault.
+    // No entry is in flight, so the fault appears only at the close.
     command(*session.card_mut(), Command::Open as u8);
     let closed = session.close().unwrap();
     assert_eq!(closed.cause, Fault::Command);
@@ -524,7 +525,7 @@ fn a_fault_closes_with_its_cause<C: TestCard>() {
         let kinds: Vec<u8> = log.iter().map(|record| record.answer.record_type).collect();
         let mut expected = vec![RecordType::Open, RecordType::Begin, RecordType::Alarm, RecordType::Close];
         if lane > 0 {
-            // The stream is lane 0's.
+            // The stream is in lane 0.
             expected.remove(1);
         }
         assert_eq!(kinds, expected.iter().map(|kind| *kind as u8).collect::<Vec<_>>(), "lane {lane}");

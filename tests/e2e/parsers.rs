@@ -1,7 +1,6 @@
-//! The parsers of hostile bytes, by the bodies of the fuzz targets: every seed is accepted, and the kept corpus is read
-//! again.
+//! Runs the bodies of the fuzz targets: the parsers must accept every seed, and must not fail on the kept corpus.
 //!
-//! `PORTCULLIS_SEEDS=DIR` writes the seeds, a folder a target, from which `cargo xtask fuzz` starts.
+//! `PORTCULLIS_SEEDS=DIR` writes the seeds, one folder per target, as a start for `cargo xtask fuzz`.
 #![cfg(test)]
 
 use portcullis_authority::witness::{LanePost, Post};
@@ -55,7 +54,7 @@ fn evidence(seeds: &mut Seeds) {
     ]);
 }
 
-/// Edits of the honest bundle that a verifier still reads to the end: a byte of each file.
+/// Edits of the honest bundle after which a verifier can still read all of it: one changed byte per file.
 fn edits(files: &MemoryFiles) -> Vec<Vec<u8>> {
     let framed = [0, 8, 0, 0, 0];
     let last = |content: &Vec<u8>| u16::try_from(content.len().saturating_sub(2)).unwrap_or(u16::MAX).to_be_bytes();
@@ -186,7 +185,7 @@ fn seeds_are_accepted() {
     }
 }
 
-/// A change to some bytes: one set, one put in, a run taken out, doubled or overwritten by another.
+/// Changes some bytes: sets or inserts a byte, or removes, duplicates or overwrites a range.
 fn change(bytes: &mut Vec<u8>, random: &mut Random) {
     let at = random.below(bytes.len() + 1);
     let end = (at + random.below(16)).min(bytes.len());
@@ -202,7 +201,7 @@ fn change(bytes: &mut Vec<u8>, random: &mut Random) {
     }
 }
 
-/// Without guidance: what a fuzzer does first. `PORTCULLIS_MUTATIONS` says how many changed inputs each target gets.
+/// Unguided changes, as at the start of fuzzing. `PORTCULLIS_MUTATIONS` sets the number of inputs per target.
 #[test]
 fn changed_seeds() {
     let count = std::env::var("PORTCULLIS_MUTATIONS").ok().and_then(|count| count.parse().ok()).unwrap_or(300);

@@ -1,4 +1,4 @@
-//! P3 and P4: warnings decided over rows, tests that ship with a package, and what else the commands do.
+//! P3 and P4: warnings that are computed over rows, the tests in a package, and other results of the commands.
 #![cfg(test)]
 
 use portcullis_core::wire::Determination;
@@ -54,7 +54,7 @@ fn covered_rules_are_warned_of() {
     assert_eq!(warnings(&two.concat()), []);
     let two = [rule("NARROW", "@stage(\"entropy\")", "context.depth > 5"), rule("WIDE", "", "context.depth > 3")];
     assert_eq!(warnings(&two.concat()), []);
-    // Covered by several rules together, while none of them covers it alone.
+    // Covered by several rules together, but by none of them alone.
     let legal = |id: &str, condition: &str| rule(id, "", &format!("context.domain == \"legal\" && {condition}"));
     let several = [
         legal("SPLIT", "context.classes.contains(\"dosage\")"),
@@ -65,23 +65,23 @@ fn covered_rules_are_warned_of() {
         legal("Z3", "!context.inert_prefix && context.length >= 100 && !(context.length > 70000)"),
     ];
     assert_eq!(warnings(&several.concat()), [covered("SPLIT")]);
-    // One value short of covered.
+    // One value is missing for it to be covered.
     let short = several.concat().replace("context.length < 100", "context.length < 99");
     assert_eq!(warnings(&short), []);
-    // Covered only because unknown uncertainty is 1.
+    // Covered only because an unknown uncertainty counts as 1.
     let unknown = [
         rule("UNKNOWN", "", "!context.uncertainty_known"),
         rule("WIDE", "", "context.uncertainty.greaterThan(decimal(\"0.9\"))"),
     ];
     assert_eq!(warnings(&unknown.concat()), [covered("UNKNOWN")]);
-    // A permit after forbids, and a permit beside a permit.
+    // A permit after forbids, and a permit beside another.
     let permits = "@id(\"P\") permit (principal, action == Action::\"negation\", resource);\n";
     assert_eq!(warnings(permits), [covered("P")]);
     let compiled = package(&two.concat().replace("@stage(\"entropy\")", "")).compile().unwrap();
     assert_snapshot("policy/warning-covered", &compiled.warnings()[0].render());
 }
 
-/// Whatever `check` calls covered decides nothing: the package without it decides every sampled descriptor alike.
+/// A rule that `check` reports as covered has no effect: without it, every sampled descriptor gets the same decision.
 #[test]
 fn covered_rules_decide_nothing() {
     let (mut covered, mut kept) = (0, 0);
@@ -237,7 +237,7 @@ fn explain_names_what_keeps_a_row_from_matching() {
     assert_snapshot("policy/explain", &serde_json::to_string_pretty(&explanation).unwrap());
 }
 
-/// A row misses by at least one named column, and a row that matches by none.
+/// A row that does not match has at least one named reason, and a row that matches has none.
 #[test]
 fn every_miss_has_a_reason() {
     for seed in 0..40 {

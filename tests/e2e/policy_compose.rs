@@ -1,6 +1,6 @@
-//! Compositions: a member of a common image decides as its package does alone and as `cedar-policy` does; rows of one
-//! member match no stream of another; errors name what does not fit; records of a session with several members replay
-//! under each stream's own policy.
+//! Compositions: a member of a common image decides like its package alone, and like `cedar-policy`. Rows of one
+//! member match no stream of another. Errors name the mismatch. Records of a session with several members replay,
+//! each stream under its own policy.
 #![cfg(test)]
 
 use portcullis_card::transport::model::ModelCard;
@@ -28,7 +28,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use zerocopy::little_endian::U128;
 
-/// The shipped packages that fit into one image. `biography` splits to another depth than the others.
+/// The shipped packages that fit into one image. `biography` has another split depth than these.
 const SHIPPED: [&str; 5] = ["clinical", "finance-suitability", "pii", "privilege", "residency"];
 
 const ROOMY: Capacity = Capacity { policy: 40_000, entropy: 20_000 };
@@ -61,7 +61,7 @@ fn composition(members: &[(&str, &Package)]) -> Result<Composition, PolicyError>
     Composition::from_files(composed_files(&members))
 }
 
-/// Descriptors of a package alone, as the composition numbers them: written down again, from the design.
+/// A descriptor of a package with the numbers of the composition, computed here independently from the design.
 fn renumbered(d: &Descriptor, member: &Package) -> Descriptor {
     let membership = member.manifest().membership.as_ref().unwrap();
     let set = |mask: u128| ClassSet(mask).iter().map(|class| membership.classes[class.index()]).collect::<ClassSet>();
@@ -81,7 +81,7 @@ struct Tally {
     renumbered: u64,
 }
 
-/// Holds a member to its package alone, over these descriptors of the package.
+/// Compares a member with its package alone, over these descriptors of the package.
 fn hold_to_alone(
     alone: (&Package, &Compiled),
     member: (&Package, &Compiled),
@@ -97,14 +97,14 @@ fn hold_to_alone(
         let plain = |compiled, d, banks| {
             let Decision { mut policy, mut entropy, determination, stage, rule, reason } =
                 Decision::new(compiled, d, banks);
-            // Rows have other numbers.
+            // The row numbers differ.
             (policy.row, entropy.row) = (policy.row.map(|_| 0), entropy.row.map(|_| 0));
             (policy, entropy, determination, stage, rule, reason)
         };
         let decided = plain(alone.1, &d, &before);
         assert_eq!(plain(member.1, &moved, &after), decided, "{name}");
         oracle.check(&moved, &after).unwrap_or_else(|error| panic!("{name}: {error}"));
-        // The same in the words of the package.
+        // The same descriptor in the words of the package.
         let show = |package: &Package, d| Contexts::new(package.vocabulary()).json(d).unwrap();
         assert_eq!(show(member.0, &moved), show(alone.0, &d));
         for bank in Bank::ALL {
@@ -119,8 +119,8 @@ fn hold_to_alone(
     }
 }
 
-/// Every row but the permit-all asks for domains of its own member alone, and no two members have a domain in common:
-/// this holds for every descriptor, generated or not.
+/// Asserts that every row but the permit-all requires domains of its own member, and that members share no domain.
+/// So this holds for every descriptor, generated or not.
 fn assert_apart(composition: &Composition, compiled: &[Compiled]) {
     let mut seen = 0u32;
     for (member, own) in composition.members().iter().zip(compiled) {
@@ -143,7 +143,7 @@ fn assert_apart(composition: &Composition, compiled: &[Compiled]) {
     }
 }
 
-/// The contexts among the tests that ship with a package.
+/// The contexts in the tests of a package.
 fn tested_contexts(package: &Package) -> Vec<Descriptor> {
     let contexts = Contexts::new(package.vocabulary());
     let tests = parse_tests(package).unwrap().into_iter();
@@ -189,7 +189,7 @@ fn generated_packages_decide_in_a_composition_as_they_do_alone() {
     let mut tally = Tally::default();
     let (mut compositions, mut refused) = (0, 0);
     for group in 0..if long { 2_000 } else { 200 } {
-        // Classes of every second member have other patterns, so that they do not share numbers.
+        // Every second member has other patterns, so that classes do not share numbers.
         let cases: Vec<Case> = (0..2 + group % 2).map(|at| Case::generate(group * 3 + at)).collect();
         let depth = 2;
         let same_depth = |(at, case): (usize, &Case)| {
@@ -236,7 +236,7 @@ fn generated_packages_decide_in_a_composition_as_they_do_alone() {
     assert!(compositions > 50 && admitted > 500 && renumbered > 3_000);
 }
 
-/// A session over the model card, and the records that it writes.
+/// A session over the model card, with the records that it writes.
 fn session(compiled: &Compiled) -> (Session<ModelCard>, Arc<Mutex<Vec<Record>>>) {
     let records = Arc::new(Mutex::new(Vec::new()));
     let kept = Arc::clone(&records);
@@ -252,7 +252,7 @@ fn salt_key() -> SaltKey {
     SaltKey::from_bytes([3; 32])
 }
 
-/// Every determination of the texts among a package's tests as `run --json` prints it, and every entry that was judged.
+/// The determinations of the texts in a package's tests, as `run --json` prints them, and all judged entries.
 fn govern_tests(package: &Package, compiled: &Compiled) -> (Vec<String>, Vec<Record>) {
     let policy = portcullis_gate::Policy::new(package.clone(), compiled.clone()).unwrap();
     let governor = Arc::new(Governor::new(Arc::new(policy), Settings::new(salt_key())).unwrap());
@@ -300,7 +300,7 @@ fn texts_of_shipped_tests_get_the_same_bytes_in_a_composition() {
     println!("{counted} entries of the shipped tests' texts");
 }
 
-/// Two packages of the fixture, with rules of the same ids.
+/// Two packages of the fixture, whose rules have the same ids.
 fn two() -> [Package; 2] {
     let other = MANIFEST.replace("\"general\", \"medical\", \"legal\"", "\"general\", \"office\"");
     let other = other.replace("name = \"greeting\"", "name = \"greeting\"\npattern = [{ regex = 'hello' }]");
@@ -321,12 +321,12 @@ fn equal_classes_share_a_number_and_others_do_not() {
         let membership = composed.members()[at].package.manifest().membership.clone().unwrap();
         membership.classes.into_iter().map(u8::from).collect()
     };
-    // `greeting` is recognised by another pattern in `b`.
+    // In `b` the class `greeting` has another pattern.
     assert_eq!((numbers(0), numbers(1)), (vec![0, 1, 2, 3], vec![0, 1, 2, 4]));
     let compiled = composed.compile().unwrap();
     assert_eq!(compiled[0].image.header().classes.get(), 0b1_1111);
     assert_eq!(compiled[0].image.header().domain.get(), 0b1_1111);
-    // Another language has other words of polarity; another file of words is another class.
+    // With another language, polarity has other words; with another word file, the class differs.
     let with = |change: &dyn Fn(String) -> String, words: &str| {
         let mut files = first.files().clone();
         let text = String::from_utf8(files["policy.toml"].clone()).unwrap();
@@ -346,7 +346,7 @@ fn equal_classes_share_a_number_and_others_do_not() {
     assert_eq!(last(&with(&|text| text, "good day\n")), Some(4));
     let german = |text: String| text.replace("name = \"fixture\"", "name = \"fixture\"\nlanguage = \"de\"");
     assert_eq!(last(&with(&german, "hello\n")), Some(7));
-    // Two classes of one member never share.
+    // Two classes of one member never share a number.
     let same = composition(&[("a", &english), ("b", &english)]).unwrap();
     assert_eq!(same.members()[1].package.manifest().class_id(3), ClassId::try_from(3).ok());
 }
@@ -449,7 +449,7 @@ fn a_broken_composition_is_refused() {
     };
     assert!(without("profiles/a/p0.toml").contains("no `profiles/a/p0.toml`"));
     assert!(without("members/b/policy.toml").contains("members/b/"));
-    // An error in a member's rules is shown at its place in the composition.
+    // An error in a member's rules is reported with its path in the composition.
     let mut files = good.clone();
     files.insert(
         "members/b/rules.cedar".into(),
@@ -457,10 +457,10 @@ fn a_broken_composition_is_refused() {
     );
     let error = Composition::from_files(files).unwrap().compile().unwrap_err();
     assert_eq!(error.problems()[0].place().unwrap().file, "members/b/rules.cedar");
-    // A member cannot be compiled past the others.
+    // A member cannot be compiled without the others.
     let composed = Composition::from_files(good.clone()).unwrap();
     assert!(composed.members()[0].package.compile().is_err());
-    // A folder with a composition cannot be taken for a package either, nor the other way round.
+    // A folder with a composition is not accepted as a package, nor the reverse.
     assert!(Policies::from_listed(good.clone()).unwrap_err().to_string().contains("prelude"));
     let listed = |package: &Package| -> BTreeMap<String, Vec<u8>> {
         package.listed().into_iter().map(|(path, bytes)| (path.to_owned(), bytes.to_vec())).collect()
@@ -501,7 +501,7 @@ fn a_member_takes_its_own_profiles_and_no_others() {
     assert_eq!(a.profiles, BTreeMap::from([("p0".into(), professional), ("p1".into(), legal)]));
 }
 
-/// A plan over shipped packages, in a folder of its own.
+/// A plan over shipped packages, in its own folder.
 fn plan(folder: &std::path::Path, members: &[&str]) -> Plan {
     let member = |name: &&str| {
         let package = root().join("policies").join(name);
@@ -525,7 +525,7 @@ fn the_same_plan_gives_the_same_bytes_and_another_order_another_image() {
     };
     assert_eq!(policies(&first).image(), policies(&again).image());
     assert_ne!(policies(&first).image().digest(), policies(&turned).image().digest());
-    // The composition holds each package as it is, and a package's own commands work on it.
+    // The composition contains each package unchanged, and the commands for packages work on it.
     let composed = Composition::from_files(first).unwrap();
     for (member, name) in composed.members().iter().zip(["pii", "privilege"]) {
         assert_eq!(member.alone, shipped(name));
@@ -536,7 +536,7 @@ fn the_same_plan_gives_the_same_bytes_and_another_order_another_image() {
     assert_eq!(report.domains.used, 5);
     assert_eq!(report.members[1].domains, BTreeMap::from([("legal".into(), 3), ("general".into(), 4)]));
     assert_eq!(report.package_digest, Hex(composed.members()[0].package.digest()));
-    // Files that a plan names must exist and fit the package.
+    // Files named in a plan must exist and match the package.
     let no_profile = "[[member]]\nname = \"x\"\npackage = \"nowhere\"\n";
     std::fs::write(folder.path().join("plan.toml"), format!("version = \"1.0.0\"\n{no_profile}")).unwrap();
     assert!(Plan::load(&folder.path().join("plan.toml")).unwrap().compose("house").is_err());
@@ -570,8 +570,8 @@ fn what_misses_a_descriptor_is_looked_for_among_the_members_own_rows() {
     }
 }
 
-/// An image declares the values of all members, so the card cannot refuse another member's value as undeclared: no row
-/// allows it.
+/// An image declares the values of all members, so the card cannot refuse another member's value as undeclared. But no
+/// row permits it.
 #[test]
 fn values_that_only_another_member_declares_are_denied() {
     let rules = PERMIT;
@@ -658,7 +658,7 @@ fn a_session_of_several_members_replays_each_stream_under_its_own_policy() {
     };
     for trail in &trails {
         assert!(replay(&trail.context, trail, &trail.records).unwrap().consumed);
-        // A stream that claims another member's policy, or one that the composition does not hold.
+        // A stream that names another member's policy, or a policy that is not in the composition.
         for (other, expected) in [("desk", "differs"), ("counsel", "differs"), ("nobody", "unknown")] {
             let context = String::from_utf8(trail.context.clone()).unwrap();
             let at = context.find("\"policy\":\"house 1.0.0/").unwrap() + 22;

@@ -17,7 +17,7 @@ fn compile(files: BTreeMap<String, Vec<u8>>) -> PolicyError {
     }
 }
 
-/// The error of the fixture with these rules, held to its snapshot.
+/// Compares the fixture's error under these rules with its snapshot.
 fn error(name: &str, kind: Kind, rules: &str) -> PolicyError {
     let error = compile(files(&format!("{PERMIT}\n{rules}")));
     let problem = &error.problems()[0];
@@ -30,7 +30,7 @@ fn error(name: &str, kind: Kind, rules: &str) -> PolicyError {
     error
 }
 
-/// The error of a rule with this condition; it names the rule.
+/// The error of a rule with this condition. It must name the rule.
 fn condition(name: &str, kind: Kind, text: &str) {
     let error = error(name, kind, &forbid(text));
     assert_eq!(error.problems()[0].rule(), Some("RULE"), "{}", error.render());
@@ -89,7 +89,7 @@ fn what_cedar_refuses() {
     error("syntax", Kind::Syntax, "@id(\"RULE\")\nforbid (principal, action, resource) when { context.depth > };");
 }
 
-/// A fraction is the commonest slip of an author who thinks in euros: Cedar's own message is about identifiers.
+/// A fraction, as in an amount of euros, is a common error. Cedar's message would be about identifiers.
 #[test]
 fn a_number_with_a_fraction_is_named_as_such() {
     for (text, number) in [
@@ -105,7 +105,7 @@ fn a_number_with_a_fraction_is_named_as_such() {
     }
 }
 
-/// A name that is written wrongly is one problem.
+/// A misspelt name is reported once.
 #[test]
 fn a_misspelt_field_is_one_problem() {
     for text in [
@@ -121,7 +121,8 @@ fn a_misspelt_field_is_one_problem() {
     }
 }
 
-/// Problems of the manifest, of a pattern, of several Cedar files, of the schema and of the tests come together.
+/// Problems of the manifest, of a pattern, of several Cedar files, of the schema and of the tests are reported
+/// together.
 #[test]
 fn every_problem_of_a_package_comes_at_once() {
     let manifest = MANIFEST
@@ -155,8 +156,8 @@ fn every_problem_of_a_package_comes_at_once() {
         !said.contains("no rule of the package permits"),
         "a file that does not parse is not a missing rule: {said}"
     );
-    // A wrong manifest hides neither faults of patterns nor of syntax; one that does not parse at all does not hide
-    // syntax.
+    // A wrong manifest does not hide faults in patterns or in syntax. A manifest that does not parse still does not
+    // hide syntax errors.
     let error = Package::from_files(with_manifest(&manifest.replace("1.0.0", "1.0"))).unwrap_err().render();
     assert!(
         error.contains("major.minor.patch") && error.contains("unclosed group") && error.contains("broken.cedar:1"),
@@ -166,7 +167,7 @@ fn every_problem_of_a_package_comes_at_once() {
     assert!(error.contains("policy.toml") && error.contains("broken.cedar:1"), "{error}");
 }
 
-/// Each expression is pointed at in `policy.toml`, in every way in which TOML can write it.
+/// The message points to each expression in `policy.toml`, for every notation of TOML strings.
 #[test]
 fn patterns_are_refused_with_their_place() {
     let with = |class: &str| {
@@ -189,7 +190,7 @@ fn patterns_are_refused_with_their_place() {
         assert_eq!(place.file, "policy.toml");
         assert_eq!(&place.source[place.offset..place.offset + place.length], marked, "{}", error.render());
     }
-    // A tool's arguments are read whole: there a pattern needs no bound.
+    // A tool's arguments are read whole, so a pattern for them needs no bound.
     let manifest =
         MANIFEST.replacen("name = \"greeting\"", "name = \"greeting\"\ntool = [{ name = \"mail\", regex = 'a+' }]", 1);
     Package::from_files(files_with(&manifest, PERMIT)).unwrap().compile().unwrap();
@@ -279,7 +280,7 @@ fn a_package_without_a_permit() {
     assert_eq!(error.problems()[0].kind(), Kind::NoPermit);
 }
 
-/// Rules for which nothing can be joined: distinct single depths with distinct lengths.
+/// Rules that cannot be merged: distinct single depths with distinct lengths.
 fn costly(rows: usize, step: usize) -> String {
     let alternatives: Vec<_> =
         (0..rows).map(|at| format!("(context.depth == {at} && context.length == {})", at * step + 1)).collect();
@@ -294,7 +295,7 @@ fn a_policy_too_large_for_the_tables() {
         costly(20, 5)
     );
     let error = error("capacity-policy", Kind::Capacity, &rules);
-    // 240 and 20 rows, the permit and the prelude's three.
+    // 240 and 20 rows, the permit, and the prelude's three.
     assert!(error.to_string().contains("needs 264 rows and the table has 256: 8 over"), "{error}");
     let small = Capacity { policy: 4, entropy: 1 };
     let fits = package("").compile_for(small).unwrap();
@@ -314,7 +315,7 @@ fn a_rule_that_explodes() {
         ["novelty", "uncertainty", "certainty", "content_deviation", "certainty_divergence", "register_divergence"];
     let decimals = decimals.map(|field| format!("context.{field} != decimal(\"0.5\")"));
     let quantities = ["age", "dose_mg"].map(|q| format!("context.quantity has {q} && context.quantity.{q} != 7"));
-    // Thirteen columns with a hole each: 2^13 rows.
+    // Thirteen columns with one hole each give 2^13 rows.
     let all: Vec<_> = longs.into_iter().chain(decimals).chain(quantities).collect();
     condition("capacity-explosion", Kind::Capacity, &all.join(" && "));
     // Ten inequalities are counted: 2^10 rows, the permit, and three rows of the prelude.

@@ -1,4 +1,5 @@
-//! P6: a zeroed, truncated or foreign table denies everything. And the image itself: canonical, checked, never a panic.
+//! P6: a zeroed, truncated or foreign table denies everything. The image itself is canonical, checked, and never
+//! panics.
 #![cfg(test)]
 
 use portcullis_core::wire::{Descriptor, Determination, ImageHeader, ROW_NONE, Row, RowKind};
@@ -26,7 +27,7 @@ fn a_zeroed_table_denies_everything() {
             assert_eq!(reference::evaluate_rows(&zeroed, &d), BankAnswer::DEFAULT_DENY);
         }
     }
-    // The same table unzeroed does admit something, so the test can fail.
+    // The original table admits some entries, so the test can fail.
     let evaluator = Evaluator::new(image);
     assert!(case.descriptors().take(2_000).any(|d| evaluator.judge(&d).determination == Determination::Admit));
     let empty = Evaluator::of_rows(&[], &[], 0).evaluate(&Descriptor::ZERO);
@@ -148,7 +149,7 @@ fn corrupted_images_never_panic_and_index_and_row_function_stay_equal() {
     assert!(accepted > 100 && refused > 1_000, "{accepted} accepted, {refused} refused");
 }
 
-/// Any rows and any descriptors, canonical or not: index and row function are the same function.
+/// For any rows and descriptors, canonical or not, the index gives the result of the row function.
 #[test]
 fn the_index_is_the_row_function_for_any_bytes() {
     let mut random = Random::new(12);
@@ -156,7 +157,7 @@ fn the_index_is_the_row_function_for_any_bytes() {
     for round in 0..60 {
         let count = [1, 2, 63, 64, 65, 130, 255, 256, 257, 600][round % 10];
         let mut rows: Vec<Row> = (0..count).map(|_| loose_row(&mut random)).collect();
-        // Every other round the answer can only come from the end of the table.
+        // In every second round only the end of the table can match.
         if round / 10 % 2 == 1 {
             rows[..count * 9 / 10].fill(Row::ZERO);
         }
@@ -182,7 +183,7 @@ fn the_index_is_the_row_function_for_any_bytes() {
     assert!(late > 50, "{late} answers from past the first 256 rows");
 }
 
-/// A row with few conditions, in no canonical form.
+/// A row with few conditions, not in canonical form.
 fn loose_row(random: &mut Random) -> Row {
     let mut row = Row {
         kind: random.below(5) as u8,

@@ -1,5 +1,5 @@
-//! Every line of the table of accepted constructs: which rows it becomes. The oracles show that rows mean what Cedar
-//! means; these tests show that they are the rows that the table promises, and no more of them.
+//! The rows of every accepted construct, line by line of their table. The oracles show that rows have Cedar's meaning;
+//! these tests show that they are the rows in the table, and no others.
 #![cfg(test)]
 #![allow(clippy::type_complexity, reason = "a test stops at its first surprise, its helpers included")]
 
@@ -49,8 +49,8 @@ fn free() -> Row {
     row
 }
 
-/// The rows of a condition are `free` with these changes, one closure per row. All ways to write the condition give the
-/// same rows.
+/// Asserts that the condition gives `free` with these changes, one closure per row. All notations of the condition must
+/// give the same rows.
 fn becomes(same: &[&str], changes: &[&dyn Fn(&mut Row)]) {
     let mut expected: Vec<Row> = changes
         .iter()
@@ -272,7 +272,7 @@ fn sets_become_all_any_none() {
 fn two_choices_on_one_set_distribute_the_smaller() {
     let two = "context.classes.containsAny([\"dosage\", \"diagnosis\"]) \
          && context.classes.containsAny([\"diagnosis\", \"disclaimer\", \"greeting\"])";
-    // Diagnosis meets both; dosage needs one of the others.
+    // Diagnosis satisfies both; dosage needs one of the others.
     becomes(
         &[two],
         &[&|r| r.classes_all = DIAGNOSIS.into(), &|r| {
@@ -299,7 +299,7 @@ fn a_choice_that_loses_its_last_member_is_dropped_and_never_zero() {
         }],
     );
     assert!(rows("context.classes.isEmpty() && context.classes.contains(\"dosage\")").is_empty());
-    // Without a declared class nothing can be chosen.
+    // Without a declared class, no class can be selected.
     let mut manifest = MANIFEST.to_owned();
     for class in ["dosage", "diagnosis", "disclaimer", "greeting"] {
         manifest = manifest.replace(&format!("[[class]]\nname = \"{class}\"\n"), "");
@@ -330,7 +330,7 @@ fn presence_of_quantities_has_three_states() {
             quantity(r, 0, 4001, i32::MAX);
         }],
     );
-    // Denying the bound keeps the presence; denying both does not.
+    // The negated bound keeps the presence; negating both does not.
     becomes(
         &["context.quantity has dose_mg && !(context.quantity.dose_mg > 4000)"],
         &[&|r| {
@@ -396,7 +396,7 @@ fn formulas_become_disjunctions_of_conjunctions() {
             scalar(r, 7, 0, 8);
         }],
     );
-    // With and without one member, under a choice that stays.
+    // With and without one member, below an alternative that is unchanged.
     let any = "context.classes.containsAny([\"dosage\", \"diagnosis\"])";
     let greeting = "context.classes.contains(\"greeting\")";
     becomes(
@@ -405,7 +405,7 @@ fn formulas_become_disjunctions_of_conjunctions() {
             r.classes_any = (DOSAGE | DIAGNOSIS).into();
         }],
     );
-    // One within another, and the same twice.
+    // One condition within another, and the same one twice.
     becomes(&["context.depth > 3 || context.depth > 7 || context.depth > 3"], &[&|r| r.depth = [4, 255]]);
     becomes(&["context.depth > 3 && true", "context.depth > 3 || false"], &[&|r| r.depth = [4, 255]]);
     assert!(rows("context.depth > 3 && context.depth < 4").is_empty());
@@ -454,7 +454,7 @@ fn annotations_choose_bank_and_kind() {
     assert_eq!(place.to_string(), "rules.cedar:6:1");
 }
 
-/// The image without the digest of the package, which covers the bytes of its files.
+/// The image without the package digest, which covers the bytes of the package's files.
 fn rows_of(package: &Package) -> Vec<u8> {
     let mut bytes = package.compile().unwrap().image.as_bytes().to_vec();
     bytes[96..128].fill(0);

@@ -1,4 +1,4 @@
-//! Compares the texts and calls that a client sees with the proofs of their streams.
+//! Compares the texts and calls in a client's answer with the proofs of their streams.
 
 use crate::expectations::Expectations;
 use crate::question::Question;
@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 
-/// A part of an answer that a client can see apart from others.
+/// A part of an answer that clients show separately.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     pub choice: u32,
@@ -18,14 +18,14 @@ pub struct Place {
     pub channel: String,
 }
 
-/// Texts and calls that a client sees in one place.
+/// Texts and calls in one place of the answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SeenText {
     pub(crate) text: String,
-    /// Where the gateway says that constants of the policy are in it: first byte and length, in order. A place counts
-    /// only if its bytes are one of the constants that the client expects.
+    /// Places of constants of the policy, as the gateway reports them: first byte and length, in order. A place counts
+    /// only if its bytes are a constant that the client expects.
     pub(crate) constants: Vec<(usize, usize)>,
-    /// Tool calls, in order: name, and arguments as they are written.
+    /// Tool calls, in order: name, and arguments exactly as they are written.
     pub(crate) calls: Vec<(String, String)>,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct SeenText {
 pub enum AdmissionError {
     #[error("the proof of stream {0}: {1}")]
     Proof(usize, ReceiptError),
-    /// A stream in which nothing was prevented, or text that was there before.
+    /// The proof is of a stream that was only observed or recorded, so nothing was prevented.
     #[error("stream {0} was only observed: what it holds left whatever the gate said")]
     Observed(usize),
     #[error("stream {0} is none of an answer of a gateway")]
@@ -48,12 +48,12 @@ pub enum AdmissionError {
     OtherText(Place),
     #[error("the tool calls of choice {} are not those that the card admitted", .0.choice)]
     OtherCalls(Place),
-    /// A text that the answer marks as a constant of the policy is not one.
+    /// The text at a reported constant is not a constant of the policy.
     #[error("the {} of choice {} holds a text that neither the card admitted nor the policy has as a constant", .0.channel, .0.choice)]
     OtherConstant(Place),
 }
 
-/// A tool call as the records commit to it.
+/// A tool call in the form to which its record commits.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AdmittedCall {
@@ -62,10 +62,10 @@ struct AdmittedCall {
 }
 
 impl Question {
-    /// Whether everything in `texts` was admitted for this request, nothing that was admitted is missing, and all of it
-    /// is in its order. Gives what each proof shows, in the order of the proofs.
+    /// Checks that all of `texts` was admitted for this request, that no admitted text is missing, and that the order
+    /// is right. Returns the facts of each proof, in the order of the proofs.
     ///
-    /// A channel besides the content of which the client sees nothing cannot be missed.
+    /// Only the content must be complete: if the client gets no text of another channel, that is accepted.
     pub(crate) fn check_admitted(
         &self,
         texts: &BTreeMap<Place, SeenText>,
@@ -104,7 +104,7 @@ impl Question {
         Ok(facts)
     }
 
-    /// The answer and the place in the identity that BEGIN bound: `ANSWER/CHOICE/NUMBER/CHANNEL request=DIGEST
+    /// The id of the answer and the place, from a stream's id: `ANSWER/CHOICE/NUMBER/CHANNEL request=DIGEST
     /// nonce=NONCE`.
     fn identity(&self, id: &str, number: usize) -> Result<(String, Place), AdmissionError> {
         let mut words = id.split(' ');

@@ -1,5 +1,5 @@
-//! A gateway's answer, read and checked. The check is strict: apart from the texts that the proofs cover, every string
-//! in the answer must be the answer's identity, the model that was asked, or a word of the APIs.
+//! Parses and checks a gateway's answer. The check is strict: except for the texts that the proofs cover, every string
+//! in the answer must be the answer's id, the requested model, or a fixed word of the APIs.
 
 use crate::admitted::{AdmissionError, Place, SeenText};
 use crate::events::events;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// Longest answer in bytes.
 const MAX_BYTES: usize = 128 << 20;
 
-/// Words of the APIs that can be in an answer.
+/// Fixed words of the APIs that an answer may contain.
 const WORDS: &[&str] = &[
     "",
     "assistant",
@@ -46,11 +46,11 @@ const WORDS: &[&str] = &[
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckedAnswer {
-    /// `application/json` or `text/event-stream`, as the client asked for.
+    /// `application/json` or `text/event-stream`, as the client requested.
     pub content_type: &'static str,
-    /// The body that the client may see.
+    /// The body for the client.
     pub body: Vec<u8>,
-    /// What each proof shows.
+    /// The facts of each proof.
     pub facts: Vec<StreamFacts>,
 }
 
@@ -60,14 +60,14 @@ pub enum AnswerError {
     Malformed(String),
     #[error("the answer holds `{0}`, which no proof is about")]
     Stray(String),
-    /// It comes without proofs, and says why: `not_yet` or `never`.
+    /// The answer has no proofs, for this reason: `not_yet` or `never`.
     #[error("the answer comes without its proofs: {0}")]
     Unproven(String),
     #[error(transparent)]
     Admission(#[from] AdmissionError),
 }
 
-/// What the gateway says of its answer. The facts come from the proofs.
+/// The gateway's statements about its answer. They are used only to compare; facts come from the proofs.
 #[derive(Deserialize)]
 struct Provenance {
     answer: String,
@@ -83,7 +83,7 @@ struct Report {
     constants: Vec<(usize, usize)>,
 }
 
-/// The arguments of calls that are objects, as they are written.
+/// The arguments of calls that are objects, exactly as they are written.
 #[derive(Deserialize)]
 struct WholeMessage {
     content: Vec<WholeBlock>,
@@ -95,8 +95,8 @@ struct WholeBlock {
 }
 
 impl Question {
-    /// The answer as the client may see it. `body` is that of an answer with status 200. Errors: [`AnswerError`]:
-    /// nothing of the answer may be shown.
+    /// Checks the body of an answer with status 200; returns the answer for the client. Errors: [`AnswerError`]: no
+    /// part of the answer may be shown.
     pub fn check(&self, body: &[u8], expected: &Expectations) -> Result<CheckedAnswer, AnswerError> {
         if body.len() > MAX_BYTES {
             return Err(AnswerError::Malformed(format!("it is longer than {MAX_BYTES} bytes")));
@@ -136,7 +136,7 @@ impl Question {
             let verified = json!({"verified": true, "simulated": simulated, "refused": refused, "sessions": sessions});
             fields.insert("portcullis".into(), verified);
         }
-        // Arguments that are objects are copied as they were admitted: a number can have more digits than this program
+        // Arguments that are objects are copied exactly as admitted: a number can have more digits than this program
         // can represent.
         let stand_in = |at: usize| format!("{}/{at}", self.nonce);
         let blocks = list(answer.get_mut("content")).filter_map(|block| block.get_mut("input"));
@@ -153,7 +153,7 @@ impl Question {
         Ok(CheckedAnswer { content_type, body: body.into_bytes(), facts })
     }
 
-    /// Whether everything that is left is a word of the APIs, a whole number, or names the answer.
+    /// Checks that every remaining value is a fixed word, a whole number, the answer's id or the model.
     fn check_words(&self, value: &Value, id: &str, depth: usize) -> Result<(), AnswerError> {
         let is_hex = |text: &str| text.len() == 24 && text.bytes().all(|b| b.is_ascii_hexdigit());
         let is_known = |text: &str| {
@@ -181,13 +181,13 @@ impl Question {
     }
 }
 
-/// Whether a string is the identity of an answer: the gateway makes it up, so it must not hold a text.
+/// Whether a string has the form of an answer's id. The gateway makes the id, so it must not be able to contain a text.
 fn is_identity(id: &str) -> bool {
     let random = ["chatcmpl-", "cmpl-", "resp_", "msg_"].iter().find_map(|prefix| id.strip_prefix(prefix));
     random.is_some_and(|random| random.len() == 32 && random.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')))
 }
 
-/// Takes the texts that a client sees out of an answer.
+/// Removes the texts from an answer, and returns them.
 fn take_texts(
     api: Api,
     answer: &mut Value,

@@ -1,9 +1,9 @@
-//! A checked answer as a stream of events, for clients that read one.
+//! Converts a checked answer to a stream of events, for clients that expect one.
 
 use crate::question::{Api, Question};
 use serde_json::{Value, json};
 
-/// The events of a whole answer. `inputs` are the arguments of its calls, where they are objects.
+/// The events of a whole answer. `inputs` are the arguments of its calls that are objects.
 pub(crate) fn events(question: &Question, answer: &Value, inputs: &[String]) -> String {
     match question.api {
         Api::Chat | Api::Completions => chunks(question, answer),
@@ -51,7 +51,7 @@ fn chunks(question: &Question, answer: &Value) -> String {
     written + "data: [DONE]\n\n"
 }
 
-/// Events with a name, as Anthropic and OpenAI's responses have them.
+/// Named events, as in Anthropic's API and in OpenAI's responses.
 #[derive(Default)]
 struct Named {
     written: String,

@@ -2,12 +2,12 @@
 
 use portcullis_evidence::verify::{Options, Trust};
 
-/// What a client believes and expects.
+/// The keys that a client trusts, and the texts that it expects.
 #[derive(Clone)]
 pub struct Expectations {
     pub trust: Trust,
-    /// Whether simulated cards count, and the time at which certificates are looked at.
+    /// Whether simulated cards are accepted, and the time at which certificates must be valid.
     pub options: Options,
-    /// The policy's own texts in place of refused ones.
+    /// The policy's constants, which can replace refused text.
     pub constants: Vec<String>,
 }

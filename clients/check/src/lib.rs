@@ -1,9 +1,9 @@
-//! Checks of a gateway's answers, for its clients.
+//! Checks a gateway's answers for its clients.
 //!
-//! A [`Question`] is a request as it goes to the gateway: with a nonce, and asking for the proofs of its answer.
-//! [`Question::check`] takes the gateway's answer and returns the bytes that a client may see. The card admitted every
-//! sentence in them in a stream of this very request, no admitted sentence is missing, and all are in their order. The
-//! trusted keys come from a folder of the client's own, never from the gateway.
+//! A [`Question`] is a request in the form in which it is sent to the gateway: with a nonce and a request for proofs.
+//! [`Question::check`] parses the gateway's answer and returns the bytes for the client. The card admitted every
+//! sentence in them in a stream of this very request, no admitted sentence is missing, and the order is right. The
+//! trusted keys come from the client's own folder, not from the gateway.
 
 mod admitted;
 mod answer;

@@ -1,4 +1,4 @@
-//! A request, as it goes to the gateway.
+//! A request in the form in which it is sent to the gateway.
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -13,17 +13,17 @@ pub enum Api {
 }
 
 impl Api {
-    /// All of them. If one path is the end of another, the longer one comes first.
+    /// All APIs. If one path is a suffix of another, the longer one comes first.
     const ALL: [Self; 4] = [Self::Chat, Self::Completions, Self::Responses, Self::Messages];
 
-    /// The API of a path; `None` where the path writes no answer of a model.
+    /// The API of a path; `None` if answers under the path contain no model text.
     #[must_use]
     pub fn of(path: &str) -> Option<Self> {
         let path = path.split('?').next().unwrap_or_default().trim_end_matches('/');
         Self::ALL.into_iter().find(|api| path.ends_with(api.path()))
     }
 
-    /// Its path below the base URL of OpenAI's clients.
+    /// Path below the base URL of OpenAI's clients.
     #[must_use]
     pub const fn path(self) -> &'static str {
         match self {
@@ -35,7 +35,7 @@ impl Api {
     }
 }
 
-/// A request, as it goes to the gateway.
+/// A request in the form in which it is sent to the gateway.
 #[derive(Clone, Debug)]
 pub struct Question {
     pub(crate) api: Api,
@@ -45,7 +45,7 @@ pub struct Question {
     pub(crate) nonce: String,
     pub(crate) model: String,
     pub(crate) choices: u32,
-    /// The client reads a stream of events.
+    /// Whether the client expects a stream of events.
     pub(crate) is_stream: bool,
     pub(crate) has_usage: bool,
 }
@@ -59,8 +59,8 @@ pub enum QuestionError {
 }
 
 impl Question {
-    /// The request of this body, bound to `nonce`: random, and never used before. It asks for the answer in one piece,
-    /// even if the client wants a stream: nothing can be shown before everything is proven.
+    /// A request with this body, bound to `nonce`, which must be random and used only once. It asks for the whole
+    /// answer at once, even if the client expects a stream, because no text may be shown before all of it is proved.
     pub fn new(api: Api, body: &[u8], nonce: &str) -> Result<Self, QuestionError> {
         let is_fit = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
         if !(16..=64).contains(&nonce.len()) || !nonce.bytes().all(is_fit) {
@@ -78,7 +78,7 @@ impl Question {
         Ok(Self { api, body, digest, nonce: nonce.to_owned(), model, choices, is_stream, has_usage })
     }
 
-    /// The body that goes to the gateway.
+    /// The body to send to the gateway.
     #[must_use]
     pub fn body(&self) -> &[u8] {
         &self.body

@@ -1,7 +1,7 @@
-//! A proxy in front of a gateway, run by those who read its answers.
+//! A proxy in front of a gateway, run by the readers of its answers.
 //!
-//! It passes only text that the card admitted for the request, and waits for the proof before it passes any. It
-//! supports the gateway's four APIs; clients change only their base URL.
+//! It passes on only text that the card admitted for the request, and only after the proof has arrived. It supports the
+//! gateway's four APIs; clients change only their base URL.
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -19,28 +19,28 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-/// Longest request in bytes.
+/// Largest request in bytes.
 const BODY: usize = 4 << 20;
-/// Longest answer of the gateway in bytes.
+/// Largest answer of the gateway in bytes.
 const ANSWER: usize = 128 << 20;
 const REQUESTS: usize = 256;
 /// Longest wait for a connection to the gateway.
 const CONNECT: Duration = Duration::from_secs(10);
-/// Head fields that go to the gateway: who asks, and in which version of an API.
+/// Header fields that are sent to the gateway: the client's key, and the version of an API.
 const FORWARDED: [&str; 4] = ["authorization", "x-api-key", "anthropic-version", "openai-organization"];
-/// Codes of a gateway's errors that are said on.
+/// Error codes of a gateway that are passed on.
 const CODES: [&str; 6] =
     ["content_filter", "invalid_api_key", "invalid_request", "model_not_found", "request_too_large", "unavailable"];
 
 /// The addresses and the trust of a proxy.
 pub struct Settings {
-    /// Where clients connect: an address of the loopback interface.
+    /// Where clients connect: a loopback address.
     pub listen: SocketAddr,
-    /// Base of the gateway's paths, such as `https://gate.example.org/v1`.
+    /// Base URL of the gateway's APIs, such as `https://gate.example.org/v1`.
     pub gateway: String,
-    /// Certificates, PEM, that may vouch for the gateway; absent: the system's.
+    /// CA certificates in PEM for the gateway; by default the system's.
     pub authorities: Option<Vec<u8>>,
-    /// The trusted keys, and the policy's own texts.
+    /// The trusted keys, and the policy's constants.
     pub expected: Expectations,
     /// Longest time for an answer and its proof.
     pub patience: Duration,
@@ -64,10 +64,10 @@ struct Proxy {
     room: Semaphore,
 }
 
-/// An error in place of an answer. It holds no text of the gateway's.
+/// An error in place of an answer. It contains no text from the gateway.
 struct Refusal(StatusCode, &'static str, String);
 
-/// Serves until `stop` is ready. `listening` is called once with the address.
+/// Serves until `stop` completes. Calls `listening` once, with the bound address.
 pub fn serve(
     settings: Settings,
     stop: impl Future<Output = ()> + Send + 'static,
@@ -82,7 +82,7 @@ pub fn serve(
     if url.is_none() {
         return Err(ProxyError::Unfit(format!("`{gateway}` is not a URL of http or https")));
     }
-    // Another part of the program may have chosen it already: it is the same.
+    // If another part of the program has installed a provider, it is the same one.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut client = reqwest::Client::builder()
         .connect_timeout(CONNECT)
@@ -159,7 +159,7 @@ impl Proxy {
         match checked.map_err(broken)? {
             Ok(checked) => Ok(respond(StatusCode::OK, checked.content_type, checked.body)),
             Err(error) => {
-                // The gateway's words must not reach a terminal unescaped.
+                // Text from the gateway must not reach a terminal unescaped.
                 eprintln!("an answer was not passed: {}", error.to_string().escape_debug());
                 let message = "the answer is not proven: nothing of it is passed".to_owned();
                 Err(Refusal(StatusCode::BAD_GATEWAY, "not_proven", message))
@@ -167,7 +167,7 @@ impl Proxy {
         }
     }
 
-    /// The gateway's answer: its status and its body.
+    /// Sends a request; returns status and body of the gateway's answer.
     async fn ask(&self, api: Api, head: &HeaderMap, question: &Question) -> Result<(StatusCode, Vec<u8>), Refusal> {
         let mut asked = self.client.post(format!("{}{}", self.gateway, api.path())).body(question.body().to_vec());
         for name in FORWARDED {

@@ -1,4 +1,4 @@
-//! The checking client for Python: a thin layer over the library of the same name and the verifier.
+//! The checking client for Python: a thin layer over the Rust library and the verifier.
 
 use portcullis_client::{Api, Expectations, Question};
 use portcullis_evidence::bundle;
@@ -21,8 +21,8 @@ fn unfit(error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// Whom to trust: a folder with `roots`, `issuers` and so on, as for the verifier. Simulated cards count only with
-/// `allow_sim`.
+/// The keys to trust: a folder with `roots`, `issuers` and so on, as for the verifier. Simulated cards are accepted
+/// only with `allow_sim`.
 #[pyclass(name = "Expectations", frozen)]
 struct PyExpectations(Expectations);
 
@@ -35,7 +35,7 @@ impl PyExpectations {
         Ok(Self(Expectations { trust, options: Options { allow_sim, at }, constants }))
     }
 
-    /// What the proof of a stream shows, as JSON.
+    /// The facts in the proof of a stream, as JSON.
     fn check_stream(&self, proof: &[u8]) -> PyResult<String> {
         let proof = StreamProof::parse(proof).map_err(not_proven)?;
         let facts = proof.check(&self.0.trust, self.0.options).map_err(not_proven)?;
@@ -53,26 +53,26 @@ impl PyExpectations {
     }
 }
 
-/// A request to a gateway, as it is sent: with a nonce, and asking for the proofs of its answer.
+/// A request in the form in which it is sent to a gateway: with a nonce and a request for proofs.
 #[pyclass(name = "Question", frozen)]
 struct PyQuestion(Question);
 
 #[pymethods]
 impl PyQuestion {
-    /// `None` where the path writes no answer of a model.
+    /// `None` if answers under the path contain no model text.
     #[staticmethod]
     fn of(path: &str, body: &[u8], nonce: &str) -> PyResult<Option<Self>> {
         let Some(api) = Api::of(path) else { return Ok(None) };
         Question::new(api, body, nonce).map(|question| Some(Self(question))).map_err(unfit)
     }
 
-    /// The body that goes to the gateway.
+    /// The body to send to the gateway.
     #[getter]
     fn body<'py>(&self, python: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(python, self.0.body())
     }
 
-    /// The content type and the body that may be shown, and what each proof shows, as JSON.
+    /// The content type and the body for the client, and the facts of each proof, as JSON.
     fn check<'py>(
         &self,
         python: Python<'py>,

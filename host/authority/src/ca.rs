@@ -1,7 +1,7 @@
-//! The manufacturer's side of certification: roots, issuing authorities, device certificates (profile:
+//! Certification of cards by the manufacturer: roots, issuing authorities, device certificates (profile:
 //! `portcullis_evidence::certificate`).
 //!
-//! An authority certifies either simulated cards or real ones, as its root says, and never the other kind.
+//! An authority certifies either simulated cards or real ones, as its root states, never both.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -31,12 +31,12 @@ const AUTHORITY_KEY_ID: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29.
 
 #[derive(Debug, thiserror::Error)]
 pub enum CaError {
-    /// A distinguished name that RFC 4514 does not know.
+    /// A distinguished name that is invalid under RFC 4514.
     #[error("`{0}` is not a distinguished name such as `CN=Gate 17,O=Example`")]
     Name(String),
     #[error("the validity from second {0} to second {1} cannot be certified")]
     Validity(u64, u64),
-    /// The authority's certificate and key do not belong together, or are no authority's.
+    /// The certificate and the key do not match, or the certificate is not an authority's.
     #[error("the authority's {0}")]
     Authority(&'static str),
     #[error("a {0} authority certifies no {1} cards")]
@@ -58,18 +58,18 @@ pub struct Window {
     pub not_after: u64,
 }
 
-/// The key of the root of simulations is the SHA-256 of this text. It is public, like the key of every simulated card.
+/// The key of the simulation root is the SHA-256 of this text. It is public, like the key of every simulated card.
 const SIMULATION_TEXT: &[u8] = b"SIM ROOT KEY - NOT FOR PRODUCTION";
-/// Validity of the root of simulations: 2020 to 2049, as far as X.509's short form of time goes.
+/// Validity of the simulation root: 2020 to 2049, the end of the range of X.509's UTCTime.
 pub const SIMULATION: Window = Window { not_before: 1_577_836_800, not_after: 2_524_607_999 };
 
-/// The root of simulations: whoever simulates a card can certify it, and no one believes it without being asked to.
+/// The simulation root. Its key is public, so anyone can certify a simulated card; verifiers trust it only on request.
 pub fn simulation() -> Result<CertificateAuthority, CaError> {
     let key = SigningKey::from_bytes(&Sha256::digest(SIMULATION_TEXT).into());
     CertificateAuthority::root(key, "CN=Portcullis simulations", SIMULATION, true)
 }
 
-/// A key that certifies, and its certificate.
+/// A certifying key with its certificate.
 pub struct CertificateAuthority {
     key: SigningKey,
     certificate: Certificate,
@@ -81,7 +81,7 @@ pub struct CertificateAuthority {
 pub struct Device {
     /// SLH-DSA-SHA2-128f public key.
     pub public_key: [u8; 32],
-    /// Design that holds it.
+    /// The design that contains the key.
     pub design_id: [u8; 16],
     pub class: Class,
     /// A regulator was present when the key was placed.
@@ -92,7 +92,7 @@ pub struct Device {
 }
 
 impl CertificateAuthority {
-    /// Makes a root for real cards, or for simulated ones. Errors: a name or window that X.509 does not take.
+    /// Makes a root for real cards or for simulated ones. Errors: a name or window that X.509 does not allow.
     pub fn root(key: SigningKey, subject: &str, window: Window, simulated: bool) -> Result<Self, CaError> {
         let subject = name(subject)?;
         let mut extensions = authority_extensions(&key, None)?;
@@ -104,7 +104,7 @@ impl CertificateAuthority {
         Ok(Self { key, certificate, simulated })
     }
 
-    /// Makes an authority below this one, which certifies devices only. Errors: as [`Authority::root`].
+    /// Makes an authority below this one; it can certify devices only. Errors: as [`CertificateAuthority::root`].
     pub fn subordinate(&self, key: SigningKey, subject: &str, window: Window) -> Result<Self, CaError> {
         let profile = Profile {
             issuer: self.certificate.tbs_certificate().subject().clone(),
@@ -115,8 +115,8 @@ impl CertificateAuthority {
         Ok(Self { key, certificate, simulated: self.simulated })
     }
 
-    /// Loads an authority from its key and its certificate in PEM. `simulated` is what the certificate of the root
-    /// says. Errors: a certificate of another key, or a root of the other kind.
+    /// Loads an authority from its key and its PEM certificate. `simulated` is the kind of the root. Errors: a
+    /// certificate of another key, or a root of the other kind.
     pub fn load(key: SigningKey, certificate_pem: &str, simulated: bool) -> Result<Self, CaError> {
         let certificate = Certificate::from_pem(certificate_pem.trim_end())
             .map_err(|_| CaError::Authority("certificate is not X.509 in PEM"))?;
@@ -131,13 +131,12 @@ impl CertificateAuthority {
         Ok(Self { key, certificate, simulated })
     }
 
-    /// The authority's certificate in PEM.
     pub fn certificate_pem(&self) -> Result<String, CaError> {
         pem(&self.certificate)
     }
 
-    /// Certifies a card; the certificate in PEM. Errors: a card that this authority may not certify, or fields that
-    /// X.509 does not take.
+    /// Certifies a card; returns the certificate in PEM. Errors: a card that this authority may not certify, or fields
+    /// that X.509 does not allow.
     pub fn certify(&self, device: &Device) -> Result<String, CaError> {
         let simulated = device.class == Class::Sim;
         if simulated != self.simulated {
@@ -203,7 +202,7 @@ fn build(
         return Err(CaError::Validity(window.not_before, window.not_after));
     }
     let validity = Validity::new(time(window.not_before)?, time(window.not_after)?);
-    // Random, and positive without a leading zero (RFC 5280, 4.1.2.2).
+    // The serial is random, and positive without a leading zero (RFC 5280, 4.1.2.2).
     let mut serial = [0; 16];
     getrandom::fill(&mut serial)?;
     serial[0] = serial[0] & 0x7f | 0x40;
@@ -221,7 +220,7 @@ fn time(second: u64) -> Option<Time> {
 }
 
 fn authority_extensions(key: &SigningKey, issuer: Option<&SigningKey>) -> Result<Vec<Extension>, CaError> {
-    // A subordinate has no authorities below it.
+    // A subordinate authority has no authorities below it.
     let path_len_constraint = issuer.map(|_| 0);
     let mut extensions = vec![
         extension(BASIC_CONSTRAINTS, true, der(&BasicConstraints { ca: true, path_len_constraint })?)?,
@@ -234,7 +233,7 @@ fn authority_extensions(key: &SigningKey, issuer: Option<&SigningKey>) -> Result
     Ok(extensions)
 }
 
-/// RFC 7093, method 1: the first 160 bits of the SHA-256 of the key.
+/// Key identifier by RFC 7093, method 1: the first 160 bits of the SHA-256 of the key.
 fn short_id(key: &[u8]) -> Result<OctetString, CaError> {
     octets(Sha256::digest(key).split_at(20).0)
 }

@@ -1,4 +1,4 @@
-//! Ed25519 keys in files: PKCS #8 in PEM (RFC 8410), readable by their owner alone.
+//! Ed25519 keys in files: PKCS #8 in PEM (RFC 8410), readable by their owner only.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -26,7 +26,7 @@ pub enum KeyError {
     Random(#[from] getrandom::Error),
 }
 
-/// Draws a key and writes it to a new file of mode 600. Errors: a file that exists is left as it is.
+/// Generates a key and writes it to a new file with mode 600. Errors: the file exists; it is not changed then.
 pub fn generate(path: &Path) -> Result<SigningKey, KeyError> {
     let mut seed = [0; 32];
     getrandom::fill(&mut seed)?;
@@ -41,11 +41,11 @@ pub fn generate(path: &Path) -> Result<SigningKey, KeyError> {
     Ok(key)
 }
 
-/// Reads a key. Errors: a file that anybody but its owner may use, or that is not an Ed25519 key.
+/// Reads a key. Errors: a file that users other than its owner can access, or that is not an Ed25519 key.
 pub fn load(path: &Path) -> Result<SigningKey, KeyError> {
     let io = |error| KeyError::Io(path.to_owned(), error);
     let file = File::open(path).map_err(io)?;
-    // The open file's mode: the path may be another file by now.
+    // Check the mode of the open file: the path may name another file by now.
     let mode = file.metadata().map_err(io)?.mode() & 0o7777;
     if mode & 0o177 != 0 {
         return Err(KeyError::Mode(path.to_owned(), mode));
@@ -55,7 +55,7 @@ pub fn load(path: &Path) -> Result<SigningKey, KeyError> {
     SigningKey::from_pkcs8_pem(pem.trim_end()).map_err(|_| KeyError::Format(path.to_owned()))
 }
 
-/// The public key in PEM, as trust stores and `openssl pkeyutl -pubin` take it.
+/// The public key in PEM, as used in trust folders and by `openssl pkeyutl -pubin`.
 pub fn public_pem(key: &VerifyingKey) -> Result<String, KeyError> {
     key.to_public_key_pem(LineEnding::LF).map_err(|_| KeyError::Encoding)
 }

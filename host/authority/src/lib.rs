@@ -1,7 +1,7 @@
 //! The parties outside the operator's reach: the certificate authority of cards, the issuer of session tickets, and
 //! the witness.
 //!
-//! They are in one crate because one organisation runs them all in a small deployment. They share no state: each has
+//! They are in one crate because in a small deployment one organisation runs them all. They share no state: each has
 //! its own key and its own store.
 
 pub mod ca;

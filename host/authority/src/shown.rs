@@ -1,10 +1,10 @@
-//! Checkpoints that somebody shows to an outside party.
+//! Checks checkpoints that a client presents to an outside party.
 
 use portcullis_core::wire;
 use portcullis_evidence::certificate::key_id;
 use portcullis_evidence::checkpoint::{Checkpoint, CheckpointError, SignedCheckpoint};
 
-/// Why a checkpoint that was shown is not the card's.
+/// The reasons why a presented checkpoint is not the card's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShownError {
     #[error(transparent)]
@@ -15,7 +15,7 @@ pub enum ShownError {
     Signature,
 }
 
-/// The checkpoint in `message`, signed by `public_key`, whose id is `key`.
+/// Parses a checkpoint and checks its signature. `key` is the id of `public_key`.
 pub(crate) fn read(message: &[u8], public_key: &[u8; 32], key: &[u8; 32]) -> Result<Checkpoint, ShownError> {
     let signed = SignedCheckpoint::parse(message)?;
     if key_id(public_key) != *key {
@@ -27,7 +27,7 @@ pub(crate) fn read(message: &[u8], public_key: &[u8; 32], key: &[u8; 32]) -> Res
     Ok(signed.checkpoint)
 }
 
-/// Whether both belong to one session in one run of one card. A reset begins another run.
+/// Whether two checkpoints belong to the same session in the same run of a card. A reset starts a new run.
 pub(crate) fn same_run(a: &wire::Checkpoint, b: &wire::Checkpoint) -> bool {
     let run = |c: &wire::Checkpoint| (c.ticket_digest, c.epoch, c.boot_nonce, c.design_id, c.key_flags, c.lanes);
     run(a) == run(b)

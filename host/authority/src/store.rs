@@ -1,5 +1,5 @@
-//! SQLite files that lose nothing: a change survives a crash once its function has returned, and leaves no trace
-//! otherwise.
+//! SQLite files for durable state: a change that a function has committed survives a crash, and an uncommitted change
+//! leaves no trace.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-/// Longest wait for another process's transaction.
+/// Longest wait for a transaction of another process.
 const BUSY: Duration = Duration::from_secs(5);
 
 #[derive(Debug, thiserror::Error)]
@@ -24,7 +24,7 @@ pub enum StoreError {
     Damaged(&'static str),
 }
 
-/// Makes an empty file that only its user may read, where there is none. SQLite gives its other files the same mode.
+/// Creates an empty file that only its user may read, if none exists. SQLite gives its other files the same mode.
 fn only_the_users_own(path: &Path) -> Result<(), StoreError> {
     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(StoreError::Make(path.to_owned(), error)),
@@ -32,12 +32,12 @@ fn only_the_users_own(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Opens the store of kind `application` at `path`, or makes it with `tables`.
+/// Opens the store of kind `application` at `path`, or creates it with `tables`.
 pub(crate) fn open(path: &Path, application: i32, tables: &str) -> Result<Connection, StoreError> {
     only_the_users_own(path)?;
     let mut database = Connection::open(path)?;
     database.busy_timeout(BUSY)?;
-    // A commit is on the disk before it returns, so that a power failure at any moment loses nothing.
+    // A commit is on the disk before it returns, so that a loss of power loses nothing.
     database.pragma_update(None, "journal_mode", "WAL")?;
     database.pragma_update(None, "synchronous", "FULL")?;
     let work = database.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;

@@ -1,9 +1,9 @@
-//! The ticket issuer: one session of a key at a time, each bound to how the one before it ended.
+//! The ticket issuer. A key has one session at a time, and each ticket names the end of the previous session.
 //!
-//! A ticket goes from *issued* to *opened*, when the opening checkpoint of its session is shown, to *closed*, when the
-//! closing one is; or, from either of the first two, to *abandoned*, when the issuer gives it up. The next ticket of
-//! the key is issued only after the last one is closed or abandoned, names the digest of its closing checkpoint, and
-//! has the next serial: there are no gaps.
+//! A ticket is first *issued*. It becomes *opened* when the opening checkpoint of its session is presented, and
+//! *closed* when the closing checkpoint is presented. From the first two states the issuer can make it *abandoned*. The
+//! next ticket of the key is issued only after the last one is closed or abandoned. It names the digest of that closing
+//! checkpoint and has the next serial, so there are no gaps.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -59,7 +59,7 @@ pub enum IssueError {
     Used(u64),
     #[error("the checkpoint is not the {0} one of a session")]
     Stage(&'static str),
-    /// The name is kept for tickets that no one issued.
+    /// The name `self` is reserved for tickets that an operator issues itself.
     #[error("an issuer cannot be called `{SELF_ISSUER}`")]
     Name,
     #[error("no randomness: {0}")]
@@ -72,7 +72,7 @@ impl From<rusqlite::Error> for IssueError {
     }
 }
 
-/// The outcome of a ticket.
+/// The state of a ticket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     Issued,
@@ -84,7 +84,6 @@ pub enum State {
 impl State {
     const ALL: [Self; 4] = [Self::Issued, Self::Opened, Self::Closed, Self::Abandoned];
 
-    /// The state in one word.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -102,7 +101,7 @@ impl std::fmt::Display for State {
     }
 }
 
-/// A session that somebody wants to hold. The rest of the ticket is the issuer's to say.
+/// A request for a ticket. The issuer determines the other fields of the ticket.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// SHA-256 of the card's public key.
@@ -113,16 +112,16 @@ pub struct Request {
     pub contexts: BTreeSet<[u8; 32]>,
     /// Permitted profiles; empty permits any.
     pub profiles: BTreeSet<[u8; 32]>,
-    /// Records without a heartbeat after which the card refuses; 0 is off.
+    /// The card refuses entries after this many records without a heartbeat; 0 is off.
     pub heartbeat_records: u32,
-    /// Units of 2^16 clocks without a heartbeat after which the card refuses; 0 is off.
+    /// The card refuses entries after this many units of 2^16 clocks without a heartbeat; 0 is off.
     pub heartbeat_ticks: u32,
-    /// When the session may be held.
+    /// When the session may run.
     pub window: Window,
 }
 
-/// A ticket that no one issued, under a key that is made for it and thrown away: serial 1, which follows nothing.
-/// Errors: a request for heartbeats, which no one would send; fields that no ticket may have.
+/// Makes a self-issued ticket with serial 1, signed with a temporary key. Errors: a request for heartbeats, which have
+/// no sender then; fields that no ticket may have.
 pub fn self_issued(request: &Request) -> Result<Vec<u8>, IssueError> {
     let mut seed = [0; 32];
     getrandom::fill(&mut seed)?;
@@ -145,7 +144,7 @@ fn ticket(request: &Request, issuer: &str, serial: u64, previous_close: [u8; 32]
         not_before: request.window.not_before,
         not_after: request.window.not_after,
         issuer: issuer.to_owned(),
-        // Serials count per key here: one card holds it, and no card has a text lane.
+        // Each key has one card here, so serials count per key; and no card has a text lane.
         seat: 0,
         profiles: request.profiles.clone(),
         text_lane: false,
@@ -157,7 +156,7 @@ fn ticket(request: &Request, issuer: &str, serial: u64, previous_close: [u8; 32]
 pub struct TicketRecord {
     /// SHA-256 of the card's public key.
     pub key: [u8; 32],
-    /// Number of the session among those of the key.
+    /// Number of the session among all sessions of the key.
     pub serial: u64,
     pub digest: [u8; 32],
     pub state: State,
@@ -176,7 +175,7 @@ pub struct Issuer {
 }
 
 impl Issuer {
-    /// Opens the store at `path`, or makes it. Errors: a file that is not a store of tickets; the name `self`.
+    /// Opens the store at `path`, or creates it. Errors: a file that is not a ticket store; the name `self`.
     pub fn open(path: &Path, key: SigningKey, name: &str) -> Result<Self, IssueError> {
         if name == SELF_ISSUER {
             return Err(IssueError::Name);
@@ -184,8 +183,8 @@ impl Issuer {
         Ok(Self { database: store::open(path, APPLICATION, TABLES)?, key, name: name.to_owned() })
     }
 
-    /// Issues the next ticket of a key: its COSE message. Errors: [`IssueError::Pending`] while the session before it
-    /// has not ended; fields that no ticket may have.
+    /// Issues the next ticket of a key; returns its COSE message. Errors: [`IssueError::Pending`] until the previous
+    /// session has ended; fields that no ticket may have.
     pub fn issue(&mut self, request: &Request) -> Result<Vec<u8>, IssueError> {
         let work = begin(&mut self.database)?;
         let last = work
@@ -208,9 +207,9 @@ impl Issuer {
         Ok(cose)
     }
 
-    /// Takes note that a ticket's session is open. To show the same checkpoint again changes nothing. Errors:
-    /// [`IssueError::Used`] for a second session under the ticket; a checkpoint that is not the card's, or no opening
-    /// one.
+    /// Records that a ticket's session was opened. A repeated call with the same checkpoint changes nothing. Errors:
+    /// [`IssueError::Used`] for a second session under the ticket; a checkpoint that is not the card's, or not an
+    /// opening one.
     pub fn redeem(&mut self, opening: &[u8], public_key: &[u8; 32]) -> Result<TicketRecord, IssueError> {
         let (work, ticket, shown) = Self::shown(&mut self.database, opening, public_key)?;
         if shown.state != Life::Opening || shown.wire.serial.get() != 0 {
@@ -230,9 +229,9 @@ impl Issuer {
         finish(work, &ticket.digest)
     }
 
-    /// Takes note that a ticket's session ended. To show the same checkpoint again changes nothing. Errors: a ticket
-    /// that is not open; [`IssueError::Used`] for the end of another run; a checkpoint that is not the card's, or no
-    /// closing one.
+    /// Records that a ticket's session has ended. A repeated call with the same checkpoint changes nothing. Errors: a
+    /// ticket that is not open; [`IssueError::Used`] for the end of another run; a checkpoint that is not the card's,
+    /// or not a closing one.
     pub fn close(&mut self, closing: &[u8], public_key: &[u8; 32]) -> Result<TicketRecord, IssueError> {
         let (work, ticket, shown) = Self::shown(&mut self.database, closing, public_key)?;
         if shown.state != Life::Closing {
@@ -255,8 +254,8 @@ impl Issuer {
         finish(work, &ticket.digest)
     }
 
-    /// Gives up a ticket, with a reason: its session will never show its closing checkpoint. Errors: no such ticket,
-    /// or one whose session ended.
+    /// Abandons a ticket whose session will never present a closing checkpoint. Errors: no such ticket, or one whose
+    /// session has ended.
     pub fn abandon(&mut self, key: &[u8; 32], serial: u64, remark: &str) -> Result<TicketRecord, IssueError> {
         let work = begin(&mut self.database)?;
         let ticket = work
@@ -273,13 +272,13 @@ impl Issuer {
         finish(work, &ticket.digest)
     }
 
-    /// Every ticket, by key and serial.
+    /// All tickets, by key and serial.
     pub fn list(&self) -> Result<Vec<TicketRecord>, IssueError> {
         let mut query = self.database.prepare(&format!("{COLUMNS} ORDER BY key, serial"))?;
         Ok(query.query_map([], read)?.collect::<Result<_, _>>()?)
     }
 
-    /// The COSE message of a ticket, for whoever lost it. Errors: no such ticket.
+    /// The COSE message of a ticket, in case it was lost. Errors: no such ticket.
     pub fn ticket(&self, key: &[u8; 32], serial: u64) -> Result<Vec<u8>, IssueError> {
         self.database
             .query_row("SELECT cose FROM ticket WHERE key = ? AND serial = ?", params![key, serial], |row| row.get(0))
@@ -287,7 +286,7 @@ impl Issuer {
             .ok_or(IssueError::Unknown)
     }
 
-    /// The ticket that a shown checkpoint names, within a transaction.
+    /// The ticket that a presented checkpoint names, within a transaction.
     fn shown<'a>(
         database: &'a mut Connection,
         message: &[u8],
@@ -303,12 +302,12 @@ impl Issuer {
     }
 }
 
-/// Locks out other writers first, so that nothing changes between reading and writing.
+/// Begins a transaction that locks out other writers, so that nothing changes between reading and writing.
 fn begin(database: &mut Connection) -> Result<Transaction<'_>, IssueError> {
     Ok(database.transaction_with_behavior(TransactionBehavior::Immediate)?)
 }
 
-/// Commits, and returns the ticket as it is then.
+/// Commits, and returns the new state of the ticket.
 fn finish(work: Transaction, digest: &[u8; 32]) -> Result<TicketRecord, IssueError> {
     let ticket = by_digest(&work, digest)?.ok_or(IssueError::Unknown)?;
     work.commit()?;

@@ -1,16 +1,16 @@
-//! The witness: an outside party that remembers which checkpoints it was shown, so that a session has one history.
+//! The witness: an outside party that stores the checkpoints that it accepts, so that a session has only one history.
 //!
 //! It accepts checkpoint `k` of a ticket's session only after checkpoint `k - 1`, from the same run of the card, over
-//! logs that continue from the ones before it (RFC 9162, 2.1.4), under the newest ticket of the key, and only once.
-//! What it accepts it appends to its own log of the key and hands back as a note with the nonce of the next heartbeat
-//! (`portcullis_evidence::note`). To post the same checkpoint again gives the same note again: an answer that was lost
-//! does no harm.
+//! logs that continue the earlier ones (RFC 9162, 2.1.4), under the newest ticket of the key, and only once. It appends
+//! each accepted checkpoint to its own log of the key. It returns a note with the nonce of the next heartbeat
+//! (`portcullis_evidence::note`). A repeated post of the same checkpoint gives the same note again, so a client can
+//! retry after a lost answer.
 //!
-//! A nonce is given while the session runs and the ticket is valid by the witness's clock. A card whose ticket demands
-//! heartbeats therefore stops soon after its ticket ends, whatever its host wants.
+//! The witness gives a nonce while the session runs and the ticket is valid by the witness's clock. Therefore a card
+//! whose ticket requires heartbeats stops soon after the ticket expires, even if its host is hostile.
 //!
-//! The state is one SQLite file; an answer leaves only after it is on the disk. A second checkpoint with a serial that
-//! was accepted already, signed by the card, proves a reset: it is kept, and [`Witness::forks`] lists it.
+//! The state is one SQLite file; an answer is sent only after it is on the disk. Two checkpoints with the same serial,
+//! both signed by the card, prove a reset. The second one is stored, and [`Witness::forks`] lists both.
 
 pub mod client;
 mod http;
@@ -36,8 +36,8 @@ pub use http::{HttpError, read_head};
 use log::Log;
 pub use post::{LanePost, MAX_BODY, Post};
 
-/// `application_id`, "PTCX". Stores of an older version ("PTCW") hold the root of one lane; this one holds the heads of
-/// all lanes.
+/// `application_id`, "PTCX". Stores of the older version ("PTCW") contain the root of one lane; this one contains the
+/// heads of all lanes.
 const APPLICATION: i32 = 0x5054_4358;
 const TABLES: &str = "
 CREATE TABLE log (
@@ -88,21 +88,22 @@ pub enum Refusal {
     Validity(u64, u64),
     #[error(transparent)]
     Conflict(#[from] Conflict),
-    /// The log is not that of the checkpoint, or does not continue from the last one.
+    /// The log does not match the checkpoint, or does not continue the last one.
     #[error("the log is not shown to go on from the last checkpoint")]
     Inconsistent,
     #[error("the witness cannot answer")]
     Internal(#[from] InternalError),
 }
 
-/// How a post contradicts what was accepted before.
+/// How a post contradicts an accepted one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Conflict {
     #[error("another checkpoint {0} of the session was accepted before")]
     Fork(u64),
     #[error("checkpoint {0} is next")]
     Gap(u64),
-    /// A proof does not begin at the size that its lane has under the last checkpoint. The message names these sizes.
+    /// A proof does not start at the size that its lane has under the last checkpoint. The message contains these
+    /// sizes.
     #[error("the last checkpoint has {} records", spaced(.0))]
     Size(Vec<u64>),
     #[error("the session is closed")]
@@ -125,7 +126,7 @@ fn spaced(numbers: &[u64]) -> String {
     numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(" ")
 }
 
-/// An error inside the witness. Its operator sees it; the client does not.
+/// An error inside the witness. Its operator sees the details; the client does not.
 #[derive(Debug, thiserror::Error)]
 pub enum InternalError {
     #[error(transparent)]
@@ -148,7 +149,7 @@ impl From<rusqlite::Error> for Refusal {
     }
 }
 
-/// A checkpoint that the card signed in place of an accepted one.
+/// Two checkpoints that the card signed for the same serial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fork {
     /// SHA-256 of the card's public key.
@@ -156,9 +157,9 @@ pub struct Fork {
     pub ticket: u64,
     /// Serial of both checkpoints.
     pub serial: u64,
-    /// COSE message of the one that was accepted.
+    /// COSE message of the accepted checkpoint.
     pub accepted: Vec<u8>,
-    /// COSE message of the first that was not.
+    /// COSE message of the first refused one.
     pub refused: Vec<u8>,
 }
 
@@ -174,12 +175,12 @@ struct CheckedPost {
     ticket: SignedTicket<Ticket>,
     checkpoint: Checkpoint,
     digest: Hash,
-    /// The serials of ticket and checkpoint as SQLite holds them.
+    /// Serials of ticket and checkpoint, in SQLite's integer type.
     ticket_serial: i64,
     serial: i64,
 }
 
-/// A session as the store has it.
+/// A session in the store.
 struct Session {
     ticket: i64,
     checkpoint: Checkpoint,
@@ -187,8 +188,8 @@ struct Session {
 }
 
 impl Witness {
-    /// Opens the state at `path`, or makes it. Only tickets of `issuers` open logs. Errors: a file that is not a
-    /// witness's state; a name that is not a key name.
+    /// Opens the state at `path`, or creates it. Only tickets of `issuers` are accepted. Errors: a file that is not a
+    /// witness's state; an invalid key name.
     pub fn open(path: &Path, key: SigningKey, name: &str, issuers: Vec<VerifyingKey>) -> Result<Self, InternalError> {
         let name = WitnessKey::new(name, key.verifying_key())?;
         Ok(Self { database: Mutex::new(store::open(path, APPLICATION, TABLES)?), key, name, issuers })
@@ -199,10 +200,10 @@ impl Witness {
         &self.name
     }
 
-    /// Accepts a checkpoint at the Unix second `now`: its note. Errors: every reason not to. A refusal changes nothing
-    /// that counts for later posts.
+    /// Accepts a checkpoint at the Unix second `now`; returns its note. Errors: the reason to refuse it. A refusal does
+    /// not affect later posts.
     pub fn add(&self, post: &Post, now: u64) -> Result<String, Refusal> {
-        // The slow part, signatures, is over before the state is locked.
+        // Signatures are slow to check, so this is done before the state is locked.
         let checked = self.check(post)?;
         let mut database = self.lock();
         let work = database.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -221,7 +222,7 @@ impl Witness {
             return Err(Conflict::Fork(checked.checkpoint.wire.serial.get()).into());
         }
         let log = Log::load(&work, &checked.ticket.content.key)?;
-        // A clock that was set back does not make a later note look earlier.
+        // Even if the clock was set back, a later note does not get an earlier time.
         let time = now.max(log.time);
         match latest(&work, &checked.ticket.content.key)? {
             Some(last) if last.ticket > checked.ticket_serial => {
@@ -235,8 +236,7 @@ impl Witness {
         Ok(note)
     }
 
-    /// Every checkpoint that a card signed in place of an accepted one: proof of a reset or of a second card with the
-    /// key.
+    /// All forks: each proves a reset, or a second card with the same key.
     pub fn forks(&self) -> Result<Vec<Fork>, InternalError> {
         let database = self.lock();
         let mut query = database.prepare(
@@ -263,7 +263,7 @@ impl Witness {
     }
 
     fn lock(&self) -> MutexGuard<'_, Connection> {
-        // A thread that died took its transaction with it.
+        // If a thread panics, its transaction is rolled back, so the state is intact.
         self.database.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -287,7 +287,7 @@ impl Witness {
         Ok(CheckedPost { digest: checkpoint.digest(), ticket, checkpoint, ticket_serial, serial })
     }
 
-    /// Appends the entry of an accepted checkpoint to the log of its key, and makes the note.
+    /// Appends the entry of an accepted checkpoint to the log of its key; returns the note.
     fn append(
         &self,
         work: &Transaction,
@@ -332,14 +332,14 @@ impl Witness {
     }
 }
 
-/// Digest of the ticket that opened the session of this serial.
+/// Digest of the ticket under which the session with this serial was opened.
 fn ticket_in_use(work: &Transaction, checked: &CheckedPost) -> Result<Option<Hash>, Refusal> {
     let query = "SELECT digest FROM session WHERE key = ? AND ticket = ?";
     let key = params![checked.ticket.content.key, checked.ticket_serial];
     Ok(work.query_row(query, key, |row| row.get(0)).optional()?)
 }
 
-/// The accepted checkpoint of the same serial, and its note.
+/// The accepted checkpoint of the same serial, with its note.
 fn known(work: &Transaction, checked: &CheckedPost) -> Result<Option<(Hash, String)>, Refusal> {
     let key = params![checked.ticket.content.key, checked.ticket_serial, checked.serial];
     let query = "SELECT checkpoint, note FROM entry WHERE key = ? AND ticket = ? AND serial = ?";
@@ -381,7 +381,7 @@ fn open(checked: &CheckedPost, post: &Post, time: u64) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Whether the post is the next of an open session.
+/// Checks that the post is the next one of an open session.
 fn follow(last: &Session, checked: &CheckedPost, post: &Post) -> Result<(), Refusal> {
     if last.checkpoint.state == Life::Closing {
         return Err(Conflict::Closed.into());
@@ -394,7 +394,7 @@ fn follow(last: &Session, checked: &CheckedPost, post: &Post) -> Result<(), Refu
     if !shown::same_run(before, after) {
         return Err(Conflict::OtherRun.into());
     }
-    // The run of a card has one number of lanes.
+    // The number of lanes is fixed for a run of a card.
     if post.lanes.len() != last.heads.len() {
         return Err(Conflict::OtherRun.into());
     }
@@ -419,7 +419,7 @@ fn follow(last: &Session, checked: &CheckedPost, post: &Post) -> Result<(), Refu
     if lanes.all(goes_on) { Ok(()) } else { Err(Refusal::Inconsistent) }
 }
 
-/// Random and never zero: zero means "no nonce".
+/// A random number that is never zero, since zero means "no nonce".
 fn nonce() -> Result<u64, InternalError> {
     loop {
         let mut bytes = [0; 8];

@@ -1,4 +1,5 @@
-//! `portcullis ca`, `ticket` and `witness`: the outside parties, who certify cards, issue tickets and see checkpoints.
+//! `portcullis ca`, `ticket` and `witness`: the outside parties that certify cards, issue tickets and store
+//! checkpoints.
 
 use crate::failure::{Failure, SUCCESS};
 use crate::open;
@@ -210,7 +211,7 @@ pub(crate) struct WitnessArgs {
     issuer: Vec<PathBuf>,
 }
 
-/// The one seat that can be issued.
+/// Parses the seat. Only one seat can be issued.
 fn seat(text: &str) -> Result<u16, String> {
     match text.parse() {
         Ok(0) => Ok(0),

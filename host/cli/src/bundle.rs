@@ -1,4 +1,4 @@
-//! `portcullis bundle`: look after bundles.
+//! `portcullis bundle`: commands that complete and edit bundles.
 
 use crate::failure::{Failure, SUCCESS};
 use portcullis_evidence::bundle::{

@@ -188,7 +188,7 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
     }
 }
 
-/// Clocks in a second in which one table of the simulated card, alone, is swept.
+/// Simulated clocks per second when only one table is swept.
 #[cfg(feature = "sim")]
 fn sweep_alone() -> Option<u64> {
     const CLOCKS: u64 = 1_000_000;

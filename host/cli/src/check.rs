@@ -61,7 +61,7 @@ fn look(args: &Args, trust: &Trust, options: Options) -> Result<CheckReport, Err
     checked
 }
 
-/// The verdict is first, and once.
+/// Prints the report. The verdict comes first, and only once.
 fn show(checked: &CheckReport) {
     let terminal = stdout_terminal();
     match &checked.verify {

@@ -1,4 +1,4 @@
-//! Values of the flags of `run`, as they are written on the command line.
+//! Values of the flags of `run`.
 
 use portcullis_core::wire::Granularity;
 use portcullis_gate::ledger::Fsync;

@@ -93,7 +93,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let name = name.with_context(|| format!("`{shown}`: a composition needs a folder with a name"))?;
     let files = args.plan()?.compose(name)?;
     let report = Composition::from_files(files.clone())?.report(Capacity::default())?;
-    // An existing folder is not overwritten: it may be in use.
+    // An existing folder may be in use, so it is not overwritten.
     std::fs::create_dir(&args.output).with_context(|| format!("cannot make the folder `{shown}`"))?;
     for (path, bytes) in &files {
         write(&args.output.join(path), bytes)?;

@@ -55,7 +55,7 @@ pub(crate) enum EngineFactory {
 }
 
 impl EngineArgs {
-    /// Makes the engines; `None` when no engine was requested.
+    /// Makes the engines; `None` if no engine was requested.
     pub(crate) fn maker(&self) -> Result<Option<EngineFactory>, Failure> {
         let Some(engine) = &self.engine else { return Ok(None) };
         let deadline = Duration::from_millis(self.engine_deadline);
@@ -88,7 +88,7 @@ impl EngineArgs {
             tokens: self.engine_tokens,
             deadline,
         };
-        // An address that cannot be used is said before anything is governed.
+        // Report an unusable address before anything is governed.
         HttpEngine::new(settings.clone()).map_err(anyhow::Error::from)?;
         Ok(Some(EngineFactory::Http(settings)))
     }
@@ -98,7 +98,8 @@ impl EngineFactory {
     pub(crate) fn make(&self) -> Result<Box<dyn Engine>, EngineError> {
         Ok(match self {
             Self::Ngram(model, deadline) => Box::new(DeadlineEngine::new(Box::new(model.clone()), *deadline)),
-            // The deadline of the request comes first; this one bounds anything that the other might miss.
+            // The request has its own, earlier deadline. This one is for delays that the request's deadline does not
+            // cover.
             Self::Http(settings) => {
                 let bound = settings.deadline.saturating_mul(2);
                 Box::new(DeadlineEngine::new(Box::new(HttpEngine::new(settings.clone())?), bound))

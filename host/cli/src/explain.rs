@@ -1,4 +1,4 @@
-//! `portcullis explain`: how one text is mapped, and which rows decide.
+//! `portcullis explain`: shows how a text is mapped, and which rows decide.
 
 use crate::failure::{Failure, SUCCESS};
 use crate::open::{self, PolicyArgs};

@@ -1,9 +1,8 @@
-//! Exit codes, and how a failure is shown.
+//! Exit codes, and the printing of failures.
 
 use portcullis_policy::PolicyError;
 use portcullis_verify::console::{self, describe, stderr_terminal, warn};
 
-/// Everything was done.
 pub(crate) const SUCCESS: u8 = 0;
 /// An operational error.
 pub(crate) const ERROR: u8 = 1;
@@ -15,14 +14,14 @@ pub(crate) const FAULT: u8 = 4;
 pub(crate) const WARNED: u8 = 5;
 
 pub(crate) enum Failure {
-    /// Problems of a policy, shown as source excerpts.
+    /// Problems of a policy, printed as source excerpts.
     Policy(PolicyError),
     Other(anyhow::Error),
     Card(anyhow::Error),
 }
 
 impl Failure {
-    /// Shows the failure on stderr and gives its exit code.
+    /// Prints the failure on stderr and returns its exit code.
     pub(crate) fn report(self) -> u8 {
         match self {
             Self::Policy(error) => {
@@ -57,7 +56,7 @@ impl From<PolicyError> for Failure {
 impl From<portcullis_card::SessionError> for Failure {
     fn from(error: portcullis_card::SessionError) -> Self {
         match error {
-            // Not a failure of the card: it was asked for a part that it does not have.
+            // The card has not failed: it lacks an optional part that was requested.
             portcullis_card::SessionError::Missing(_) => Self::Other(error.into()),
             error => Self::Card(error.into()),
         }

@@ -1,4 +1,4 @@
-//! `portcullis gated`: the gate in a process of its own.
+//! `portcullis gated`: runs the gate as a separate process.
 
 use crate::failure::{Failure, SUCCESS};
 use crate::intake::Stop;
@@ -83,12 +83,12 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         let gate = Gate::new(Arc::clone(&governor), terms(args, &header));
         outln!("listening on {}", args.socket.display());
         let listened = gate.listen(&mut session, keep, &socket, || stop.is_asked(), |why| errln!("client: {why}"));
-        // The salt key does not outlive the session.
+        // Drop the salt key with the session.
         drop(governor);
         let closed = close(session);
         listened.map_err(Failure::from).and(closed)
     });
-    // The name goes first: whoever connects from now on finds no gate.
+    // Remove the socket's name first, so that new clients do not find it.
     drop(socket);
     let written = journal.finish().map_err(Failure::from);
     served.and(written).map(|()| SUCCESS)

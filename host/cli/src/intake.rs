@@ -1,4 +1,4 @@
-//! Intake that a signal ends: texts that were already taken are governed to their end, and the session is closed
+//! Input that a signal can end: texts that were already read are governed to their end, and the session is closed
 //! normally.
 
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -9,19 +9,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
-/// How often a signal is looked for while no item comes.
+/// Interval between checks for a signal while no item arrives.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Whether a signal has asked to stop.
+/// Set when a signal has requested to stop.
 #[derive(Clone)]
 pub(crate) struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// From now on the first SIGINT or SIGTERM asks to stop, and the second ends the process at once.
+    /// Installs the handlers: the first SIGINT or SIGTERM requests to stop, the second ends the process at once.
     pub(crate) fn on_signals() -> io::Result<Self> {
         let asked = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM] {
-            // In this order: the first signal finds the flag down.
+            // The conditional handler runs first, so the first signal still finds the flag unset.
             flag::register_conditional_default(signal, Arc::clone(&asked))?;
             flag::register(signal, Arc::clone(&asked))?;
         }
@@ -32,10 +32,10 @@ impl Stop {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// `items`, which end when a signal comes, even while the next one is awaited.
+    /// Wraps `items` so that they end when a signal arrives, even during the wait for the next item.
     pub(crate) fn end<T: Send + 'static>(&self, mut items: impl Iterator<Item = T> + Send + 'static) -> Until<T> {
         let (give, take) = sync_channel(0);
-        // Not joined: it may wait for its input for ever.
+        // The thread is not joined, because it may wait for input forever.
         std::thread::spawn(move || items.try_for_each(|item| give.send(item)));
         Until { take, stop: self.clone() }
     }

@@ -1,4 +1,4 @@
-//! Writes a session while it runs: first to the bundle, then to the ledger.
+//! Records the events of a session: first in the bundle, then in the ledger.
 
 use crate::choices::FsyncArg;
 use anyhow::Result;
@@ -18,7 +18,7 @@ pub(crate) struct LedgerArgs {
 }
 
 impl LedgerArgs {
-    /// Whether a ledger is to be kept.
+    /// Whether a ledger was requested.
     pub(crate) const fn is_asked(&self) -> bool {
         self.ledger.is_some()
     }
@@ -29,7 +29,7 @@ impl LedgerArgs {
     }
 }
 
-/// Keeps every event. Text is released only after its event is kept.
+/// Records every event. Text is released only after its event is recorded.
 #[derive(Default)]
 pub(crate) struct Journal {
     pub(crate) recorder: Option<Recorder>,
@@ -47,7 +47,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Finishes the bundle, however the session ended.
+    /// Finishes the bundle, whether or not the session failed.
     pub(crate) fn finish(&mut self) -> Result<()> {
         if let Some(recorder) = self.recorder.take()
             && let Some(folder) = recorder.finish()?

@@ -1,4 +1,4 @@
-//! What a card's text lane would see of a package's classes: `policy check` and `policy explain --lane`.
+//! `policy check` and `policy explain --lane`: which classes of a package a card's text lane can detect.
 
 use crate::failure::Failure;
 use portcullis_lane::{ClassSight, Compiled, Limits, Place, Relation, Sight, compile};
@@ -11,7 +11,7 @@ fn compiled(package: &Package) -> Result<Compiled, Failure> {
     Ok(compile(&source, &Limits::default()))
 }
 
-/// The use of the tables, and what they see of each class.
+/// Prints how full the tables are, and how well they detect each class.
 pub(crate) fn check(package: &Package) -> Result<(), Failure> {
     if package.manifest().classes.is_empty() {
         return Ok(());
@@ -34,7 +34,7 @@ pub(crate) fn check(package: &Package) -> Result<(), Failure> {
     Ok(())
 }
 
-/// All of it, as JSON.
+/// The same data as JSON.
 pub(crate) fn explain(package: &Package) -> Result<Value, Failure> {
     let of = compiled(package)?;
     let engines = of.tables.states().zip(of.tables.byte_classes());

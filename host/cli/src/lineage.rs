@@ -1,4 +1,4 @@
-//! `portcullis lineage`: what a ledger says.
+//! `portcullis lineage`: prints the content of a ledger.
 
 use crate::failure::{Failure, SUCCESS};
 use crate::output::digests;
@@ -52,12 +52,12 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
     }
 }
 
-/// Reads a ledger; says on stderr when its end is torn.
+/// Reads a ledger; reports an incomplete end on stderr.
 pub(crate) fn read(path: &Path) -> Result<Reader, Failure> {
     Ok(Reader::open(path).map_err(anyhow::Error::from)?)
 }
 
-/// Says how a ledger that was read ends.
+/// Reports on stderr how a ledger ends.
 pub(crate) fn tail(reader: &Reader, path: &Path) {
     if let Tail::Torn(bytes) = reader.tail() {
         let path = path.display();

@@ -7,12 +7,12 @@ use portcullis_card::machine::pci::{Bdf, Function, Sysfs, VFIO_PCI};
 use portcullis_report::terminal::Tone;
 use portcullis_verify::console::stdout_terminal;
 
-/// A function with the ids of a card, or one that somebody gave to VFIO: a card can be built with other ids.
+/// Whether a function has the ids of a card, or is bound to VFIO, since a card can be built with other ids.
 fn may_be_card(function: &Function) -> bool {
     function.driver.as_deref() == Some(VFIO_PCI) || function.has_card_ids()
 }
 
-/// Kinds of card, then the PCI functions of this machine that may be one.
+/// Lists the kinds of card, then the PCI functions of this machine that may be cards.
 pub(crate) fn list(all: bool, json: bool) -> Result<u8, Failure> {
     let functions = Sysfs::default().functions().map_err(anyhow::Error::from)?;
     let functions: Vec<&Function> = functions.iter().filter(|f| all || may_be_card(f)).collect();
@@ -39,14 +39,14 @@ pub(crate) fn list(all: bool, json: bool) -> Result<u8, Failure> {
     Ok(SUCCESS)
 }
 
-/// Gives a card to `vfio-pci`.
+/// Binds a card to `vfio-pci`.
 pub(crate) fn bind(bdf: Bdf, force: bool) -> Result<u8, Failure> {
     Sysfs::default().bind(bdf, force).map_err(anyhow::Error::from)?;
     outln!("{bdf} has {VFIO_PCI}");
     Ok(SUCCESS)
 }
 
-/// Takes a card from `vfio-pci`.
+/// Unbinds a card from `vfio-pci`.
 pub(crate) fn unbind(bdf: Bdf) -> Result<u8, Failure> {
     let sysfs = Sysfs::default();
     sysfs.unbind(bdf).map_err(anyhow::Error::from)?;
@@ -55,7 +55,7 @@ pub(crate) fn unbind(bdf: Bdf) -> Result<u8, Failure> {
     Ok(SUCCESS)
 }
 
-/// Says what is missing. Exit code 1 when something is.
+/// Reports missing requirements. The exit code is 1 if there are any.
 pub(crate) fn doctor(bdf: Bdf, json: bool) -> Result<u8, Failure> {
     let findings = Doctor::default().examine(bdf);
     let terminal = stdout_terminal();

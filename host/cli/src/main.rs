@@ -1,4 +1,4 @@
-//! `portcullis`: govern texts, work on policies, look after cards.
+//! `portcullis`: governs texts, works on policies, and manages cards.
 
 /// Writes a line to stdout, as [`portcullis_verify::console`] does.
 macro_rules! outln {

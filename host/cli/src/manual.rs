@@ -1,4 +1,4 @@
-//! `portcullis manual`: what a package installs beside the programs.
+//! `portcullis manual`: writes manual pages and completions for packages.
 
 use crate::failure::{Failure, SUCCESS};
 use anyhow::Context;
@@ -7,11 +7,11 @@ use clap_complete::Shell;
 use std::fs;
 use std::path::Path;
 
-/// Shells that the packages have completions for.
+/// Shells with completions.
 const SHELLS: [Shell; 3] = [Shell::Bash, Shell::Zsh, Shell::Fish];
 
-/// Writes the pages of every command of `program` and of the verifier into `man1`, and their completions into a folder
-/// for each shell.
+/// Writes the manual pages of all commands of `program` and of the verifier into `man1`, and their completions into one
+/// folder per shell.
 pub(crate) fn write(folder: &Path, program: Command) -> Result<u8, Failure> {
     let made =
         |path: &Path| fs::create_dir_all(path).with_context(|| format!("cannot make the folder `{}`", path.display()));
@@ -25,7 +25,7 @@ pub(crate) fn write(folder: &Path, program: Command) -> Result<u8, Failure> {
             clap_complete::generate_to(shell, &mut command.clone(), &name, &place)
                 .with_context(|| format!("cannot write to `{}`", place.display()))?;
         }
-        // `help` would have a page for each command again.
+        // The `help` subcommand would add a second page for each command.
         clap_mangen::generate_to(command.disable_help_subcommand(true), &pages)
             .with_context(|| format!("cannot write to `{}`", pages.display()))?;
     }

@@ -1,4 +1,4 @@
-//! Opening what commands work on: policies and cards.
+//! Opens policies and cards for commands.
 
 use crate::failure::Failure;
 use anyhow::Context;
@@ -132,13 +132,13 @@ pub(crate) struct MemberArg {
 }
 
 impl PolicyArgs {
-    /// Loads and compiles it.
+    /// Loads and compiles the policy.
     pub(crate) fn open(&self) -> Result<Arc<Policy>, Failure> {
         policy(&self.policy, &self.member)
     }
 }
 
-/// Loads and compiles the package in a folder, or a composition for one member of it.
+/// Loads and compiles the package in a folder, or one member of a composition.
 pub(crate) fn policy(dir: &Path, member: &MemberArg) -> Result<Arc<Policy>, Failure> {
     let policy = Policies::load(dir)?.into_policy(member.member.as_deref())?;
     let portcullis_policy::Policy { package, compiled, .. } = policy;
@@ -146,7 +146,7 @@ pub(crate) fn policy(dir: &Path, member: &MemberArg) -> Result<Arc<Policy>, Fail
     Ok(Arc::new(policy))
 }
 
-/// Reads an agent's profile; without a file, one that says nothing.
+/// Reads an agent's profile; without a file, an empty one.
 pub(crate) fn profile(file: Option<&Path>) -> anyhow::Result<Profile> {
     let Some(file) = file else { return Ok(Profile::default()) };
     let text =

@@ -1,4 +1,4 @@
-//! Where results go: determinations to stdout, admitted text to a file.
+//! Writes results: determinations to stdout, admitted text to a file.
 
 use crate::failure::Failure;
 use portcullis_core::hex;
@@ -22,18 +22,18 @@ pub(crate) enum Shape {
     Plain,
 }
 
-/// Writes the results of one run: to stdout in the order of the input, to the file as the shape allows.
+/// Writes the results of one run: to stdout in the order of the input, to the file as early as its shape allows.
 pub(crate) struct Output {
     stdout: BufWriter<Stdout>,
     terminal: Terminal,
     json: bool,
     admitted: Option<(BufWriter<File>, Shape)>,
-    /// Streams that are not printed yet, by number.
+    /// Streams that are not printed yet, by their numbers.
     streams: BTreeMap<u64, Stream>,
     next: u64,
 }
 
-/// The known facts about a stream until it is printed.
+/// The data about a stream until it is printed.
 #[derive(Default)]
 struct Stream {
     id: String,
@@ -67,7 +67,7 @@ impl Stream {
         }
     }
 
-    /// The released text, and the calls with their places in it.
+    /// A line with the released text, and the calls with their places in it.
     fn line(&self) -> Result<AdmittedLine<'_>, Failure> {
         let mut line = AdmittedLine { id: &self.id, text: String::new(), calls: Vec::new() };
         for released in &self.released {
@@ -82,7 +82,7 @@ impl Stream {
     }
 }
 
-/// A determination with the fields that its rule or reason looked at.
+/// A determination, with the fields that its rule or reason depends on.
 #[derive(Serialize)]
 struct DeterminationLine<'a> {
     #[serde(flatten)]
@@ -105,7 +105,7 @@ struct AdmittedLine<'a> {
     calls: Vec<AdmittedCall<'a>>,
 }
 
-/// An admitted tool call, byte for byte, and the place in the text where it is.
+/// An admitted tool call, byte for byte, with its place in the text.
 #[derive(Serialize)]
 struct AdmittedCall<'a> {
     at: usize,
@@ -119,7 +119,8 @@ impl Output {
         Ok(Self { stdout, terminal: stdout_terminal(), json, admitted, streams: BTreeMap::new(), next: 0 })
     }
 
-    /// Takes one event. Released bytes of a plain text go out at once; everything else when its stream's turn comes.
+    /// Handles one event. Released bytes of a plain text are written at once; all other output waits for its stream's
+    /// turn.
     pub(crate) fn event(&mut self, event: Event) -> Result<(), Failure> {
         let stream = self.streams.entry(event.stream).or_default();
         match event.what {
@@ -153,7 +154,7 @@ impl Output {
         Ok(())
     }
 
-    /// Writes one finished stream: its determinations in order, its summary, its admitted text.
+    /// Writes a finished stream: its determinations in order, its summary, its admitted text.
     fn write(&mut self, stream: &Stream, summary: &Summary) -> Result<(), Failure> {
         if self.json {
             for Judgement { determination, fields, .. } in &stream.judgements {
@@ -206,7 +207,7 @@ impl Output {
         Ok(())
     }
 
-    /// Writes a line of its own to stdout.
+    /// Writes a separate line to stdout.
     pub(crate) fn line(&mut self, text: &impl std::fmt::Display) -> Result<(), Failure> {
         Ok(writeln!(self.stdout, "{}", self.terminal.wrap(2, &text.to_string()))?)
     }
@@ -220,7 +221,7 @@ impl Output {
     }
 }
 
-/// The colour of a verdict; without one there was a fault.
+/// The colour of a verdict; `None` means a fault.
 const fn tone(verdict: Option<Verdict>) -> Tone {
     match verdict {
         Some(Verdict::Admit) => Tone::Good,
@@ -233,7 +234,7 @@ pub(crate) fn digest(bytes: &[u8; 32]) -> String {
     hex::encode(bytes)
 }
 
-/// The two digests of a policy under the names that every command gives them.
+/// The two digests of a policy, with the same names in all commands.
 pub(crate) fn digests(package: &str, policy: &str) -> String {
     format!("package digest {package}\npolicy digest  {policy}")
 }

@@ -1,4 +1,4 @@
-//! `portcullis policy …`: prints the results of the policy crate.
+//! `portcullis policy …`: commands on policy packages.
 
 use crate::compose;
 use crate::failure::{ERROR, Failure, REFUSED, SUCCESS, WARNED};
@@ -134,7 +134,7 @@ pub(crate) enum Command {
     },
 }
 
-/// Characters of an approver's name at most.
+/// Longest name of an approver, in characters.
 const NAME_CHARS: usize = 200;
 /// Name of the schema in a package.
 const SCHEMA_FILE: &str = "policy.cedarschema";
@@ -201,7 +201,7 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
     }
 }
 
-/// The approver's key. A mistyped path must not create a new approver, so a key is made only on request.
+/// Reads the approver's key. It is created only on request, so that a mistyped path does not create a new approver.
 fn approver_key(path: &Path, new: bool) -> Result<SigningKey, Failure> {
     use portcullis_authority::keys;
     if new {
@@ -255,7 +255,7 @@ fn check(package: &Package, strict: bool) -> Result<u8, Failure> {
     Ok(if strict && !report.warnings.is_empty() { ERROR } else { SUCCESS })
 }
 
-/// Checks each member by itself, then the composition.
+/// Checks each member separately, then the composition.
 fn check_composition(composition: &Composition, strict: bool) -> Result<u8, Failure> {
     let mut code = SUCCESS;
     for member in composition.members() {
@@ -282,7 +282,7 @@ fn format(dir: &Path, check: bool) -> Result<u8, Failure> {
 
 fn test(policy: &Arc<Policy>, card: &CardArgs) -> Result<u8, Failure> {
     let tests = commands::parse_tests(&policy.package)?;
-    // Salts do not matter to a determination; a fixed key spares the operating system.
+    // A determination does not depend on salts, so a fixed key is enough.
     let settings = Settings { streams: 1, ..Settings::new(SaltKey::from_bytes([0; 32])) };
     let governor = Arc::new(Governor::new(Arc::clone(policy), settings).map_err(anyhow::Error::from)?);
     let mut session = Session::open(card.open()?, &policy.compiled.image, SessionConfig::default())?;

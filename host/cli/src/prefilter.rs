@@ -14,9 +14,9 @@ use std::io::{BufWriter, Read, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Longest input that is read, in bytes; what is longer than the policy's budget is refused without being looked at.
+/// Largest input that is read, in bytes. Input over the policy's budget is refused without evaluation.
 const INPUT_MAX: u64 = 64 << 20;
-/// The hidden command that serves one evaluator in a process of its own.
+/// Hidden command that runs one evaluator as a separate process.
 const SERVE: &str = "evaluator";
 
 /// Judges a file, or stdin.
@@ -107,7 +107,7 @@ impl JudgeArgs {
         self.over(FilterPolicy::profile(&self.profile).map_err(anyhow::Error::from)?)
     }
 
-    /// `policy` with the settings of the file changed in it.
+    /// `policy` with the changes from the settings file.
     fn over(&self, policy: FilterPolicy) -> Result<FilterPolicy, Failure> {
         let Some(file) = &self.policy else { return Ok(policy) };
         let text = std::fs::read_to_string(file).with_context(|| format!("cannot read `{}`", file.display()))?;
@@ -128,7 +128,7 @@ impl JudgeArgs {
 }
 
 impl FilterArgs {
-    /// The filter under the threshold of a policy package. Each of its evaluators has a time limit.
+    /// The filter with a policy package's threshold. Each evaluator has a time limit.
     pub(crate) fn open(&self, package: &Package) -> Result<Arc<Prefilter>, Failure> {
         let judged = JudgeArgs {
             profile: self.prefilter_profile.clone(),

@@ -1,4 +1,4 @@
-//! `run --bundle`: what a session is recorded with.
+//! `run --bundle`: settings for recording a session.
 
 use crate::failure::Failure;
 use portcullis_card::{Card, SessionConfig};
@@ -56,7 +56,7 @@ pub(crate) struct RecordingArgs {
 }
 
 impl RecordingArgs {
-    /// The settings for recording a session under this profile in this folder.
+    /// The settings for recording a session with this profile in this folder.
     pub(crate) fn options(&self, folder: PathBuf, ticket: Option<PathBuf>, profile: &Profile) -> Options {
         Options {
             folder,
@@ -73,12 +73,12 @@ impl RecordingArgs {
 }
 
 impl BundleArgs {
-    /// Whether a bundle is to be written.
+    /// Whether a bundle was requested.
     pub(crate) const fn is_asked(&self) -> bool {
         self.bundle.is_some()
     }
 
-    /// Refuses a ledger beside a bundle without texts: it would hold them.
+    /// Refuses a ledger beside a bundle without texts, because the ledger would contain them.
     pub(crate) fn check_ledger(&self, ledger: bool) -> Result<(), Failure> {
         match &self.recording.texts {
             Some(texts @ (Texts::None | Texts::Sealed(_))) if ledger => {
@@ -89,7 +89,7 @@ impl BundleArgs {
         }
     }
 
-    /// A recorder and the configuration of the session that it records; without `--bundle` no recorder.
+    /// A recorder, and the configuration for its session; without `--bundle` there is no recorder.
     pub(crate) fn start(
         &self,
         card: &mut dyn Card,

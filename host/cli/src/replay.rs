@@ -1,4 +1,4 @@
-//! `portcullis replay`: makes every descriptor and determination of a bundle again from its texts, and compares them
+//! `portcullis replay`: computes every descriptor and determination of a bundle again from its texts, and compares them
 //! byte by byte.
 
 use crate::failure::Failure;
@@ -49,7 +49,7 @@ pub(crate) struct EarlierArgs {
 }
 
 impl EarlierArgs {
-    /// Their files, with their sealed texts where there are some and a key was given.
+    /// The files of these bundles. Sealed texts are opened if a key was given.
     pub(crate) fn open(&self, unseal: &UnsealArgs) -> Result<Vec<Box<dyn Files>>, BundleError> {
         self.earlier.iter().map(|path| unseal.earlier(path)).collect()
     }
@@ -85,7 +85,7 @@ fn look(args: &Args, drawn: Option<Sample<'_>>) -> Result<ReplayReport, Error> {
     outcome
 }
 
-/// A seed that no one knew before.
+/// A random seed, so that the bundle's author could not predict it.
 fn random_seed() -> anyhow::Result<String> {
     let mut seed = [0; 16];
     getrandom::fill(&mut seed).map_err(|error| anyhow!("the operating system gives no random seed: {error}"))?;

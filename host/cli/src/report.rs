@@ -1,4 +1,4 @@
-//! `portcullis report`: a ledger as one HTML page that needs nothing but itself.
+//! `portcullis report`: writes a ledger as one self-contained HTML page.
 
 use crate::failure::{Failure, SUCCESS};
 use crate::lineage;

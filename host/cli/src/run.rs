@@ -116,7 +116,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     };
     let problems = Rc::new(RefCell::new(Vec::new()));
     let items = items(lines, &name, reader);
-    // A session that leaves evidence is closed, whoever asks it to stop.
+    // After a signal, a session with a bundle must still be closed.
     let stop = args.bundle.is_asked().then(Stop::on_signals).transpose()?;
     let items: Box<dyn Iterator<Item = _>> = match &stop {
         Some(stop) => Box::new(stop.end(items)),
@@ -131,9 +131,9 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         (None, Some(policy)) => local(args, policy, kept, maker, shape)?,
         (None, None) => return Err(anyhow!("neither `--policy` nor `--gate`").into()),
     };
-    // With --json, stdout is for programs: they count themselves.
+    // With --json, programs read stdout and count texts themselves.
     if sink.totals.texts < 2 {
-        // The one summary says it all.
+        // The summary of the only text contains everything.
     } else if !args.json {
         sink.output.line(&sink.totals)?;
     } else if std::io::stderr().is_terminal() {
@@ -171,7 +171,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     })
 }
 
-/// Where events go: the ledger first, then the output.
+/// Passes events on: to the ledger first, then to the output.
 struct EventSink {
     output: Output,
     journal: Journal,
@@ -186,9 +186,9 @@ struct Totals {
     admitted: u64,
     rejected: u64,
     decomposed: u64,
-    /// Tasks that the filter refused before an engine saw them.
+    /// Number of tasks that the filter refused before an engine received them.
     filtered: u64,
-    /// Tasks without an engine, and those whose engine failed.
+    /// Number of tasks without an engine, or whose engine failed.
     engine_failures: u64,
     faults: u64,
 }
@@ -243,7 +243,7 @@ impl EventSink {
         self.output.event(event)
     }
 
-    /// Printed output stays printed, even if a later step fails.
+    /// Ends with `result`. Printed output stays printed, even if a later step fails.
     fn end(mut self, result: Result<(), Failure>) -> Self {
         self.progress.finish_and_clear();
         self.failure = result.err();
@@ -283,11 +283,11 @@ fn local(
     let (recorder, config) = args.bundle.start(card.as_mut(), &policy, &profile, &anchors)?;
     sink.journal.recorder = recorder;
     let governor = Arc::new(governor);
-    // Records are evidence even if governing failed: the session is closed and its bundle finished in any case.
+    // Records are evidence even if governing failed, so the session is closed and its bundle finished in any case.
     let governed = match Session::open(card, &policy.compiled.image, config) {
         Ok(mut session) => {
             let governed = governor.govern(&mut session, items, |event| sink.event(event));
-            // The salt key does not outlive the session.
+            // Drop the salt key with the session.
             drop(governor);
             let closed = close(session);
             governed.and(closed)
@@ -298,7 +298,7 @@ fn local(
     Ok(sink.end(governed.and(written)))
 }
 
-/// Closes a session; a fault that ended it is a failure.
+/// Closes a session. A fault that ended it is a failure.
 pub(crate) fn close(session: Session) -> Result<(), Failure> {
     let closed = session.close()?;
     match closed.cause {
@@ -337,8 +337,8 @@ fn remote(
     Ok(sink.end(Ok(())))
 }
 
-/// The items that can be governed; problems are kept for the end, and the first one ends the input unless the rest goes
-/// on.
+/// Yields the valid items, and stores problems for the end. The first problem ends the input, unless `keep_going` is
+/// set.
 struct ItemFilter<I> {
     items: I,
     problems: Rc<RefCell<Vec<InputError>>>,

@@ -25,7 +25,7 @@ use std::time::Duration;
 
 /// Longest wait for a session's ticket.
 const TICKET_WAIT: Duration = Duration::from_secs(60);
-/// How often the signals are looked at.
+/// Interval between checks for signals.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Serves `/v1/chat/completions`, `/v1/completions`, `/v1/responses`, `/v1/messages` and `/v1/models` in front of a
@@ -166,7 +166,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     Ok(SUCCESS)
 }
 
-/// The configuration, with the flags over it.
+/// The configuration from the file, with the flags applied.
 fn config(args: &Args) -> Result<Config, Failure> {
     if args.member.member.is_some() && args.upstream.is_none() {
         return Err(anyhow!(
@@ -244,7 +244,7 @@ fn config(args: &Args) -> Result<Config, Failure> {
     Ok(config)
 }
 
-/// The policy, the profile and the settings for the answers of a model.
+/// The policy, the profile and the settings for a model's answers.
 struct Governed {
     policy: Arc<Policy>,
     anchors: Anchors,
@@ -252,13 +252,13 @@ struct Governed {
 }
 
 impl Governed {
-    /// Digests of package, tables and profile, which together decide.
+    /// Digests of package, tables and profile. Determinations depend on these three.
     fn digests(&self) -> ([u8; 32], [u8; 32], Hex<32>) {
         (self.policy.package.digest(), self.policy.compiled.image.digest(), self.profile.digest())
     }
 }
 
-/// Reads the policies, stores and profiles of all models.
+/// Loads the policies, stores and profiles of all models.
 fn load(config: &Config) -> Result<Vec<Governed>, Failure> {
     let mut models = Vec::new();
     for model in &config.models {
@@ -272,7 +272,7 @@ fn load(config: &Config) -> Result<Vec<Governed>, Failure> {
     Ok(models)
 }
 
-/// Opens each session with the policies and settings of that time.
+/// An opener that uses the current policies and settings for each new session.
 fn opener(args: &Args, config: &Config, held: Arc<Mutex<Arc<Vec<Governed>>>>) -> Result<Opener, Failure> {
     if let Some(bundles) = &config.bundles {
         std::fs::create_dir_all(bundles).with_context(|| format!("cannot make `{}`", bundles.display()))?;
@@ -310,7 +310,7 @@ fn opener(args: &Args, config: &Config, held: Arc<Mutex<Arc<Vec<Governed>>>>) ->
     }))
 }
 
-/// The next folder for a bundle: one more than the last that is there.
+/// The next folder for a bundle, with a number above the last existing one.
 fn next_folder(bundles: &Path) -> anyhow::Result<(String, PathBuf)> {
     let entries = std::fs::read_dir(bundles).with_context(|| format!("cannot look into `{}`", bundles.display()))?;
     let mut last = 0u64;

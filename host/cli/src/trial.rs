@@ -1,4 +1,4 @@
-//! `portcullis policy trial`: what another policy would have decided, over the streams of finished bundles.
+//! `portcullis policy trial`: shows what another policy would have decided, over the streams of finished bundles.
 
 use crate::failure::{Failure, REFUSED, SUCCESS, WARNED};
 use crate::replay::progress;
@@ -41,7 +41,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// A bundle with the outcome.
+/// A bundle with its trial report.
 #[derive(serde::Serialize)]
 struct Tried {
     bundle: String,

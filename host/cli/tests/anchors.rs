@@ -1,4 +1,4 @@
-//! `anchors build`: stores from lines and from passages.
+//! `anchors build`: makes stores from lines and from passages.
 #![cfg(test)]
 
 use std::path::Path;

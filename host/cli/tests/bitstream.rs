@@ -1,4 +1,4 @@
-//! `portcullis bitstream`: what a good folder gives, and that each thing that was changed is named.
+//! `portcullis bitstream`: a correct folder verifies, and each change is named.
 #![cfg(test)]
 
 use portcullis_test_support::root;
@@ -14,7 +14,7 @@ fn bitstream(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_portcullis")).arg("bitstream").args(args).current_dir(root()).output().unwrap()
 }
 
-/// Seals a file of made-up bytes and gives the folder with what `seal` said.
+/// Seals a file of arbitrary bytes; returns the folder and the output of `seal`.
 fn seal(target: &str, key: &str, more: &[&str]) -> (TempDir, Output) {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("card.bit"), b"no real bitstream").unwrap();
@@ -27,7 +27,7 @@ fn seal(target: &str, key: &str, more: &[&str]) -> (TempDir, Output) {
     (dir, out)
 }
 
-/// The exit code of `verify`, and its checks that are not in order, as `name: found`.
+/// The exit code of `verify`, and its failed checks as `name: found`.
 fn verify(dir: &Path, more: &[&str]) -> (i32, Vec<String>) {
     let out = bitstream(&[&["verify", dir.to_str().unwrap(), "--json"], more].concat());
     let report: serde_json::Value = serde_json::from_slice(&out.stdout)
@@ -109,7 +109,7 @@ fn every_changed_field_is_named() {
         assert_eq!(code, 3, "{key}{value}: {amiss:?}");
         assert!(amiss.len() == 1 && amiss[0].starts_with(wanted), "{key}{value}: {amiss:?}");
     }
-    // Every line with a statement was changed above, except the list of sources and its lines.
+    // Every line with an assignment was changed above, except those of the list of sources.
     for line in good.lines().filter(|l| l.contains(" = ")) {
         let told = changes.iter().any(|(key, _, _)| line.starts_with(key)) || line.starts_with("shell_sources");
         assert!(told, "no change of `{line}` was tried");

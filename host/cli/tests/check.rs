@@ -1,5 +1,5 @@
-//! `check` of a bundle that is not simulated, end to end: everything is affirmed, and one lie contradicts it. The
-//! card's key and the authority that certifies it are the test's own.
+//! `check` of a bundle from a card that is not simulated: everything is affirmed, and one false input contradicts it.
+//! The test has its own card key and its own certifying authority.
 #![cfg(test)]
 
 use portcullis_test_sessions as real;
@@ -28,12 +28,12 @@ impl Scene {
         self.folder.path().join(name).to_str().unwrap().to_owned()
     }
 
-    /// Writes the bundle, and beside it the trust folder of the world's parties.
+    /// Writes the bundle, and a trust folder for its parties.
     fn write(&self, name: &str, files: &MemoryFiles) {
         world::write(&self.folder.path().join(name), &self.world.trust(false), &self.world, files);
     }
 
-    /// Exit code and standard output of a command about the bundle at `path`.
+    /// Runs a command on the bundle at `path`; returns exit code and stdout.
     fn run(&self, command: &str, path: &str, more: &[&str]) -> (i32, String) {
         let mut program = Command::new(env!("CARGO_BIN_EXE_portcullis"));
         program.args([command, path]).args(more);
@@ -64,7 +64,7 @@ fn a_real_bundle_is_affirmed_and_one_lie_is_not() {
         assert!(code == 0 && said.contains("assurance    L2"), "{said}");
         assert!(said.contains("4 of 4 streams replay") && said.starts_with("verdict      affirmed\n"), "{said}");
 
-        // A lie about what a stream was given: nothing that the card signed names it, and the replay finds it.
+        // A false input of a stream: the card's signatures do not cover it, but the replay detects it.
         let mut files = honest.clone();
         let inputs = files.0.get_mut("inputs.jsonl").unwrap();
         let text = String::from_utf8(inputs.clone()).unwrap();
@@ -81,7 +81,7 @@ fn a_real_bundle_is_affirmed_and_one_lie_is_not() {
     }
 }
 
-/// No one but this test trusts the authority that certified the card.
+/// Another trust folder does not trust the authority that certified the card.
 #[test]
 fn another_trust_folder_affirms_nothing() {
     let scene = Scene::new();
@@ -101,7 +101,7 @@ fn an_observed_stream_without_its_input_is_contradicted() {
     assert_eq!(scene.codes("b"), [0, CONTRADICTED, CONTRADICTED]);
 }
 
-/// A version that this program does not know is neither affirmed nor contradicted, and does not stop a command.
+/// An unknown version is neither affirmed nor contradicted, and does not stop a command.
 #[test]
 fn an_unknown_version_is_a_named_warning() {
     let scene = Scene::new();

@@ -1,4 +1,4 @@
-//! The binary end to end: what it prints, what it releases, how it ends.
+//! Runs the program: its output, the released text, and its exit codes.
 #![cfg(test)]
 
 use portcullis_test_support::root;
@@ -16,7 +16,7 @@ fn portcullis(args: &[&str], input: &[u8]) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // A child that refuses its arguments closes the pipe unread.
+    // If the program refuses its arguments, it closes the pipe without reading.
     let _ = child.stdin.take().unwrap().write_all(input);
     child.wait_with_output().unwrap()
 }
@@ -35,7 +35,7 @@ fn lines(output: &Output) -> Vec<serde_json::Value> {
 
 fn cards() -> Vec<String> {
     let list = portcullis(&["card", "list"], b"");
-    // Not those that have an address.
+    // Cards with an address are left out.
     stdout(&list).lines().filter(|card| !card.contains(':')).map(str::to_owned).collect()
 }
 
@@ -66,7 +66,7 @@ fn personal_data_is_refused_and_the_rest_is_admitted() {
     }
 }
 
-/// Every byte of the output is in an admitted span or is inert, in order, and nothing rejected is there (L7).
+/// Every byte of the output is inert or in an admitted span, in order; rejected text is not in it (L7).
 #[test]
 fn output_is_exactly_what_was_admitted() {
     let dir = tempfile::tempdir().unwrap();
@@ -222,13 +222,13 @@ fn explain_shows_fields_and_matching_rules() {
     assert!(line["matching_rules"].as_array().unwrap().iter().any(|r| r == "PII-EMAIL"));
 }
 
-/// Every command below `command`, itself first, in the order of the help texts.
+/// `command` and all commands below it, in the order of the help texts.
 fn commands(command: &[String]) -> Vec<Vec<String>> {
     let words: Vec<&str> = command.iter().map(String::as_str).chain(["--help"]).collect();
     let help = stdout(&portcullis(&words, b""));
     let mut found = vec![command.to_vec()];
     let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    // Names are two columns in, their explanations further.
+    // Names are indented by two columns, explanations by more.
     for line in listed.filter(|line| line.starts_with("  ") && !line.starts_with("   ")) {
         let name = line.split_whitespace().next().unwrap().to_owned();
         if name != "help" {
@@ -238,7 +238,7 @@ fn commands(command: &[String]) -> Vec<Vec<String>> {
     found
 }
 
-/// `docs/reference/cli.md` is what `--help` says; `cargo xtask gen` writes it again.
+/// `docs/reference/cli.md` equals the output of `--help`; `cargo xtask gen` writes it again.
 #[test]
 fn the_manual_is_what_help_says() {
     let mut page = String::from("# Command line\n\nMade from `--help` by `cargo xtask gen`.\n\n");
@@ -262,7 +262,7 @@ fn the_manual_is_what_help_says() {
     );
 }
 
-/// The caller chooses the identity of a text: it must not control the terminal of a reader.
+/// The caller chooses the id of a text, so an id must not be able to control a terminal.
 #[test]
 fn control_characters_in_an_identity_reach_no_terminal() {
     let dir = tempfile::tempdir().unwrap();
@@ -303,7 +303,7 @@ fn each_digest_has_one_name_everywhere() {
     assert!(shown.contains(digests.trim_end()), "{shown}");
 }
 
-/// A wrong path for a policy is answered with the right one.
+/// For a folder that is not a package, the message suggests the right path.
 #[test]
 fn a_folder_that_is_no_package_is_answered_with_what_may_be_meant() {
     for (policy, meant) in [
@@ -321,7 +321,7 @@ fn a_folder_that_is_no_package_is_answered_with_what_may_be_meant() {
     }
 }
 
-/// A port that somebody has is named, and the system's words are there once.
+/// The message names a port that is in use, and contains the system's text only once.
 #[test]
 fn a_port_in_use_is_named() {
     let dir = tempfile::tempdir().unwrap();
@@ -337,7 +337,7 @@ fn a_port_in_use_is_named() {
     assert_eq!(said.matches("in use").count(), 1, "{said}");
 }
 
-/// A bundle that cannot be read is called by its name, and the system's words are there once.
+/// The message names a bundle that cannot be read, and contains the system's text only once.
 #[test]
 fn a_bundle_that_cannot_be_read_has_its_name_in_the_message() {
     for (bundle, words) in [("README.md", "neither a folder nor a tar archive"), ("no/such/bundle", "No such file")] {
@@ -349,7 +349,7 @@ fn a_bundle_that_cannot_be_read_has_its_name_in_the_message() {
     }
 }
 
-/// A pattern that does not compile is found before anybody signs the package, with its place.
+/// A pattern that does not compile is reported with its place, before the package is signed.
 #[test]
 fn patterns_are_checked_by_every_command_that_makes_tables() {
     let dir = tempfile::tempdir().unwrap();
@@ -401,7 +401,7 @@ fn packages() -> Vec<String> {
     found
 }
 
-/// Every package that ships compiles without a warning, has its generated schema, is formatted, and passes its tests on
+/// Every shipped package compiles without a warning, has its generated schema, is formatted, and passes its tests on
 /// every card.
 #[test]
 fn shipped_policies_are_in_order() {
@@ -437,7 +437,7 @@ fn a_new_policy_compiles_and_passes_its_tests() {
     assert_eq!(again.status.code(), Some(1), "a package is never overwritten");
 }
 
-/// The same contexts through the evaluator and through every card give the same decisions (G2).
+/// The evaluator and every card give the same decisions for the same contexts (G2).
 #[test]
 fn eval_says_the_same_on_every_card() {
     let input = br#"{"category":"assertion","classes":["email"]}
@@ -478,7 +478,7 @@ fn diff_shows_a_descriptor_that_is_decided_differently() {
     assert_eq!(same.status.code(), Some(0));
 }
 
-/// Packages with nothing in common are not "alike": a check that looks at the exit code must not pass.
+/// Packages without common contexts do not count as equal: a script that checks the exit code must not pass.
 #[test]
 fn a_diff_that_could_not_compare_has_its_own_exit_code_and_says_why() {
     let dir = tempfile::tempdir().unwrap();
@@ -502,8 +502,8 @@ fn a_diff_that_could_not_compare_has_its_own_exit_code_and_says_why() {
     }
 }
 
-/// A reader that goes away is not an error, and changes no exit code: `run … | head` and `prefilter … | head` ended
-/// with 0 after a refusal.
+/// A closed pipe is not an error and does not change an exit code. Regression: `run … | head` and `prefilter … | head`
+/// ended with 0 after a refusal.
 #[test]
 fn closed_pipes_are_quiet() {
     let run = ["run", "--policy", "policies/pii", "--card", "model", "--input", "tests/demo/sentences.jsonl", "--json"];
@@ -547,8 +547,8 @@ fn closed_pipes_are_quiet() {
     }
 }
 
-/// A terminal takes U+0080 to U+009F for commands, as it does ESC. JSON may contain them unescaped; our output does
-/// not.
+/// Terminals interpret U+0080 to U+009F as commands, like ESC. JSON may contain them unescaped, but our output escapes
+/// them.
 #[test]
 fn control_characters_are_escaped_in_json() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,8 +1,8 @@
-//! `run --bundle` that dies: killed at any moment, or on a disk that is too small. Its bundle can be completed and is
+//! `run --bundle` that is killed at any moment, or runs out of disk space. Its bundle can be completed and is
 //! never contradicted, and every released text has its record.
 //!
-//! `PORTCULLIS_LONG=1` kills 200 runs and tries every size of the disk from 64 to 1,024 KiB; otherwise 5 runs are
-//! killed and 8 sizes tried.
+//! With `PORTCULLIS_LONG=1`, 200 runs are killed, and every disk size from 64 to 1,024 KiB is tried. Otherwise 5 runs
+//! are killed, and 8 sizes tried.
 #![cfg(test)]
 #![cfg(feature = "sim")]
 
@@ -25,7 +25,7 @@ fn is_long() -> bool {
     std::env::var_os("PORTCULLIS_LONG").is_some()
 }
 
-/// A folder with a trust folder that believes simulations, and texts.
+/// A folder with texts, and a trust folder with the simulation root.
 fn scene(texts: usize) -> (tempfile::TempDir, String, String) {
     let scene = tempfile::tempdir().unwrap();
     let roots = scene.path().join("trust/sim-roots");
@@ -44,7 +44,7 @@ fn scene(texts: usize) -> (tempfile::TempDir, String, String) {
     (scene, trust, input)
 }
 
-/// Admits that were printed: id and sequence.
+/// The admits in the output, by id and sequence.
 fn admitted(stdout: &str) -> BTreeSet<(String, u64)> {
     let whole = stdout.split_inclusive('\n').filter(|line| line.ends_with('\n'));
     let lines = whole.filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
@@ -52,7 +52,7 @@ fn admitted(stdout: &str) -> BTreeSet<(String, u64)> {
     admits.map(|line| (line["id"].as_str().unwrap().to_owned(), line["seq"].as_u64().unwrap())).collect()
 }
 
-/// Lines of all files of a bundle that are called so.
+/// Lines of all files with this name in a bundle.
 fn lines(bundle: &Path, name: &str) -> Vec<serde_json::Value> {
     let text = std::fs::read_to_string(bundle.join(name)).unwrap_or_default();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -83,7 +83,7 @@ fn a_killed_run_is_completed() {
         let run = run.current_dir(root()).args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut run = run.spawn().unwrap();
         let mut stdout = run.stdout.take().unwrap();
-        // From before the card is up until well into the session.
+        // The moments range from before the card has started to the middle of the session.
         let opened = folder.join("checkpoints/00000000.cose");
         let early = number % 5 == 2;
         while !early && !opened.exists() {
@@ -101,7 +101,7 @@ fn a_killed_run_is_completed() {
 
         let finished = portcullis(&["bundle", "finish", &path, "--json"]);
         if !opened.exists() {
-            // Nothing was judged: there is nothing to complete, and the program says so.
+            // Nothing was judged, so nothing can be completed, and the program reports that.
             assert!([Some(1), Some(3)].contains(&finished.status.code()), "{finished:?}");
             assert!(said.is_empty());
             unsigned += 1;
@@ -117,7 +117,7 @@ fn a_killed_run_is_completed() {
             let checked = portcullis(&["check", &path, "--trust", &trust, "--allow-sim"]);
             assert_eq!(checked.status.code(), SIMULATED, "{}", String::from_utf8_lossy(&checked.stdout));
         }
-        // Every released text has its record, and its text is in the bundle.
+        // Every released text is in the bundle and has its record.
         let ids: BTreeSet<_> =
             lines(&folder, "streams.jsonl").iter().map(|l| l["id"].as_str().unwrap().to_owned()).collect();
         assert!(said.iter().all(|(id, _)| ids.contains(id)), "{number}");
@@ -129,7 +129,7 @@ fn a_killed_run_is_completed() {
     assert!(signed > 0);
 }
 
-/// A disk that is too small refuses the session, or ends it: what is there verifies.
+/// A disk that is too small makes the session fail at its start or during it; the remaining bundle verifies.
 #[test]
 fn a_disk_that_is_full_ends_the_session() {
     let (scene, trust, input) = scene(400);
@@ -165,7 +165,7 @@ fn a_disk_that_is_full_ends_the_session() {
         let stdout = admitted(&file("out"));
         let words: Vec<_> = said.split_whitespace().collect();
         match words[..] {
-            // Refused before the session: nothing is left, nothing was released.
+            // Refused before the session: no files are left, and no text was released.
             ["run", "1"] => {
                 assert!(why.contains("no room") || why.contains("No space"), "{size}: {why}");
                 assert!(stdout.is_empty(), "{size}");
@@ -191,8 +191,8 @@ fn a_disk_that_is_full_ends_the_session() {
     assert!(refused > 0 && ended > 0);
 }
 
-/// A skip that the tally of the run counts.
+/// Prints a skip, which the run's tally counts.
 fn skipped(why: &str) {
-    // Past the capture of the test's output.
+    // Print past the test harness, which captures the output.
     std::io::stdout().write_all(format!("\nSKIPPED {why}\n").as_bytes()).unwrap();
 }

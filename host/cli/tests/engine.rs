@@ -1,5 +1,4 @@
-//! Engines behind HTTP, end to end: the program against a server process over loopback, well-behaved and not; and the
-//! n-gram engine.
+//! Engines behind HTTP: the program with a server process over loopback, well-behaved or not; and the n-gram engine.
 #![cfg(test)]
 
 use portcullis_test_support::engine::{Fault, Server};
@@ -18,7 +17,7 @@ const STEPS: &str = r#"["Ships carry grain over the sea."]
 [{"text": " The voyage takes 9 days.", "logprobs": [-0.25, -0.5]}]
 "#;
 
-/// Governs a task with the engine at this address: the run, its determinations, and the text that it released.
+/// Governs a task with the engine at this address; returns the run, its determinations and the released text.
 fn run(protocol: &str, address: &str, extra: &[&str]) -> (Output, Vec<serde_json::Value>, String) {
     let folder = tempfile::tempdir().unwrap();
     let (input, output) = (folder.path().join("tasks.jsonl"), folder.path().join("out.jsonl"));
@@ -52,7 +51,7 @@ fn a_server_is_driven_step_by_step_and_starved() {
         assert_eq!(out.status.code(), Some(0), "{}", String::from_utf8_lossy(&out.stderr));
         assert_eq!(released, "Ships carry grain over the sea. Write to  now. The voyage takes 9 days.");
         assert_eq!(lines.last().unwrap()["summary"]["mode"], "driven");
-        // Requests contain only intent, facts and admitted text, and never refused text.
+        // Requests contain only intent, facts and admitted text, not refused text.
         for request in server.requests() {
             let body: serde_json::Value = serde_json::from_str(&request).unwrap();
             let prompt = body["prompt"].as_str().unwrap();
@@ -101,7 +100,7 @@ fn slow_broken_and_lying_servers_end_the_stream_with_what_was_admitted() {
             let start = Instant::now();
             let (out, lines, released) = run(protocol, &server.address, &["--engine-deadline", "400"]);
             assert!(start.elapsed() < Duration::from_secs(20), "{fault:?}");
-            // A refused candidate is a result; an engine that does not answer as it must is an error.
+            // A refused candidate is a normal result; an invalid answer of the engine is an error.
             let code = if trigger == "engine" { 1 } else { 0 };
             assert_eq!(out.status.code(), Some(code), "{fault:?}: {}", String::from_utf8_lossy(&out.stderr));
             let (was, why) = termination(&lines);
@@ -128,8 +127,8 @@ fn a_server_that_is_not_there_and_a_bad_address_are_errors() {
     assert!(String::from_utf8_lossy(&out.stderr).contains("no http:// or https:// address"));
 }
 
-/// Formatting moves a text on, and a place that is asked again is asked with another seed: after refusals, after going
-/// on without a candidate, and after a rollback.
+/// The prompt changes with admitted formatting. If the same prompt is sent again, its seed differs: after refusals,
+/// after a skipped candidate, and after a rollback.
 #[test]
 fn no_request_is_made_twice() {
     let refused = r#"["x@example.org","y@example.org","z@example.org","x@example.org"]"#;
@@ -151,7 +150,7 @@ fn no_request_is_made_twice() {
     }
 }
 
-/// A server behind TLS, with an authority of its own; stop sequences and a chat template are sent as they were given.
+/// A server behind TLS with its own CA. Stop sequences and the chat template are sent unchanged.
 #[test]
 fn a_server_behind_tls_is_asked_with_its_authority_only() {
     let folder = tempfile::tempdir().unwrap();
@@ -204,7 +203,7 @@ server.serve_forever()
     let (out, lines, released) = run("openai", &address, &[&asked[..], &["--engine-ca", &ca]].concat());
     assert_eq!(out.status.code(), Some(0), "{:?}", termination(&lines));
     assert_eq!(released, "Ships sail.");
-    // Without its authority nothing is believed.
+    // Without its CA the server is not trusted.
     let (out, lines, released) = run("openai", &address, &asked);
     assert_eq!((out.status.code(), released.as_str()), (Some(1), ""));
     assert!(termination(&lines).1.contains("gone"), "{:?}", termination(&lines));
@@ -212,7 +211,7 @@ server.serve_forever()
     process.wait().unwrap();
 }
 
-/// A task is not governed when no one can write its text: not even beside texts that were.
+/// A task without an engine for its text is not governed, even beside texts that are.
 #[test]
 fn a_task_without_an_engine_is_an_error() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The co-resident gate, end to end: the same determinations as embedded, and clients that do not behave.
+//! The co-resident gate gives the same determinations as the embedded one; it also has to handle misbehaving clients.
 #![cfg(test)]
 
 use portcullis_test_support::root;
@@ -23,11 +23,11 @@ struct Gate {
     child: Child,
     folder: tempfile::TempDir,
     socket: PathBuf,
-    /// Reads the messages of the gate, so that the gate never waits for a reader.
+    /// Reads the gate's messages, so that the gate never blocks on its pipe.
     said: Option<JoinHandle<String>>,
 }
 
-/// `gated` on this socket, under a limit of the shell.
+/// The command for `gated` on this socket, with resource limits set by a shell.
 fn program_of(limit: &str, extra: &[&str], socket: &Path) -> Command {
     let mut command = Command::new("sh");
     command.current_dir(root()).stdin(Stdio::null()).arg("-c").arg(format!("{limit}\nexec \"$@\"")).arg("sh");
@@ -54,7 +54,7 @@ impl Gate {
         Self::of(program_of(limit, extra, &socket), Some((folder, socket)))
     }
 
-    /// A gate of this command, once it listens.
+    /// Starts a gate with this command, and waits until it listens.
     fn of(mut command: Command, place: Option<(tempfile::TempDir, PathBuf)>) -> Self {
         let mut child = command.spawn().unwrap();
         let mut line = String::new();
@@ -89,7 +89,7 @@ impl Gate {
         stream
     }
 
-    /// Asks the gate to end, which it does with exit code 0; what it said on stderr.
+    /// Stops the gate, which must exit with 0; returns its stderr.
     #[track_caller]
     fn end(&mut self) -> String {
         rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), rustix::process::Signal::TERM)
@@ -102,7 +102,7 @@ impl Gate {
     }
 }
 
-/// Texts, candidates, and what cannot be: one corpus for every deployment.
+/// Texts, candidates, and invalid input: one corpus for all deployments.
 fn corpus(folder: &Path) -> PathBuf {
     let path = folder.join("corpus.jsonl");
     let mut lines: Vec<String> = (0..40)
@@ -188,7 +188,7 @@ fn clients_that_do_not_behave_are_refused_and_the_gate_goes_on() {
         let said = answer(&mut stream);
         assert!(said.contains(expected), "{expected}: {said}");
     }
-    // One that goes away in the middle of its stream, or leaves a proposal unanswered.
+    // A client that disconnects in the middle of its stream, or does not answer a request for a proposal.
     let mut stream = gate.connect();
     stream.write_all(&frame(br#"{"Hello":{"version":1}}"#)).unwrap();
     let item = br#"{"Govern":{"number":0,"item":{"Prompt":{"id":"a","task":{"intent":"x","facts":[]}}}}}"#;
@@ -202,7 +202,7 @@ fn clients_that_do_not_behave_are_refused_and_the_gate_goes_on() {
     assert!(!json(&["--gate", &gate.address()], &corpus(folder.path())).is_empty());
 }
 
-/// Another user gets the reason, and occupies neither a thread nor a connection.
+/// Another user receives the reason, and occupies neither a thread nor a connection.
 #[test]
 fn a_user_who_is_not_allowed_is_refused() {
     if !rustix::process::getuid().is_root() {
@@ -210,7 +210,7 @@ fn a_user_who_is_not_allowed_is_refused() {
     }
     let gate = Gate::start(&["--card", "model", "--clients", "1", "--allow-uid", "4242"]);
     std::fs::set_permissions(gate.folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
-    // The only place is taken, and keeps being taken.
+    // The only place is occupied and stays occupied.
     let mut held = gate.greeted();
     let as_user = |uid: u32| {
         let mut command = program();
@@ -225,8 +225,8 @@ fn a_user_who_is_not_allowed_is_refused() {
     assert!(said_until(&mut held, "\"Done\""));
 }
 
-/// Idle connections use up all files of the process. The gate neither loops nor stops, and other clients are served
-/// meanwhile.
+/// Idle connections use up all file descriptors of the process. The gate neither loops nor stops, and still serves
+/// other clients.
 #[test]
 fn idle_connections_that_use_up_every_file_hold_nobody() {
     let mut gate = Gate::limited("ulimit -n 30", &["--card", "model"]);
@@ -238,10 +238,10 @@ fn idle_connections_that_use_up_every_file_hold_nobody() {
     assert!(said.lines().count() < 300, "{} lines: {said}", said.lines().count());
 }
 
-/// Idle connections for which no thread can be had: each is turned away, and the gate continues.
+/// Connections for which the system provides no thread are closed, and the gate continues.
 #[test]
 fn connections_without_a_thread_are_turned_away() {
-    // Threads of 64 MiB in an address space that has room for a few of them, and for the heap in what is left.
+    // Threads of 64 MiB, in an address space with room for a few of them and for the heap.
     let limit = "export RUST_MIN_STACK=67108864; ulimit -v 900000";
     let mut gate = Gate::limited(limit, &["--card", "model", "--clients", "900"]);
     let idle: Vec<UnixStream> = (0..100).map(|_| gate.connect()).collect();
@@ -252,7 +252,7 @@ fn connections_without_a_thread_are_turned_away() {
     assert!(said.contains("no thread for a connection"), "{said}");
 }
 
-/// Connections that never say hello make room for those that do.
+/// Connections that never send a greeting make room for those that do.
 #[test]
 fn connections_are_capped_and_the_silent_ones_go_first() {
     let mut gate = Gate::start(&["--card", "model", "--clients", "4"]);
@@ -264,7 +264,7 @@ fn connections_are_capped_and_the_silent_ones_go_first() {
     gate.end();
 }
 
-/// A client whose engine never answers, and one that never reads, delay no other client.
+/// A client whose engine never answers, and a client that never reads, do not delay others.
 #[test]
 fn a_stalled_client_holds_nobody() {
     let mut gate = Gate::start(&["--card", "model", "--deadline", "60000"]);
@@ -277,14 +277,14 @@ fn a_stalled_client_holds_nobody() {
     let start = Instant::now();
     served_meanwhile(&gate);
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
-    // They do not delay the end of the service either.
+    // They do not delay the shutdown either.
     let start = Instant::now();
     gate.end();
     assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
 }
 
-/// One of many clients is slow, one dies in the middle of its stream, and one sends garbage. Each of the others gets
-/// the same answer as it gets alone.
+/// Among many clients, one is slow, one disconnects in the middle of its stream, and one sends garbage. Each of the
+/// others gets the same answer as it gets alone.
 #[test]
 fn many_clients_are_served_side_by_side() {
     let mut gate = Gate::start(&["--card", "model", "--deadline", "60000"]);
@@ -300,7 +300,7 @@ fn many_clients_are_served_side_by_side() {
         json(&["--policy", "policies/pii", "--card", "model", "--salt-key", KEY], &texts),
         json(&["--policy", "policies/pii", "--card", "model", "--salt-key", KEY, "--engine", &engine], &tasks),
     ];
-    // Slow: asked for a proposal that it does not give until all others are served.
+    // This client gives its proposal only after all others are served.
     let mut slow = gate.greeted();
     slow.write_all(&frame(&item_with_prompt("slow"))).unwrap();
     assert!(said_until(&mut slow, "\"Propose\""));
@@ -344,7 +344,7 @@ fn many_clients_are_served_side_by_side() {
     gate.end();
 }
 
-/// A socket that a killed gate left is replaced, a live one is not, and the message says which it is.
+/// A socket that a killed gate left behind is replaced, a live one is not, and the message distinguishes the two.
 #[test]
 fn a_dead_socket_is_replaced_and_a_live_one_is_not() {
     let folder = tempfile::tempdir().unwrap();
@@ -377,7 +377,7 @@ fn a_dead_socket_is_replaced_and_a_live_one_is_not() {
     assert!(why.contains("Permission denied") && !why.contains("already"), "{why}");
 }
 
-/// The service leaves the same as `run`: a ledger and a bundle, here of two clients at a time.
+/// The service leaves the same evidence as `run`: a ledger and a bundle, here of two concurrent clients.
 #[cfg(feature = "sim")]
 #[test]
 fn a_service_leaves_bundle_and_ledger() {
@@ -390,7 +390,7 @@ fn a_service_leaves_bundle_and_ledger() {
         let runs: Vec<_> = (0..2).map(|_| scope.spawn(|| json(&["--gate", &address], &corpus))).collect();
         runs.into_iter().for_each(|run| drop(run.join().unwrap()));
     });
-    // A stream that the end of the service cuts short.
+    // A stream that is in progress when the service ends.
     let mut cut = gate.greeted();
     cut.write_all(&frame(&item_with_prompt("a"))).unwrap();
     assert!(said_until(&mut cut, "\"Propose\""));
@@ -411,7 +411,7 @@ fn a_service_leaves_bundle_and_ledger() {
     for property in ["policy", "complete"] {
         assert_eq!(report["properties"][property]["status"], "affirmed", "{report}");
     }
-    // Both clients chose the same ids; the verifier reports nothing else.
+    // Both clients chose the same ids; that is the only finding.
     let reasons = report["properties"]["replayable"]["reasons"].as_array().unwrap();
     let codes: Vec<_> = reasons.iter().map(|reason| &reason["code"]).collect();
     assert_eq!(codes, ["id-twice"], "{report}");
@@ -431,7 +431,7 @@ fn item_with_prompt(id: &str) -> Vec<u8> {
     serde_json::to_vec(&serde_json::json!({ "Govern": { "number": 0, "item": item } })).unwrap()
 }
 
-/// Reads until the gate has said this; whether it did before it closed.
+/// Reads until the gate has sent `expected`; returns false if it closed the connection first.
 fn said_until(stream: &mut UnixStream, expected: &str) -> bool {
     let mut said = Vec::new();
     let mut some = [0; 4096];
@@ -449,7 +449,7 @@ fn served_meanwhile(gate: &Gate) {
     let folder = tempfile::tempdir().unwrap();
     let input = folder.path().join("in.jsonl");
     std::fs::write(&input, r#"{"id":"a","text":"This sentence is fine."}"#).unwrap();
-    // Where connections queue, a client may be turned away for a while.
+    // While connections wait in a queue, a client may be refused.
     for _ in 0..40 {
         let out = program().args(["run", "--gate", &gate.address(), "--input"]).arg(&input).output().unwrap();
         if out.status.code() == Some(0) {
@@ -460,9 +460,9 @@ fn served_meanwhile(gate: &Gate) {
     panic!("no one else is served");
 }
 
-/// A skip that the tally of the run counts.
+/// Prints a skip, which the run's tally counts.
 fn skipped(why: &str) {
-    // Past the capture of the test's output.
+    // Print past the test harness, which captures the output.
     std::io::stdout().write_all(format!("\nSKIPPED {why}\n").as_bytes()).unwrap();
 }
 

@@ -1,4 +1,4 @@
-//! Bundles that releases left are checked by every release that follows.
+//! Bundles of earlier releases are checked by every later release.
 #![cfg(test)]
 
 use portcullis_core::releases;
@@ -28,7 +28,7 @@ fn every_golden_bundle_verifies() {
     }
 }
 
-/// The release that made a bundle replays it; a later one says which release can.
+/// The release that made a bundle replays it; a later release names the release that can replay it.
 #[test]
 fn every_golden_bundle_replays_or_names_its_release() {
     let this = releases::all().last().unwrap();

@@ -1,5 +1,5 @@
-//! The ledger from outside: the process is killed while it governs, and the ledger has every byte that left; the page
-//! shows what the ledger holds.
+//! The ledger: when the process is killed, the ledger contains every byte that was released. The page shows the
+//! ledger's content.
 #![cfg(test)]
 
 use portcullis_test_support::random::Random;
@@ -59,7 +59,7 @@ fn killed_at_any_point_nothing_left_without_its_record() {
         run(Some(Duration::from_micros(random.bits() % whole)));
         let recovered = portcullis(&["lineage", "recover", &ledger]);
         if !recovered.status.success() {
-            // Killed before the header was whole: then nothing was judged, and nothing left.
+            // The process was killed before the header was complete, so nothing was judged or released.
             assert_eq!(std::fs::read(&output).unwrap_or_default(), b"");
             continue;
         }
@@ -75,7 +75,7 @@ fn killed_at_any_point_nothing_left_without_its_record() {
         let mut recorded = String::new();
         for released in entries.iter().filter(|e| e["event"] == "released") {
             for seq in released["seqs"].as_array().unwrap() {
-                // The last bytes may be those that END binds: it follows every span.
+                // The last bytes may belong to END, which follows every span.
                 let seq = seq.as_u64().unwrap();
                 assert!(admitted.contains(&seq) || seq == last + 1, "{seq} left, {last} was judged last");
             }
@@ -115,7 +115,7 @@ fn the_page_holds_every_determination_and_needs_nothing_else() {
         }
         assert!(html.contains(&format!("<td>{}</td>", determination["seq"])));
     }
-    // Tags are balanced.
+    // Every opened tag is closed.
     for tag in ["section", "div", "table", "tr", "td", "span", "details", "main", "p", "i", "ul", "ol", "li"] {
         let (open, close) = (
             html.matches(&format!("<{tag}>")).count() + html.matches(&format!("<{tag} ")).count(),
@@ -125,7 +125,7 @@ fn the_page_holds_every_determination_and_needs_nothing_else() {
     }
 }
 
-/// The deciding fields are in the line of `--json`, in the ledger and on the page.
+/// The deciding fields are in the output of `--json`, in the ledger and on the page.
 #[test]
 fn a_refusal_says_what_it_rests_on_wherever_it_is_shown() {
     let folder = tempfile::tempdir().unwrap();

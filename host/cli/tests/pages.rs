@@ -1,5 +1,5 @@
-//! The commands of the pages work: each page's blocks of commands run in a folder with the files of a checkout, and
-//! print what the page quotes. `cargo xtask lint` lists the blocks that do not run.
+//! The commands on documentation pages work: the code blocks of each page run in a folder with the files of a checkout,
+//! and print the quoted output. `cargo xtask lint` lists the blocks that do not run.
 #![cfg(test)]
 #![cfg(feature = "sim")]
 
@@ -11,22 +11,22 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
-/// Pages that another test runs, with more around them.
+/// Pages that another test runs, together with further programs.
 const ELSEWHERE: [(&str, &str); 1] = [("docs/tutorials/your-model-server.md", "gateway")];
-/// Pages that are data of tests, or are read where a bundle or a package is.
+/// Files that are test data, or that are read in a bundle or package, not as pages.
 const NOT_PAGES: [&str; 4] = ["tests/golden/0", "tests/cases/", "host/evidence/src/", "host/policy/src/"];
-/// The parts of a checkout that a page finds in its folder.
+/// The parts of a checkout that pages use.
 const CHECKOUT: [&str; 7] = ["policies", "examples", "tests", "host", "rtl", "bitstreams", ".venv"];
-/// Ports that pages name; each page gets free ones in their place.
+/// Port numbers on pages; each page gets free ports instead.
 const PORTS: [&str; 4] = ["18080", "8080", "8089", "8620"];
-/// The longest that a page may take.
+/// Longest run of a page, in seconds.
 const SECONDS: &str = "300";
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_path_buf()
 }
 
-/// Every page of the repository, with its blocks.
+/// Every page of the repository, with its code blocks.
 fn pages() -> Vec<(String, Vec<Block>)> {
     let out = Command::new("git").args(["ls-files", "*.md"]).current_dir(root()).output().unwrap();
     let listed = String::from_utf8(out.stdout).unwrap();
@@ -40,7 +40,6 @@ fn pages() -> Vec<(String, Vec<Block>)> {
     found
 }
 
-/// The folder of the programs.
 fn programs() -> &'static Path {
     let folder = Path::new(env!("CARGO_BIN_EXE_portcullis")).parent().unwrap();
     let verifier = folder.join("portcullis-verify");
@@ -48,7 +47,7 @@ fn programs() -> &'static Path {
     folder
 }
 
-/// Runs the commands of a page, and returns what is wrong.
+/// Runs the commands of a page; returns its number of commands, or the error.
 fn run(page: &str, blocks: &[Block]) -> Result<usize, String> {
     let folder = tempfile::tempdir().unwrap();
     let printed = tempfile::tempdir().unwrap();
@@ -64,14 +63,14 @@ fn run(page: &str, blocks: &[Block]) -> Result<usize, String> {
         writeln!(script, "exec > {} 2>&1\n{}", output.display(), block.text).unwrap();
         ran += 1;
     }
-    // All listeners at once, so that the ports differ.
+    // Open all listeners at once, so that the ports differ.
     let listeners: Vec<TcpListener> = PORTS.iter().map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
     for (port, listener) in PORTS.iter().zip(&listeners) {
         script = script.replace(port, &listener.local_addr().unwrap().port().to_string());
     }
     drop(listeners);
     let path = format!("{}:{}", programs().display(), std::env::var("PATH").unwrap());
-    // `timeout` makes a group of its processes, which also ends what the page leaves running.
+    // `timeout` puts its processes into one group, so it also ends processes that the page leaves running.
     let mut shell = Command::new("timeout")
         .args(["--kill-after=5", SECONDS, "sh", "-eu", "-c", &script])
         .current_dir(folder.path())
@@ -101,10 +100,10 @@ fn run(page: &str, blocks: &[Block]) -> Result<usize, String> {
             Use::Other => {}
         }
     }
-    // The README of a policy ends with a text that is refused in part.
+    // The README of a policy ends with a text that is partly refused, so exit code 3 is expected.
     let is_refusal = page.starts_with("policies/") && status.code() == Some(3);
     if !status.success() && !is_refusal {
-        // The last block that printed something, or began, is the one that failed.
+        // The last block that printed something, or started, is the one that failed.
         let begun = blocks.iter().rev().find(|block| printed.path().join(block.line.to_string()).exists());
         let at = begun.map_or(0, |block| block.line);
         let said = begun.map(said).unwrap_or_default();
@@ -142,7 +141,7 @@ fn the_commands_of_every_page_run() {
     assert!(!only.is_empty() || ran >= 30, "only {ran} blocks run");
 }
 
-/// A block that does not run here must at least parse as a script.
+/// A block that does not run must at least have valid shell syntax.
 #[test]
 fn every_block_that_does_not_run_can_be_parsed() {
     for (page, blocks) in pages() {

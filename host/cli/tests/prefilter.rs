@@ -1,4 +1,4 @@
-//! `portcullis prefilter`, and the filter in front of engines.
+//! `portcullis prefilter`, and the filter before engines.
 #![cfg(test)]
 
 use portcullis_test_support::engine::Server;
@@ -13,7 +13,7 @@ fn run(arguments: &[&str], input: &[u8]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_portcullis"));
     command.current_dir(root()).args(arguments);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // A program that needs no input may be gone already.
+    // A program that needs no input may have ended already.
     let _ = child.stdin.take().unwrap().write_all(input);
     child.wait_with_output().unwrap()
 }
@@ -106,7 +106,7 @@ fn eval_counts_recall_and_false_positives() {
     let wrong = &all["pooled"]["false_positives"];
     assert_eq!((&wrong["of"], &wrong["all"]), (&0.into(), &21.into()));
     assert_eq!(all["rules"]["IMP-OVERRIDE"]["attacks"], 1);
-    // A text file is harmless rows, one per line.
+    // Each line of a text file is a harmless row.
     let plain = write(&folder, "plain.txt", &format!("Hello.\n\n{ATTACK}\n"));
     let (_, text) = prefilter(&["eval", "--json", "--repeat", "3", "--data", &plain], b"");
     let all: Value = serde_json::from_str(&text).unwrap();
@@ -117,7 +117,7 @@ fn eval_counts_recall_and_false_positives() {
     assert!(table.contains("| small | override | recall | 1/1 = 100.0 % [20.7, 100.0] |"), "{table}");
 }
 
-/// The outcome of one task: exit code, sequences of its determinations, summary, and what the ledger holds.
+/// The result of one task: exit code, sequences of its determinations, summary, and ledger.
 struct Governed {
     code: i32,
     sequences: Vec<Value>,
@@ -151,16 +151,16 @@ fn a_refused_task_reaches_no_engine_and_leaves_its_note() {
     assert_eq!((refused.code, &end["trigger"]), (3, &"prefilter".into()));
     assert!(end["detail"].as_str().unwrap().contains("IMP-OVERRIDE at 0..31"), "{end}");
     assert_eq!((&refused.summary["mutations"], &refused.summary["faults"]), (&0.into(), &0.into()));
-    // The engine was not asked once.
+    // The engine was not asked.
     assert!(!refused.ledger.contains("\"proposed\""));
-    // BEGIN is 0, NOTE is 1: what follows is numbered from 2.
+    // BEGIN has number 0 and NOTE has 1, so determinations start at 2.
     let passed = governed("Tell me about birds.", &[]);
     assert_eq!((passed.code, &passed.summary["stopped"]), (0, &Value::Null), "{}", passed.summary);
     assert!(passed.ledger.contains("\"proposed\""));
     let numbers: Vec<Value> = (2..2 + passed.sequences.len()).map(Value::from).collect();
     assert!(!numbers.is_empty());
     assert_eq!(passed.sequences, numbers);
-    // A policy that says so lets the same task through.
+    // A less strict policy lets the same task through.
     let lax = write(
         &folder,
         "lax.toml",
@@ -172,7 +172,7 @@ fn a_refused_task_reaches_no_engine_and_leaves_its_note() {
     assert!(passed.ledger.contains("\"proposed\""));
 }
 
-/// A process that is ended with the test.
+/// A process that is killed when the test ends.
 struct Process(Child);
 
 impl Drop for Process {
@@ -183,7 +183,7 @@ impl Drop for Process {
 }
 
 impl Process {
-    /// Starts the program and gives the first line that it prints.
+    /// Starts the program and returns its first line of output.
     fn start(arguments: &[&str]) -> (Self, String) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_portcullis"));
         command.current_dir(root()).args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -194,8 +194,8 @@ impl Process {
     }
 }
 
-/// An engine that is a server logs every request: of a refused task it sees none, whether the gate is here or in
-/// another process.
+/// An engine in a server logs every request. It gets none for a refused task, whether the gate is in this process or
+/// in another one.
 #[test]
 fn a_server_sees_no_request_for_a_refused_task() {
     let folder = tempfile::tempdir().unwrap();

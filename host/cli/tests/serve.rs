@@ -1,4 +1,4 @@
-//! `card serve` as a process: how it looks to drivers, and how it ends.
+//! `card serve` as a process: its device as drivers see it, and its shutdown.
 #![cfg(test)]
 #![cfg(feature = "sim")]
 
@@ -73,7 +73,7 @@ fn a_served_card_does_what_the_card_in_process_does() {
     });
     assert_eq!((served.0, &served.1), (model.0, &model.1), "{}", served.2);
     assert_eq!(served.0, Some(3));
-    // A second card on the same socket.
+    // A second card cannot use the same socket.
     let taken = program().args(["card", "serve", "--socket"]).arg(server.socket()).output().unwrap();
     assert_eq!(taken.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&taken.stderr).contains("listens on"), "{taken:?}");
@@ -98,6 +98,6 @@ fn a_bundle_of_a_served_card_verifies() {
     let trust = dir.path().join("trust").display().to_string();
     let verified = run(&["verify", &bundle, "--trust", &trust, "--allow-sim"], "");
     assert_eq!(verified.status.code(), Some(10), "{}", String::from_utf8_lossy(&verified.stdout));
-    // Interrupted at the keyboard.
+    // SIGINT, as from the keyboard.
     assert_eq!(server.end(rustix::process::Signal::INT), Some(0));
 }

@@ -1,5 +1,5 @@
-//! Tickets that a session cannot keep are refused before it begins: no bundle is written that a verifier would
-//! contradict.
+//! A ticket that a session cannot satisfy is refused before the session, so that no bundle is written that a verifier
+//! would contradict.
 #![cfg(test)]
 #![cfg(feature = "sim")]
 
@@ -34,7 +34,7 @@ impl Scene {
             Some(name) => self.folder.path().join(name).into_os_string(),
             None => word.into(),
         });
-        // A gate that is not refused would serve until somebody ends it.
+        // A gate that accepts the ticket would serve until it is stopped.
         let mut command = Command::new("timeout");
         command.args(["20", env!("CARGO_BIN_EXE_portcullis")]).args(words);
         command.current_dir(root()).stdin(Stdio::null()).output().unwrap()
@@ -70,7 +70,7 @@ fn a_ticket_of_another_profile_is_refused_before_the_session() {
     assert_eq!(code, Some(0), "{said}");
 }
 
-/// No card has a text lane yet, so that no session could keep such a ticket.
+/// No card has a text lane yet, so no session could satisfy such a ticket.
 #[test]
 fn a_ticket_that_requires_the_text_lane_is_refused_before_the_session() {
     let scene = Scene::new();

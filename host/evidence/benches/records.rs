@@ -1,4 +1,4 @@
-//! Records per second that the verifier checks: tree, rules, manifest, without replay.
+//! Measures how many records per second the verifier checks: tree, log rules and manifest, without replay.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a benchmark")]
 
@@ -18,7 +18,7 @@ fn verify_records(bench: &mut Criterion) {
     (parts.ticket.heartbeat_records, parts.ticket.heartbeat_ticks) = (0, 0);
     parts.open();
     parts.begin(0, "a");
-    // Texts are withheld: their number is the operator's choice, and hashing them is not the log's cost.
+    // Texts are withheld: the operator chooses how many there are, and hashing them is not a cost of the log.
     while parts.log.lanes[0].len() < RECORDS {
         let sequence = parts.log.lanes[0].len() as u32 - 1;
         parts.log.gate(0, sequence, [7; 32], Determination::Admit);

@@ -1,6 +1,6 @@
-//! Takes a bundle apart into files that stock tools take: `openssl`, `sha256sum` and Python's standard library.
+//! Splits a bundle into files that stock tools can read: `openssl`, `sha256sum`, Python's standard library.
 //!
-//! Nothing is checked here. The README that is written beside the files explains their use.
+//! This module checks nothing. The README that it writes beside the files explains how to check them.
 
 use crate::format::bundle::{self, Bundle, BundleError, Files};
 use crate::format::checkpoint::{CheckpointError, SignedCheckpoint};
@@ -16,10 +16,10 @@ use zerocopy::IntoBytes;
 
 /// README of an extracted bundle.
 pub const README: &str = include_str!("extract/README.md");
-/// Recomputes the roots, with Python's standard library only.
+/// Python script that recomputes the roots with the standard library only.
 const ROOTS: &str = include_str!("extract/roots.py");
 
-/// SubjectPublicKeyInfo of SLH-DSA-SHA2-128f (RFC 9909, section 4) up to the 32 bytes of the key.
+/// DER of the SubjectPublicKeyInfo of SLH-DSA-SHA2-128f (RFC 9909, section 4), up to the 32 bytes of the key.
 const SPKI_HEAD: [u8; 18] =
     [0x30, 0x30, 0x30, 0x0b, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x03, 0x15, 0x03, 0x21, 0x00];
 
@@ -35,7 +35,7 @@ pub enum ExtractError {
     Io { name: String, source: io::Error },
 }
 
-/// Writes the files into a new folder. Errors: [`ExtractError`], a folder that exists already included.
+/// Writes the files into a new folder. Errors: [`ExtractError`]; it is also an error if the folder exists.
 pub fn extract(files: &dyn Files, folder: &Path) -> Result<(), ExtractError> {
     let bundle = Bundle::open(files)?;
     let to = Folder(folder);
@@ -62,7 +62,7 @@ pub fn extract(files: &dyn Files, folder: &Path) -> Result<(), ExtractError> {
         let bytes = zerocopy::transmute!(wire);
         to.put(&format!("checkpoints/{serial:08}.tbs"), &cose::to_be_signed(&bytes))?;
         to.put(&format!("checkpoints/{serial:08}.sig"), signed.signature.as_bytes())?;
-        // The digests are the ones that the card signed, not the files' own: `sha256sum -c` compares.
+        // The expected digests come from the signed data, not from the files, so `sha256sum -c` is a real comparison.
         let image = hex::encode(&wire.policy_digest);
         let ticket = hex::encode(&wire.ticket_digest);
         let lines = format!("{image}  image.bin\n{ticket}  ticket.cose\n");
@@ -75,13 +75,13 @@ pub fn extract(files: &dyn Files, folder: &Path) -> Result<(), ExtractError> {
     to.put("README.md", README.as_bytes())
 }
 
-/// The subject key of a certificate in PEM.
+/// The subject public key of a PEM certificate.
 fn public_key(certificate: &[u8]) -> Option<[u8; 32]> {
     let certificate = Certificate::from_pem(certificate).ok()?;
     certificate.tbs_certificate().subject_public_key_info().subject_public_key.raw_bytes().try_into().ok()
 }
 
-/// The public key as `openssl pkeyutl -pubin` takes it.
+/// The public key in the PEM form that `openssl pkeyutl -pubin` reads.
 #[must_use]
 pub fn public_key_pem(key: &[u8; 32]) -> String {
     let der = [&SPKI_HEAD[..], key].concat();

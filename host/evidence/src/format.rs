@@ -1,4 +1,4 @@
-//! The formats of evidence: read strictly, written in one way only.
+//! The formats of the evidence. Each content has exactly one valid encoding; readers refuse every other.
 
 pub mod approval;
 pub mod bundle;

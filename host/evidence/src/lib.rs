@@ -1,5 +1,5 @@
-//! The evidence: what a card logs and signs, how it is bundled, and how an outsider who trusts neither operator nor
-//! card checks it.
+//! The evidence: the records and signatures of a card, the bundle format, and the verifier for an outsider who trusts
+//! neither the operator nor the card.
 
 pub mod extract;
 mod format;

@@ -1,5 +1,5 @@
-//! ReceiptProof of what the card did about one released span: the record, its inclusion in a signed checkpoint, and the
-//! card's certificate, as one small JSON file that the reader of the span can check without the rest of the bundle.
+//! Proof of one released span: its record, the inclusion of that record in a signed checkpoint, and the card's
+//! certificate. It is one small JSON file that the reader of the span can check without the bundle.
 
 use crate::format::bundle::{self, Bundle, BundleError, Files, Receipt};
 use crate::format::certificate::{self, CertificateError, DeviceCertificate};
@@ -20,19 +20,18 @@ pub const SCHEMA: &str = "portcullis/receipt-proof/1";
 /// Largest proof in bytes.
 pub const MAX_BYTES: usize = 1 << 20;
 
-/// The proof of one record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReceiptProof {
     pub schema: String,
     /// The record, 192 bytes.
     pub record: Hex<{ log::BYTES }>,
-    /// Inclusion proof of its leaf in the lane's tree (RFC 9162, 2.1.3), the leaf's sibling first.
+    /// Inclusion proof of the record's leaf in the lane's tree (RFC 9162, 2.1.3), the leaf's sibling first.
     pub path: Vec<Hex<32>>,
-    /// The lane's head in the checkpoint; absent where it is the only one.
+    /// The lane's head in the checkpoint; absent if the card has one lane.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "head_proof")]
     pub head: Option<HeadProof>,
-    /// COSE message of the checkpoint over that tree.
+    /// COSE message of the checkpoint that covers the record.
     pub checkpoint: Hex<{ crate::format::cose::MESSAGE_BYTES }>,
     /// The session's ticket, hexadecimal.
     pub ticket: String,
@@ -42,19 +41,19 @@ pub struct ReceiptProof {
     pub chain: String,
 }
 
-/// A head is an object. `null` does not mean that it is absent.
+/// Accepts an object only: an absent head has no key, and `null` is refused.
 pub(crate) fn head_proof<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<HeadProof>, D::Error> {
     json::object(from).map(Some)
 }
 
-/// The place of the head of the record's lane under a checkpoint of several lanes. The root follows from the record's
-/// path.
+/// Proves the head of the record's lane under a checkpoint of several lanes. The lane's root is computed from the
+/// record's path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HeadProof {
     /// Records in the lane's tree.
     pub size: u64,
-    /// Inclusion proof of the head among the heads of all lanes, its sibling first.
+    /// Inclusion proof of the head in the tree over the heads of all lanes, its sibling first.
     pub path: Vec<Hex<32>>,
 }
 
@@ -98,7 +97,7 @@ pub enum ReceiptError {
     NotOneStream,
     #[error("the context document is not the one that the stream's BEGIN bound")]
     OtherContext,
-    /// An admitted text is missing, or one is there that the stream did not admit.
+    /// The text of an admit is missing, or a text has no admit.
     #[error("the texts are not those of the stream's admits: record {0}")]
     Withheld(u64),
     #[error("the checkpoint: {0}")]
@@ -113,28 +112,26 @@ pub enum ReceiptError {
     Simulated(&'static str),
 }
 
-/// The card's action on a text.
+/// What the card did with a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
     Admitted,
-    /// Formatting that follows the last span of a stream: the card logged its commitment, and no rule looked at it.
+    /// Formatting after the last span of a stream: the card logged its commitment, but no rule judged it.
     NotJudged,
 }
 
-/// What a proof shows.
+/// The facts that a proof shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceiptFacts {
-    /// The card's action on the text.
     pub standing: Standing,
     pub device: DeviceCertificate,
-    /// The issuer of the session's ticket.
     pub issuer: Signer,
-    /// Whether it has any mark of a simulated card.
+    /// Whether the evidence has any mark of a simulated card.
     pub simulated: bool,
 }
 
-/// Makes the proof of record `index` of a lane.
+/// Makes the proof for record `index` of a lane.
 pub fn prove(files: &dyn Files, lane: u8, index: u64) -> Result<ReceiptProof, ProveError> {
     let bundle = Bundle::open(files)?;
     if lane >= bundle.lanes() {
@@ -171,8 +168,8 @@ pub fn prove(files: &dyn Files, lane: u8, index: u64) -> Result<ReceiptProof, Pr
     })
 }
 
-/// The first checkpoint over record `index` of a lane: its serial, the lane's size under it, and where the lane's head
-/// is.
+/// The first checkpoint that covers record `index` of a lane: its serial, the lane's size under it, and the proof of
+/// the lane's head.
 pub(crate) fn covering(bundle: &Bundle<'_>, lane: u8, index: u64) -> Result<(u64, u64, Option<HeadProof>), ProveError> {
     let mut heads = bundle.heads()?;
     for serial in 0..bundle.checkpoints() {
@@ -198,7 +195,7 @@ pub(crate) fn covering(bundle: &Bundle<'_>, lane: u8, index: u64) -> Result<(u64
 }
 
 impl ReceiptProof {
-    /// The proof in a JSON file. Errors: [`ReceiptError::Malformed`].
+    /// Parses a proof. Errors: [`ReceiptError::Malformed`].
     pub fn parse(text: &[u8]) -> Result<Self, ReceiptError> {
         if text.len() > MAX_BYTES {
             return Err(ReceiptError::Malformed(format!("longer than {MAX_BYTES} bytes")));
@@ -210,8 +207,8 @@ impl ReceiptProof {
         Ok(proof)
     }
 
-    /// What the card decided about `text` (the released bytes with the inert ones before them) in the record that
-    /// `receipt` names.
+    /// Checks this proof against `receipt` and `text` (the released bytes with the inert bytes before them). Returns
+    /// the card's decision.
     pub fn check(
         &self,
         receipt: &Receipt,
@@ -254,14 +251,14 @@ impl ReceiptProof {
     }
 }
 
-/// The signed checkpoint over records, with the certificate and the ticket behind it.
+/// A signed checkpoint with the certificate and the ticket that support it.
 pub(crate) struct Attestation<'a> {
-    /// The lane's head, where there are several lanes.
+    /// The lane's head, if there are several lanes.
     pub(crate) head: Option<&'a HeadProof>,
     pub(crate) checkpoint: &'a Hex<{ crate::format::cose::MESSAGE_BYTES }>,
     /// Hexadecimal.
     pub(crate) ticket: &'a str,
-    /// PEM, as is `chain`.
+    /// PEM, like `chain`.
     pub(crate) certificate: &'a str,
     pub(crate) chain: &'a str,
 }
@@ -274,7 +271,7 @@ pub(crate) struct Attested {
 }
 
 impl Attestation<'_> {
-    /// Whether the checkpoint is signed by a card that is believed, under a ticket that is.
+    /// Checks that a trusted card signed the checkpoint under a valid ticket.
     pub(crate) fn check(&self, trust: &Trust, options: Options) -> Result<Attested, ReceiptError> {
         let signed = SignedCheckpoint::parse(&self.checkpoint.0)?;
         let wire = &signed.checkpoint.wire;
@@ -298,8 +295,8 @@ impl Attestation<'_> {
         Ok(Attested { serial: ticket.content.serial, device, issuer, simulated: !marks.is_empty() })
     }
 
-    /// A checkpoint signs the root over the lanes' heads, and a head holds its lane's root: the record's path ends in
-    /// the one, hashed into the other.
+    /// Checks the record's inclusion in two steps: the path leads from the record to its lane's root, and the head with
+    /// that root must be in the tree whose root the checkpoint signs.
     pub(crate) fn check_inclusion(
         &self,
         record: &Hex<{ log::BYTES }>,

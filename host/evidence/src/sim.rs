@@ -1,4 +1,4 @@
-//! The key of simulated cards. It is public: what it signs proves nothing, and a verifier must know it.
+//! The key of simulated cards. It is public, so its signatures prove nothing, and a verifier must recognise it.
 
 #[cfg(feature = "test-signer")]
 pub mod log;
@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 /// The device secret of every simulated card is the SHA-256 of this text.
 pub const SECRET_TEXT: &[u8] = b"SIM TEST KEY - NOT FOR PRODUCTION";
-/// Tag of the key derivation.
+/// Domain separation tag of the key derivation.
 const DERIVE_TAG: &[u8] = b"portcullis/slh-dsa/1\0";
 
 /// The three seeds of a card's key.
@@ -23,8 +23,8 @@ pub struct Seeds {
     pub pk_seed: [u8; 16],
 }
 
-/// Seeds of the card with this device secret and design: HMAC-SHA-256(secret, tag || u8 i || design id), its first 16
-/// bytes, for i = 0 SK.seed, 1 SK.prf, 2 PK.seed.
+/// Derives the seeds from device secret and design: the first 16 bytes of HMAC-SHA-256(secret, tag || u8 i || design
+/// id), with i = 0 for SK.seed, 1 for SK.prf, 2 for PK.seed.
 #[must_use]
 pub fn derive(secret: &[u8; 32], design_id: &[u8; 16]) -> Seeds {
     let seed = |number: u8| {
@@ -47,8 +47,8 @@ pub fn secret() -> [u8; 32] {
     Sha256::digest(SECRET_TEXT).into()
 }
 
-/// Whether a public key is the simulated one of this design: the deny-list, which holds the keys of every design at
-/// once. The simulation of a design has its id with the top bit set, so both are asked for.
+/// Whether a public key is the simulated key of this design. The check derives the key, so it works for every design.
+/// A simulation sets the top bit of the design id, so the id is tried with and without that bit.
 #[must_use]
 pub fn is_public(public_key: &[u8; 32], design_id: &[u8; 16]) -> bool {
     let [first, rest @ ..] = design_id;
@@ -59,7 +59,7 @@ pub fn is_public(public_key: &[u8; 32], design_id: &[u8; 16]) -> bool {
     })
 }
 
-/// Whether a design id is one of a simulated card.
+/// Whether a design id belongs to a simulated card.
 #[must_use]
 pub const fn is_design(design_id: &[u8; 16]) -> bool {
     let [first, ..] = *design_id;

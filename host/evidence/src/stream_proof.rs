@@ -1,6 +1,6 @@
-//! Proof of everything that the card did in one stream: its records from BEGIN to END, their inclusion in a signed
-//! checkpoint, what BEGIN bound, and the admitted texts. With it, the reader of an answer can check, without the rest
-//! of the bundle, that no text was added, left out, reordered or taken from another stream.
+//! Proof of one whole stream: its records from BEGIN to END, their inclusion in a signed checkpoint, its context
+//! document, and the admitted texts. The reader of an answer can check, without the bundle, that no text was added,
+//! left out, reordered or taken from another stream.
 
 use crate::format::bundle::{self, Bundle, BundleError, Files, SpanLine};
 use crate::format::certificate::DeviceCertificate;
@@ -25,16 +25,16 @@ pub const MAX_BYTES: usize = 64 << 20;
 #[serde(deny_unknown_fields)]
 pub struct StreamProof {
     pub schema: String,
-    /// The context document whose digest BEGIN holds, in its one encoding.
+    /// The context document whose digest is in BEGIN, in canonical encoding.
     pub context: String,
-    /// The records of the stream that the card accepted, in the order of the log.
+    /// The accepted records of the stream, in the order of the log.
     pub records: Vec<ProvenRecord>,
-    /// The texts behind its admits and behind END, in the order of their records. Refused texts do not leave the gate.
+    /// The texts of its admits and of END, in the order of their records. Refused texts are not included.
     pub spans: Vec<SpanLine>,
-    /// The lane's head in the checkpoint; absent where it is the only one.
+    /// The lane's head in the checkpoint; absent if the card has one lane.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "head_proof")]
     pub head: Option<HeadProof>,
-    /// COSE message of the checkpoint over that tree.
+    /// COSE message of the checkpoint that covers the records.
     pub checkpoint: Hex<{ crate::format::cose::MESSAGE_BYTES }>,
     /// The session's ticket, hexadecimal.
     pub ticket: String,
@@ -50,7 +50,7 @@ pub struct StreamProof {
 pub struct ProvenRecord {
     /// The record, 192 bytes.
     pub record: Hex<{ log::BYTES }>,
-    /// Inclusion proof of its leaf in the lane's tree (RFC 9162, 2.1.3), the leaf's sibling first.
+    /// Inclusion proof of the record's leaf in the lane's tree (RFC 9162, 2.1.3), the leaf's sibling first.
     pub path: Vec<Hex<32>>,
 }
 
@@ -62,47 +62,46 @@ pub enum ReleasedPiece {
     Call(String),
 }
 
-/// What a proof shows.
+/// The facts that a proof shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamFacts {
     /// Serial of the session's ticket.
     pub serial: u64,
-    /// What BEGIN bound.
+    /// The context document of the stream.
     pub context: ContextDocument,
-    /// The admitted pieces, in order; never two texts in a row.
+    /// The admitted pieces, in order. Adjacent texts are joined.
     pub released: Vec<ReleasedPiece>,
     /// Mutations that the card admitted.
     pub admitted: u64,
-    /// Mutations that it did not admit.
+    /// Mutations that the card did not admit.
     pub refused: u64,
     pub device: DeviceCertificate,
-    /// The issuer of the session's ticket.
     pub issuer: Signer,
-    /// Whether it has any mark of a simulated card.
+    /// Whether the evidence has any mark of a simulated card.
     pub simulated: bool,
 }
 
-/// The records of a stream before a checkpoint covers them.
+/// The records of a stream that no checkpoint covers yet.
 #[derive(Clone, Debug, Default)]
 pub struct StreamRecords {
     pub context: String,
-    /// Its records, in the order of the log.
+    /// In the order of the log.
     pub records: Vec<Record>,
-    /// Texts behind its records, in their order.
+    /// Texts of the records, in the same order.
     pub spans: Vec<SpanLine>,
 }
 
 /// The checkpoint that covers a stream's records.
 #[derive(Clone, Debug)]
 pub struct Cover {
-    /// Records in the lane's tree.
+    /// Number of records in the lane's tree.
     pub size: u64,
-    /// The lane's head in the checkpoint; absent where it is the only one.
+    /// The lane's head in the checkpoint; absent if the card has one lane.
     pub head: Option<HeadProof>,
     pub checkpoint: Hex<{ crate::format::cose::MESSAGE_BYTES }>,
 }
 
-/// The files of a session that every proof holds.
+/// The files of a session that every proof includes.
 #[derive(Clone, Debug)]
 pub struct SessionFiles {
     /// The ticket, as it was issued.
@@ -113,8 +112,8 @@ pub struct SessionFiles {
     pub chain: String,
 }
 
-/// Makes the proof of the stream that began with record `begin` of a lane. Errors: [`ProveError`]; a stream that no
-/// checkpoint covers to its END has none.
+/// Makes the proof of the stream that began with record `begin` of a lane. Errors: [`ProveError`], also if no
+/// checkpoint covers the stream to its END.
 pub fn prove_stream(files: &dyn Files, lane: u8, begin: u64) -> Result<StreamProof, ProveError> {
     let bundle = Bundle::open(files)?;
     if lane >= bundle.lanes() {
@@ -156,7 +155,7 @@ pub fn prove_stream(files: &dyn Files, lane: u8, begin: u64) -> Result<StreamPro
     stream.prove(&tree, &Cover { size, head, checkpoint: Hex(checkpoint) }, &session).ok_or(ProveError::Log(size))
 }
 
-/// Whether the card accepted the entry of a record of an entry.
+/// Whether a record shows that the card accepted its entry.
 fn is_accepted(record: &Record) -> bool {
     let accepted = [RecordType::Begin, RecordType::Verdict, RecordType::Note, RecordType::End];
     RecordType::try_from(record.answer.record_type).is_ok_and(|kind| accepted.contains(&kind))
@@ -167,15 +166,15 @@ fn is_admit(record: &Record) -> bool {
 }
 
 impl StreamRecords {
-    /// Takes a record, if it is one of the stream's that counts.
+    /// Adds a record if it is an accepted one of this stream.
     pub fn push(&mut self, record: &Record) {
         if is_accepted(record) {
             self.records.push(*record);
         }
     }
 
-    /// The proof, under a checkpoint that covers the lane's first `cover.size` records; `None` where it does not cover
-    /// them all.
+    /// Makes the proof under a checkpoint that covers the lane's first `cover.size` records; `None` if it does not
+    /// cover all records of the stream.
     #[must_use]
     pub fn prove(&self, tree: &Tree, cover: &Cover, session: &SessionFiles) -> Option<StreamProof> {
         let proven = |record: &Record| {
@@ -202,7 +201,7 @@ impl StreamRecords {
 }
 
 impl StreamProof {
-    /// The proof in a JSON file. Errors: [`ReceiptError::Malformed`].
+    /// Parses a proof. Errors: [`ReceiptError::Malformed`].
     pub fn parse(text: &[u8]) -> Result<Self, ReceiptError> {
         if text.len() > MAX_BYTES {
             return Err(ReceiptError::Malformed(format!("longer than {MAX_BYTES} bytes")));
@@ -214,7 +213,7 @@ impl StreamProof {
         Ok(proof)
     }
 
-    /// The card's actions in the stream.
+    /// Checks the proof and returns the facts about the stream.
     pub fn check(&self, trust: &Trust, options: Options) -> Result<StreamFacts, ReceiptError> {
         let attestation = Attestation {
             head: self.head.as_ref(),
@@ -231,7 +230,7 @@ impl StreamProof {
         self.check_records(&attestation, facts)
     }
 
-    /// The records must be all records of one stream: the card numbers its entries without a gap.
+    /// Checks that the records are all records of one stream; the card numbers its entries without a gap.
     fn check_records(
         &self,
         attestation: &Attestation<'_>,
@@ -289,7 +288,7 @@ impl StreamProof {
 }
 
 impl StreamFacts {
-    /// Takes what the reader of a record's text gets. Behind END only formatting leaves, which no rule looks at.
+    /// Adds the released text of one record. After the last span only formatting is released, which no rule judges.
     fn release(&mut self, line: &SpanLine, is_end: bool) -> Result<(), ReceiptError> {
         if is_end && !is_formatting(&line.held) {
             return Err(ReceiptError::NotJudged);

@@ -1,4 +1,4 @@
-//! The verifier: five properties of a session, each affirmed, warned of or contradicted, with reasons.
+//! The verifier: five properties of a session, each affirmed, warned or contradicted, with reasons.
 //!
 //! The verifier trusts nothing in a bundle. Trust comes from outside: roots, issuers and witnesses. The verifier uses
 //! no clock; times come from the witness or from the caller.
@@ -32,8 +32,8 @@ use facts::Facts;
 use findings::Findings;
 use portcullis_core::hex::Hex;
 
-/// Checks a bundle. `progress` receives the number of records done, now and then. Errors: files that are not a bundle,
-/// and reading that failed. Everything else is a finding in the report.
+/// Checks a bundle. `progress` receives the number of records read so far, from time to time. Errors: the files are not
+/// a bundle, or reading failed. Everything else is a finding in the report.
 pub fn verify(
     files: &dyn Files,
     trust: &Trust,
@@ -43,7 +43,7 @@ pub fn verify(
     verify_snapshot(&Snapshot::new(files), trust, options, progress)
 }
 
-/// Checks a bundle, as [`verify`] does, over a snapshot that others read too. Errors: as [`verify`].
+/// Like [`verify`], over a snapshot that other checks share. Errors: as [`verify`].
 pub fn verify_snapshot(
     files: &Snapshot<'_>,
     trust: &Trust,
@@ -77,7 +77,7 @@ pub fn verify_snapshot(
     let simulated = scan::records(&bundle, &facts, options, &mut findings, &mut summary, progress)?;
     summary.refusals = check::image::rules(&summary.counts.refusals, facts.image.as_ref());
     summary.splits = check::image::rules(&summary.counts.splits, facts.image.as_ref());
-    // Rule names come from the package only where it is the image's.
+    // The package gives the names of rules only if the image was built from it.
     if summary.mapping_version.is_some() && !(summary.refusals.is_empty() && summary.splits.is_empty()) {
         let names = check::rule_names::names(&bundle)?;
         for decided in summary.refusals.iter_mut().chain(&mut summary.splits) {
@@ -92,8 +92,8 @@ pub fn verify_snapshot(
     Ok(conclude(findings, summary, simulated, facts.device.as_ref()))
 }
 
-/// A bundle of a version that this verifier does not know. Its records and checkpoints are not looked at, so that
-/// nothing is affirmed and nothing of them contradicted; what does not depend on the card's layouts was checked.
+/// The report on a bundle of a version that this verifier does not know. Records and checkpoints are not read, so no
+/// property is affirmed and nothing in them is contradicted. Checks that do not depend on the card's layouts have run.
 fn unknown(
     what: &str,
     ticket: Option<&SignedTicket<Ticket>>,
@@ -113,7 +113,7 @@ fn unknown(
     let simulated = check::simulation::check(device, None, options, &mut findings);
     let what = format!("{what}: records and checkpoints were not read; verify with a release that knows it");
     findings.add(Code::UnknownVersion, what);
-    // No signature was checked, so there is no level of assurance.
+    // No signature was checked, so there is no assurance level.
     conclude(findings, summary, simulated, None)
 }
 

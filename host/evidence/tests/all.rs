@@ -1,4 +1,4 @@
-//! All tests of the crate in one program, so that shared code is compiled and linked once.
+//! All tests of the crate in one program, so that shared code is compiled and linked only once.
 #![cfg(test)]
 
 mod attacks;

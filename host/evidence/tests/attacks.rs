@@ -1,5 +1,5 @@
-//! One test for each attack that a verifier can decide: the honest bundle verifies, the attacked one fails the property
-//! named. Where something remains that evidence cannot show, the test shows that too.
+//! One test per attack that a verifier can detect: the honest bundle verifies, and the attacked one fails the named
+//! property. If a part of an attack stays invisible in the evidence, a test shows that too.
 
 use portcullis_test_support::world;
 
@@ -36,7 +36,7 @@ fn honest() {
     assert_eq!((counts.admits, counts.rejects, counts.decomposes), (3, 1, 1));
     assert_eq!((counts.records, session.signed_records, counts.heartbeats, counts.streams), (14, 14, 1, 2));
     assert_eq!((session.modes.driven, session.modes.recorded, session.disclosed), (1, 1, world::SPANS as u64));
-    // One reject and one decompose of the same row: they are counted apart.
+    // One reject and one decompose by the same row: they are counted separately.
     for decided in [&session.refusals, &session.splits] {
         let decided: Vec<_> = decided.iter().map(|r| (r.stage.name(), r.row, r.rule, r.count)).collect();
         assert_eq!(decided, [("policy", Some(0), Some(0), 1)]);
@@ -59,7 +59,7 @@ fn records_forged_under_another_key() {
     let mut parts = world.honest();
     parts.signer = Card::new(b"a key of the operator", parts.card.design_id, Class::Device);
     assert_contradicted(&world.check(&parts.files()), "genuine/checkpoint-signature");
-    // With a certificate of the operator's own.
+    // With a certificate from the operator's own root.
     let window = Window { not_before: START - 1000, not_after: END + 1000 };
     let own = CertificateAuthority::root(SigningKey::from_bytes(&[66; 32]), "CN=Test root", window, false).unwrap();
     parts.certificate = certificate(&own, &parts.signer);
@@ -82,7 +82,7 @@ fn nothing_is_affirmed_on_records_that_are_not_the_cards() {
 
 #[test]
 fn what_remains_of_forging_is_the_key_itself() {
-    // Whoever has the card's secret makes evidence that no one can tell from the card's.
+    // The owner of the card's secret can make evidence that looks exactly like the card's.
     let world = World::new();
     let stolen = Card::new(b"one card", world.card.design_id, Class::Device);
     assert_affirmed(&world.check(&world.session(&stolen, 1, [0; 32]).files()));
@@ -98,10 +98,10 @@ fn expired_foreign_and_revoked_certificates() {
     for wrong in [0, START - 501, END + 501, u64::MAX] {
         assert_contradicted(&at(Some(wrong)), "genuine/certificate");
     }
-    // Without a trusted time nothing is said about validity, and that is said.
+    // Without a trusted time, validity is not checked, and the report warns of that.
     assert!(codes(&at(None)).contains("genuine/certificate-time"));
 
-    // The time of the witness counts, not the time that is given to the verifier.
+    // The time of the witness has priority over the caller's time.
     let witnessed = world.honest();
     let late = Options { allow_sim: false, at: Some(u64::MAX) };
     assert_affirmed(&verify(&witnessed.files(), &world.trust(false), late, &mut |_| ()).unwrap());
@@ -125,7 +125,7 @@ fn levels_of_assurance() {
     let report = world.check(&world.session(&class, 1, [0; 32]).files());
     assert_affirmed(&report);
     assert_eq!(report.assurance, Some(Assurance::L1));
-    // A class key passed off as one card's own.
+    // A class key presented as the key of one card.
     let mut parts = world.honest();
     parts.card = Card::flagged(class.flags);
     parts.play();
@@ -170,7 +170,7 @@ fn editing_dropping_and_reordering() {
         let report = world.check(&parts.files());
         assert_contradicted(&report, "complete/checkpoint-root");
         assert!(codes(&report).contains(&format!("complete/{rule}")), "{what}: {:?}", codes(&report));
-        // With the roots made to fit, the card's signature is missing.
+        // If the roots are recomputed, the card's signature no longer matches.
         parts.reroot();
         parts.signer = Card::new(b"a key of the operator", parts.card.design_id, Class::Device);
         assert_contradicted(&world.check(&parts.files()), "genuine/checkpoint-signature");
@@ -183,8 +183,7 @@ fn a_stream_that_changes_its_context() {
     let honest = world.honest();
     let fields: [fn(&mut Descriptor); 4] =
         [|d| d.domain = 1, |d| d.audience = 1, |d| d.register = 1, |d| d.epistemic = 1];
-    // Record 7 is a GATE of slot 0 after its first, record 10 one of slot 1, record 6 an entry of slot 1 that was
-    // refused.
+    // Record 7 is a later GATE of slot 0, record 10 a later GATE of slot 1, record 6 a refused entry of slot 1.
     let edited = |index: usize, edit: &dyn Fn(&mut Record)| {
         let mut parts = honest.clone();
         let record = &mut parts.log.lanes[0][index];
@@ -197,7 +196,7 @@ fn a_stream_that_changes_its_context() {
         for index in [7, 10] {
             assert_contradicted(&edited(index, &|r| change(&mut r.descriptor)), "complete/stream-context");
         }
-        // The card refuses such an entry, and no other, for its context.
+        // The card refuses an entry for its context only if nothing else is wrong with it.
         let refusal = |r: &mut Record, sequence: u32| {
             r.answer.fault.set(Fault::Context.into());
             r.descriptor.sequence.set(sequence);
@@ -216,7 +215,7 @@ fn a_stream_that_changes_its_context() {
     }
 }
 
-/// Fields for a text lane and a seat, which no card of this release has.
+/// These fields are for a text lane and a seat, which no card of this release has.
 #[test]
 fn fields_that_are_reserved_are_zero() {
     let world = World::new();
@@ -239,7 +238,7 @@ fn fields_that_are_reserved_are_zero() {
 fn withholding_the_tail() {
     let world = World::new();
     let honest = world.honest();
-    // CLOSE and its checkpoint are left out, with the witness's word for it.
+    // Without CLOSE, its checkpoint and the witness's note of it.
     let mut parts = honest.clone();
     parts.log.checkpoints.pop();
     let whole = parts.log.lanes[0].len();
@@ -250,7 +249,7 @@ fn withholding_the_tail() {
     }
     let report = world.check(&parts.files());
     assert_eq!((codes(&report), report.exit_code), (set(&["complete/not-closed"]), 5));
-    // Records without a checkpoint are counted and not believed.
+    // Records without a checkpoint are counted but not trusted.
     let mut parts = honest.clone();
     parts.log.checkpoints.pop();
     let report = world.check(&parts.files());
@@ -260,7 +259,7 @@ fn withholding_the_tail() {
     let mut parts = honest.clone();
     parts.log.lanes[0].truncate(12);
     assert_contradicted(&world.check(&parts.files()), "complete/records-missing");
-    // A span of the withheld tail was released with a receipt: it has no proof.
+    // A span of the withheld tail was released with a receipt, but has no proof.
     let mut parts = honest;
     parts.log.checkpoints.pop();
     assert!(prove(&parts.files(), 0, 10).is_err());
@@ -306,7 +305,7 @@ fn an_old_bundle_under_a_new_ticket() {
 
 #[test]
 fn reset_and_run_again() {
-    // The card is reset and the same ticket opened again; the operator keeps the nicer history.
+    // The card is reset, and the same ticket is opened again. The operator keeps the history that it prefers.
     let world = World::new();
     let first = world.honest();
     let mut second = first.clone();
@@ -315,13 +314,13 @@ fn reset_and_run_again() {
     second.gate(0, 1, "", "Something nicer.", Determination::Admit);
     second.end(0, 2, "");
     second.log.close();
-    // The witness saw the first. Its OPEN is the same, since the card has no randomness here; its end is not.
+    // The witness saw the first session. Its OPEN is identical, since this card has no randomness; its end differs.
     let mut files = second.files();
     let notes = first.notes();
     files.0.insert(bundle::witness(1), notes[1].clone());
     remanifest(&mut files);
     assert_contradicted(&world.check(&files), "no_gaps/witness-checkpoint");
-    // Without the witness's word that is said.
+    // Without the witness's notes the report warns of that.
     second.witnessed = false;
     let report = world.check(&second.files());
     assert_eq!(report.exit_code, 5);
@@ -334,7 +333,7 @@ fn reset_and_run_again() {
 
 #[test]
 fn what_remains_of_running_again_is_trying_texts_elsewhere() {
-    // Refused candidates that were never shown to the card leave no trace: a session without refusals verifies.
+    // Candidates that were discarded before the card saw them leave no trace: this session verifies.
     let world = World::new();
     let mut parts = world.honest();
     parts.open();
@@ -357,7 +356,7 @@ fn two_cards() {
 
 #[test]
 fn what_remains_of_two_cards_is_a_class_key() {
-    // Two cards of one class look alike: only the witness puts their sessions in order.
+    // Two cards with the same class key look alike: only the witness gives their sessions an order.
     let world = World::new();
     let (a, b) = (Card::new(b"class", [0x22; 16], Class::Class), Card::new(b"class", [0x22; 16], Class::Class));
     let first = world.session(&a, 1, [0; 32]);
@@ -382,7 +381,7 @@ fn another_policy() {
     for code in ["policy/open-policy", "policy/close-policy", "policy/checkpoint-policy", "policy/ticket-policy"] {
         assert_contradicted(&report, code);
     }
-    // Another image in the card than the ticket permits.
+    // The card has another image than the ticket permits.
     let mut parts = honest.clone();
     *parts.image.last_mut().unwrap() ^= 1;
     let permitted = parts.ticket.policy;
@@ -398,7 +397,7 @@ fn another_policy() {
     parts.ticket.contexts = [[1; 32]].into();
     parts.play();
     assert_eq!(codes(&world.check(&parts.files())), set(&["policy/context-not-permitted"]));
-    // A card whose tables changed during the session says so.
+    // A card whose tables changed during the session reports an alarm.
     let mut parts = honest;
     parts.log.lanes[0].pop();
     parts.log.checkpoints.pop();
@@ -434,7 +433,7 @@ fn approvals() {
     };
     let good = with(Approval::sign(sha(&parts.image), "the board", &world.approver));
     assert_affirmed(&good);
-    // The name is the signer's claim: the key and its file in the trust folder are beside it, in every report.
+    // The name is only a claim, so every report also has the key and its file in the trust folder.
     let key = hex::encode(&sha(world.approver.verifying_key().as_bytes()));
     let [approval] = &good.session.approvals[..] else { panic!("{:?}", good.session.approvals) };
     assert_eq!((approval.claimed.as_str(), approval.file.as_deref()), ("the board", Some("approvers/board.pub")));
@@ -452,7 +451,7 @@ fn approvals() {
         }
     }
     assert_contradicted(&with(Approval::sign([0; 32], "the board", &world.approver)), "policy/approval-of-another");
-    // An issuer of tickets does not approve policies, whatever name they use.
+    // An issuer of tickets cannot approve policies, under any name.
     let registrar = with(Approval::sign(sha(&parts.image), "Board of Directors", &world.issuer));
     assert_contradicted(&registrar, "policy/approval-untrusted");
     assert!(
@@ -487,20 +486,20 @@ fn gaps_between_sessions() {
     assert_eq!(found(&[&first, &third]), (vec!["serial-missing"], 3));
     assert_eq!(found(&[&second, &third]), (vec!["serial-missing"], 3));
     assert_eq!(found(&[]), (vec![], 5));
-    // The session before is another than the ticket says.
+    // The previous session differs from the one that the ticket names.
     let mut other = world.honest();
     other.gate(0, 1, "", "", Determination::Admit);
     let mut again = first.clone();
     again.open();
     again.log.close();
     assert_eq!(found(&[&again, &second]), (vec!["previous-close"], 3));
-    // The ticket says that the previous session was abandoned: once it was closed in fact, once it was abandoned.
+    // The ticket states that the previous session was abandoned. First it was in fact closed, then really abandoned.
     let after_abandoned = world.session(&world.card, 2, [0; 32]);
     assert_eq!(found(&[&first, &after_abandoned]), (vec!["previous-close"], 3));
     let mut abandoned = first.clone();
     abandoned.log.checkpoints.pop();
     assert_eq!(found(&[&abandoned, &after_abandoned]), (vec!["abandoned"], 5));
-    // The end of the session before is withheld, but the issuer knows it.
+    // The end of the previous session is withheld, but the issuer knows it.
     assert_eq!(found(&[&abandoned, &second]), (vec!["previous-close"], 3));
     assert_eq!(found(&[&abandoned]), (vec!["open"], 5));
 }
@@ -531,11 +530,11 @@ fn heartbeats() {
     ] {
         assert_eq!(play(heartbeats), set(&["no_gaps/heartbeat-nonce"]), "{what}");
     }
-    // Without the witness's notes nothing can be said of a nonce.
+    // Without the witness's notes, no nonce can be checked.
     let mut parts = honest.clone();
     parts.witnessed = false;
     assert!(codes(&world.check(&parts.files())).contains("no_gaps/heartbeat-unwitnessed"));
-    // More entries, or more time, than a heartbeat pays for.
+    // More entries, or more time, than the credit of a heartbeat allows.
     let mut parts = honest.clone();
     parts.open();
     for slot in 0..9 {
@@ -543,7 +542,8 @@ fn heartbeats() {
     }
     parts.log.close();
     assert_eq!(codes(&world.check(&parts.files())), set(&["no_gaps/heartbeat-gap", "replayable/id-twice"]));
-    // The limit of time is exact: a clock before it an entry has credit, at it none. A record takes 400 clocks here.
+    // The limit of time is exact: one clock before it, an entry has credit; at the limit it has none. A record takes
+    // 400 clocks here.
     let at = |behind: u64, refused: bool| {
         let mut parts = honest.clone();
         parts.open();
@@ -561,10 +561,10 @@ fn heartbeats() {
     };
     assert_eq!(at(2 * 65_536 - 1, false), set(&[]));
     assert_eq!(at(2 * 65_536, false), set(&["no_gaps/heartbeat-gap"]));
-    // A card does not refuse credit that is there, either.
+    // A card must not refuse an entry for lack of credit while it has credit.
     assert_eq!(at(2 * 65_536, true), set(&[]));
     assert!(at(2 * 65_536 - 1, true).contains("complete/record-answer"));
-    // Other limits than the ticket's were latched.
+    // The card latched other limits than the ticket's.
     let mut parts = honest.clone();
     let strict = parts.ticket.clone();
     parts.ticket.heartbeat_records = 1000;
@@ -594,7 +594,7 @@ fn what_remains_of_heartbeats_is_a_witness_that_colludes() {
 fn witness_and_ticket() {
     let world = World::new();
     let honest = world.honest();
-    // No one's ticket, a stranger's, one out of its time.
+    // A ticket without an issuer; one by an unknown issuer; one outside its validity.
     let mut parts = honest.clone();
     parts.ticket.issuer = "self".to_owned();
     (parts.ticket.heartbeat_records, parts.ticket.heartbeat_ticks) = (0, 0);
@@ -614,7 +614,7 @@ fn witness_and_ticket() {
     parts.ticket.not_after = START + 150;
     parts.play();
     assert_contradicted(&world.check(&parts.files()), "no_gaps/ticket-validity");
-    // Notes of another session, in another place, or not all of them.
+    // Notes of another session, notes in the wrong place, and missing notes.
     let mut parts = honest.clone();
     let mut files = parts.files();
     parts.ticket.serial = 2;
@@ -625,8 +625,8 @@ fn witness_and_ticket() {
     files.0.insert(bundle::witness(1), honest.notes()[2].clone());
     remanifest(&mut files);
     assert_contradicted(&world.check(&files), "no_gaps/witness-serial");
-    // A note with a lower index in the witness's log than the note before it. A gap is allowed: another card of the
-    // class may have posted in between.
+    // A note whose index in the witness's log is lower than the previous note's. A gap in the indices is allowed:
+    // another card of the class may have posted in between.
     let mut parts = honest.clone();
     parts.witness_index = 7;
     let mut files = honest.files();
@@ -647,7 +647,7 @@ fn witness_and_ticket() {
 
 // ---- simulation
 
-// ---- the order of the card's own words
+// ---- the order of the checkpoints
 
 #[test]
 fn checkpoints_in_impossible_order() {
@@ -676,4 +676,4 @@ fn checkpoints_in_impossible_order() {
     }
 }
 
-// ---- what nothing compared
+// ---- comparisons that earlier versions lacked

@@ -1,6 +1,7 @@
-//! The completed bundle of a run that died verifies as a session that was not closed, and is never contradicted.
+//! A bundle of a process that died is completed. It then verifies as a session that was not closed; nothing is
+//! contradicted.
 //!
-//! `PORTCULLIS_LONG=1` makes 20,000 states of each bundle, otherwise a few hundred are made.
+//! With `PORTCULLIS_LONG=1` each bundle has 20,000 crash states, otherwise a few hundred.
 
 use portcullis_test_support::random::Random;
 use portcullis_test_support::world;
@@ -11,8 +12,8 @@ use std::fs;
 use std::path::Path;
 use world::{Parts, World, codes, nonce};
 
-/// The files of a run that died after `checkpoints` checkpoints. Growing files end anywhere, with zeros at the end
-/// after a loss of power. Files that are written at once exist, or do not, or are incomplete.
+/// The files of a process that died after `checkpoints` checkpoints. Growing files end anywhere; after a loss of power
+/// they can have zeros at their end. Files that are written at once exist, are missing, or are incomplete.
 fn died(parts: &Parts, checkpoints: usize, random: &mut Random) -> MemoryFiles {
     let mut files = parts.files();
     files.0.remove(bundle::MANIFEST);
@@ -30,7 +31,7 @@ fn died(parts: &Parts, checkpoints: usize, random: &mut Random) -> MemoryFiles {
     }
     for (lane, records) in (0..).zip(&parts.log.lanes) {
         let signed = parts.log.heads[checkpoints - 1][usize::from(lane)].size.get() as usize;
-        // A heartbeat comes after the note that gave its nonce.
+        // A heartbeat comes after the note that contains its nonce.
         let given = |record: &Record| {
             record.answer.record_type != u8::from(RecordType::Heartbeat)
                 || (0..checkpoints as u64).any(|serial| record.descriptor.as_session_nonce() == nonce(serial))
@@ -44,7 +45,7 @@ fn died(parts: &Parts, checkpoints: usize, random: &mut Random) -> MemoryFiles {
         for name in [bundle::STREAMS, bundle::INPUTS, bundle::SPANS, bundle::RECEIPTS] {
             let lines = files.0.get_mut(&bundle::in_lane(name, lane)).unwrap();
             if name == bundle::RECEIPTS && random.one_in(2) {
-                // They are written as texts are released.
+                // Receipts are written in order of release.
                 let mut each: Vec<_> = lines.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
                 each.reverse();
                 *lines = each.concat();
@@ -133,7 +134,7 @@ fn what_a_death_leaves_is_completed() {
     }
 }
 
-/// Every file, those that are no bundle's too.
+/// Every file in the folder, also files that are not part of a bundle.
 fn load_raw(folder: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -147,7 +148,7 @@ fn load_raw(folder: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
     files
 }
 
-/// The lanes of a run that is killed are written out unevenly: two heartbeats more in one of them.
+/// A killed process may have written more of one lane than of another: here one lane has two heartbeats more.
 #[test]
 fn heartbeats_that_other_lanes_do_not_have_are_cut() {
     let world = World::new();
@@ -182,10 +183,10 @@ fn what_is_no_crash_is_refused_and_left_alone() {
         assert_eq!(load_raw(folder.path()), before);
         error
     };
-    // FinishReport, and changed afterwards.
+    // The bundle was finished, and changed afterwards.
     let sealed = refused(&|files| files.0.get_mut(bundle::SPANS).unwrap().truncate(0));
     assert!(matches!(sealed, FinishError::Sealed(_)), "{sealed}");
-    // Nothing signed.
+    // There are no signed records.
     for missing in [&*bundle::checkpoint(0), bundle::TICKET, bundle::RECORDS] {
         let unsigned = refused(&|files| {
             files.0.remove(bundle::MANIFEST);
@@ -193,13 +194,13 @@ fn what_is_no_crash_is_refused_and_left_alone() {
         });
         assert!(matches!(unsigned, FinishError::NothingSigned(_)), "{unsigned}");
     }
-    // A file that is not a bundle's.
+    // A file that bundles do not have.
     let foreign = refused(&|files| {
         files.0.remove(bundle::MANIFEST);
         files.0.insert("notes.txt".to_owned(), Vec::new());
     });
     assert!(matches!(foreign, FinishError::Bundle(_)) && !foreign.is_operational(), "{foreign}");
-    // Nothing there.
+    // The folder does not exist.
     let error = finish(Path::new("/nowhere/at/all"), false).unwrap_err();
     assert!(error.is_operational(), "{error}");
 }

@@ -1,5 +1,5 @@
-//! Every file of a bundle, every field of every record: changed, cut, doubled, in another order. None of it is
-//! affirmed.
+//! Changes every file of a bundle and every field of every record: other values, truncation, duplication, another
+//! order. No changed bundle is affirmed.
 
 use portcullis_test_support::world;
 
@@ -13,10 +13,10 @@ use std::io::Read;
 use world::{World, codes, remanifest};
 use zerocopy::IntoBytes;
 
-/// Most bytes of a file that are changed, one at a time.
+/// Largest number of bytes that are changed in a file, one at a time.
 const PLACES: usize = 40;
 
-/// The exit code that `verify` gives files, and what it found; 3 for what is not a bundle.
+/// The exit code of `verify` for these files, and the findings; 3 if the files are not a bundle.
 fn answer(world: &World, files: &MemoryFiles) -> (u8, String) {
     match verify(files, &world.trust(false), Options::default(), &mut |_| ()) {
         Ok(report) => (report.exit_code, format!("{:?}", codes(&report))),
@@ -27,7 +27,7 @@ fn answer(world: &World, files: &MemoryFiles) -> (u8, String) {
     }
 }
 
-/// Nothing is affirmed, with the manifest as it was and with one that fits.
+/// Asserts that the files are refused, with the old manifest and with a recomputed one.
 #[track_caller]
 fn assert_refused(world: &World, mut files: MemoryFiles, what: &str) {
     let (code, found) = answer(world, &files);
@@ -37,9 +37,9 @@ fn assert_refused(world: &World, mut files: MemoryFiles, what: &str) {
     assert_ne!(code, 0, "{what}, manifest made to fit: {found}");
 }
 
-/// Files in which every byte matters. The README and the numbers of streams are for people.
+/// Files in which every byte counts. The README and the stream numbers are for people only.
 fn evidence(files: &MemoryFiles) -> Vec<String> {
-    // The replay judges the input of a stream.
+    // Only a replay checks the input of a stream.
     let people = [bundle::README, bundle::STREAMS, bundle::INPUTS, bundle::MANIFEST];
     files.0.keys().filter(|name| !people.contains(&name.as_str())).cloned().collect()
 }
@@ -78,8 +78,7 @@ fn every_file_cut_doubled_emptied_and_left_out() {
             ("longer", longer),
             ("emptied", emptied),
         ] {
-            // The last byte of PEM is the end of its last line; receipts are their readers', and a bundle may hold
-            // none.
+            // PEM is valid without the newline at its end. Receipts belong to their readers, so a bundle may have none.
             if what == "cut" && name.ends_with(".pem") || what == "emptied" && name == bundle::RECEIPTS {
                 continue;
             }
@@ -115,7 +114,7 @@ fn every_byte_of_every_record() {
     let world = World::new();
     let files = world.honest().files();
     let log = &files.0[bundle::RECORDS];
-    // Every other byte, and the others in the next record.
+    // Even bytes of one record, odd bytes of the next.
     for at in (0..log.len()).filter(|at| (at + at / Record::BYTES).is_multiple_of(2)) {
         let mut wrong = files.clone();
         wrong.0.get_mut(bundle::RECORDS).unwrap()[at] ^= 0x10;
@@ -125,13 +124,13 @@ fn every_byte_of_every_record() {
     }
 }
 
-/// The card itself would have to lie: records that break a rule are refused even under its own signature.
+/// Records that break a rule are refused even if the card itself signed them.
 #[test]
 fn rules_hold_whoever_signs() {
     let world = World::new();
     let honest = world.honest();
     let mut silent = BTreeSet::new();
-    // One record of each type; all fields, and the first reserved bytes.
+    // One record of each type, with all fields and the first reserved bytes.
     let types: BTreeMap<_, _> =
         (0..).zip(&honest.log.lanes[0]).map(|(i, r): (usize, _)| (r.answer.record_type, i)).collect();
     for index in types.into_values() {
@@ -145,7 +144,7 @@ fn rules_hold_whoever_signs() {
             }
         }
     }
-    // The low byte of a tick may be any that does not go back.
+    // The low byte of a tick may have any value that does not go back.
     assert_eq!(silent, [24].into(), "bytes of the answer that no rule covers");
 }
 
@@ -209,7 +208,7 @@ fn on_disk() {
     let check = || verify(&directory, &world.trust(false), Options::default(), &mut |_| ());
     assert_eq!(check().unwrap().exit_code, 0);
 
-    // A link is not followed, even if the file behind it would fit.
+    // A link is not followed, even if its target has the right content.
     let moved = folder.path().join("moved");
     fs::rename(path.join(bundle::TICKET), &moved).unwrap();
     std::os::unix::fs::symlink(&moved, path.join(bundle::TICKET)).unwrap();
@@ -242,7 +241,7 @@ impl Files for Counting {
     }
 }
 
-/// A record has 192 bytes, a context document up to a megabyte, so the document must not be read again for each stream.
+/// A record has 192 bytes, but a context document up to a megabyte: it must not be read again for each stream.
 #[test]
 fn no_file_is_read_for_every_record() {
     let world = World::new();

@@ -1,5 +1,5 @@
-//! The test vectors of docs/reference/formats, made by this code. `UPDATE_SNAPSHOTS=1` writes them again. This test
-//! does not show that they are right: tests/independent/vectors.py checks each with code that was written from the
+//! Generates the test vectors of docs/reference/formats; `UPDATE_SNAPSHOTS=1` writes the files. This test does not show
+//! that the vectors are right. tests/independent/vectors.py does: it checks each with code that was written from the
 //! documents.
 
 use portcullis_test_support::world;
@@ -28,7 +28,7 @@ fn hexed(hashes: &[[u8; 32]]) -> Vec<String> {
     hashes.iter().map(|hash| hex::encode(hash)).collect()
 }
 
-/// The same as `SaltKey` of the gate; a test there compares it with the vectors.
+/// The same function as `SaltKey` of the gate, where a test compares `SaltKey` with the vectors.
 fn salt(key: &[u8; 32], stream: u64, sequence: u32) -> [u8; 16] {
     let mut mac = <Hmac<Sha256> as KeyInit>::new_from_slice(key).unwrap();
     mac.update(&stream.to_le_bytes());
@@ -68,7 +68,7 @@ fn contexts(world: &World) -> Value {
     [plain, other].iter().map(one).collect()
 }
 
-/// Trees over this many leaves of data `u64 i`, with every inclusion proof.
+/// Trees of this many leaves, whose data is `u64 i`, with every inclusion proof.
 fn trees() -> Value {
     let one = |size: u64| {
         let leaves: Vec<_> = (0..size).map(|i| tree::leaf(&i.to_le_bytes())).collect();
@@ -144,8 +144,8 @@ fn signed(world: &World) -> Value {
     })
 }
 
-/// The honest session on a card with this many lanes, under the certificates of the file. A certificate has a random
-/// serial number, so those of the file are kept as long as they verify.
+/// The honest session on a card with this many lanes, with the certificates from the file. Certificates have random
+/// serial numbers, so those in the file are kept as long as they verify.
 fn honest(world: &World, lanes: u8) -> (Parts, String) {
     let mut parts = world.honest_in(lanes);
     let root = world.root.certificate_pem().unwrap();
@@ -161,7 +161,7 @@ fn honest(world: &World, lanes: u8) -> (Parts, String) {
     (parts, kept("root"))
 }
 
-/// A proof of one lane, and one of several.
+/// A receipt proof for a card of one lane, and one for a card of several.
 fn proofs(world: &World) -> Value {
     let one = |lanes: u8| {
         let files = honest(world, lanes).0.files();
@@ -176,7 +176,7 @@ fn proofs(world: &World) -> Value {
     [1, 4].into_iter().map(one).collect()
 }
 
-/// A log, and what of it breaks which rule when single fields are changed.
+/// A log, and the rule that it breaks when single fields are changed.
 fn logs(world: &World) -> Value {
     let mut alarmed = world.honest();
     alarmed.log.lanes[0].pop();
@@ -195,7 +195,7 @@ fn logs(world: &World) -> Value {
     ])
 }
 
-/// The reason code of the first rule that a log breaks, with the record; `ok` without one.
+/// Number of the first record that breaks a rule, and the reason code; `ok` if none does.
 fn judge(records: &[Record], rows: (u16, u16), lane: u8, lanes: u8) -> (usize, &'static str) {
     let mut rules = LogChecker::of_lane(rows, lane, lanes);
     for (at, record) in records.iter().enumerate() {
@@ -206,10 +206,10 @@ fn judge(records: &[Record], rows: (u16, u16), lane: u8, lanes: u8) -> (usize, &
     (records.len(), "ok")
 }
 
-/// Every field of every record, set to a few values each, its checksum made to fit or not: `[record, offset, bytes,
+/// Every field of every record, set to a few values each, with the checksum recomputed or not: `[record, offset, bytes,
 /// sealed, at, code]`.
 fn cases(records: &[Record], rows: (u16, u16), lane: u8, lanes: u8) -> Vec<Value> {
-    // Offset and values of each field that a rule looks at; `true` where the descriptor's CRC is made to fit.
+    // Offset and values of each field that a rule checks; `true` if the descriptor's CRC is recomputed.
     let entry: &[(usize, &[&[u8]])] = &[
         (0, &[&[0], &[2]]),
         (1, &[&[0], &[1], &[2], &[3], &[4], &[5]]),
@@ -278,8 +278,8 @@ fn patch(record: &Record, offset: usize, value: &[u8], sealed: bool) -> Record {
     record
 }
 
-/// Every combination of determination, stage, the host's two outcomes and both rows that a VERDICT may have, of all
-/// that there are.
+/// The valid combinations of determination, stage, the host's two outcomes and both rows in a VERDICT, out of all
+/// combinations.
 fn verdicts(world: &World) -> Value {
     let log = &world.honest().log.lanes[0];
     let at = log.iter().position(|record| record.answer.record_type == 3).unwrap();
@@ -338,7 +338,7 @@ fn compare(name: &str, text: &str) {
     if std::env::var_os("UPDATE_SNAPSHOTS").is_some_and(|value| value == "1") {
         fs::write(&file, text).unwrap();
     }
-    // The order of members depends on a feature of serde_json that other crates of a build ask for.
+    // The order of JSON members depends on a feature of serde_json that other crates in the build can enable.
     let value = |text: &str| serde_json::from_str::<Value>(text).ok();
     let found = value(&fs::read_to_string(&file).unwrap_or_default());
     assert!(

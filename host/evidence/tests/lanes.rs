@@ -1,5 +1,5 @@
-//! Cards of several lanes: an honest session of any of them verifies, and no one can drop, exchange, cut, renumber or
-//! replace a lane.
+//! Cards of several lanes: honest sessions verify, and a lane cannot be dropped, exchanged, truncated, renumbered or
+//! replaced.
 
 use portcullis_test_support::world;
 
@@ -24,7 +24,7 @@ fn none() -> BTreeSet<String> {
     BTreeSet::new()
 }
 
-/// With new indices and the card's own signature: only a lying card could make this.
+/// Recomputes indices and signatures: only a dishonest card could make this evidence.
 fn renumber(parts: &mut Parts) {
     for records in &mut parts.log.lanes {
         (0..).zip(records).for_each(|(index, record)| record.answer.log_index.set(index));
@@ -32,7 +32,7 @@ fn renumber(parts: &mut Parts) {
     parts.reroot();
 }
 
-/// Puts heads under checkpoint `serial`, and what they make of it.
+/// Replaces the heads under checkpoint `serial`, and recomputes the checkpoint's root and size.
 fn put_heads(parts: &mut Parts, serial: usize, heads: Vec<LaneHead>) {
     let checkpoint = &mut parts.log.checkpoints[serial];
     checkpoint.size = heads.iter().map(|head| head.size.get()).sum::<u64>().into();
@@ -59,7 +59,7 @@ fn honest() {
     }
 }
 
-/// Exchanges what two lanes have, the records or everything.
+/// Exchanges the files of two lanes, either the records or all.
 fn exchange(files: &mut MemoryFiles, a: u8, b: u8, names: &[&str]) {
     for name in names {
         let (a, b) = (bundle::in_lane(name, a), bundle::in_lane(name, b));
@@ -81,7 +81,7 @@ fn two_lanes_exchanged() {
         assert_contradicted(&report, "complete/record-session");
         assert_contradicted(&report, "complete/checkpoint-root");
     }
-    // With the numbers in the records, and the heads, made to fit.
+    // The lane numbers in the records, and the heads, are recomputed.
     let mut other = parts.clone();
     other.log.lanes.swap(1, 3);
     for (lane, records) in (0..).zip(&mut other.log.lanes) {
@@ -113,19 +113,19 @@ fn a_lane_left_out() {
         let error = refused(&files);
         assert!(matches!(&error, BundleError::Missing(name) if name.starts_with("records/lane-")), "{lane}: {error}");
     }
-    // Half of the lanes, and everything that tells of them.
+    // Half of the lanes, and all data about the others, are removed.
     let mut less = parts.clone();
     less.log.lanes.truncate(2);
     less.log.heads.iter_mut().for_each(|heads| heads.truncate(2));
     assert_contradicted(&world.check(&less.files()), "complete/checkpoint-lanes");
     less.log.lanes.truncate(1);
     assert_contradicted(&world.check(&less.files()), "complete/checkpoint-lanes");
-    // More lanes than the card has, alike to one of them.
+    // More lanes than the card has; the extra ones are copies.
     let mut more = parts.clone();
     more.log.lanes.extend(parts.log.lanes.clone());
     more.log.heads.iter_mut().for_each(|heads| heads.extend(heads.clone()));
     assert_contradicted(&world.check(&more.files()), "complete/checkpoint-lanes");
-    // Records or lines of a lane that has no log; one that is empty.
+    // Records or lines of a lane that has no log, and an empty log.
     for name in [bundle::in_lane(bundle::RECORDS, 5), bundle::in_lane(bundle::SPANS, 4)] {
         let mut files = parts.files();
         files.0.insert(name, Vec::new());
@@ -173,8 +173,7 @@ fn heads_that_are_not_the_signed_ones() {
         assert!(codes(&report).contains("complete/checkpoint-heads"), "{what}: {:?}", codes(&report));
         assert_eq!(report.exit_code, 3, "{what}");
     }
-    // The heads of checkpoints in another order; more or fewer heads than checkpoints; heads in a bundle that needs
-    // none.
+    // The heads of checkpoints in another order; more or fewer heads than checkpoints; heads in a bundle of one lane.
     let mut parts = honest.clone();
     parts.log.heads.swap(1, 2);
     assert_contradicted(&world.check(&parts.files()), "complete/checkpoint-heads");
@@ -203,7 +202,7 @@ fn heads_that_are_not_the_signed_ones() {
 fn a_lane_that_shrinks() {
     let world = World::new();
     let mut parts = world.honest_in(LANES);
-    // The session as a whole grows; only the lane shows it.
+    // The session as a whole grows; only lane 1 shrinks.
     let mut under: Vec<_> = parts.log.lanes.clone();
     under[1].truncate(parts.log.heads[1][1].size.get() as usize - 1);
     let last = heads(&under);
@@ -211,7 +210,7 @@ fn a_lane_that_shrinks() {
     assert!(parts.log.checkpoints[2].size > parts.log.checkpoints[1].size);
     let report = world.check(&parts.files());
     assert_contradicted(&report, "complete/checkpoint-order");
-    // A log is too short for one checkpoint, though not for the last one.
+    // A log is too short for one checkpoint, but not for the last one.
     parts.log.lanes = under;
     let report = world.check(&parts.files());
     assert_contradicted(&report, "complete/records-missing");
@@ -268,7 +267,7 @@ fn records_of_other_lanes_and_sessions() {
     for (what, edit, code) in edits {
         let mut parts = honest.clone();
         edit(&mut parts);
-        // Even under the card's own signature.
+        // The card's own signature does not help.
         parts.reroot();
         let report = world.check(&parts.files());
         assert!(codes(&report).contains(&format!("complete/{code}")), "{what}: {:?}", codes(&report));
@@ -291,7 +290,7 @@ fn heartbeats_stand_in_every_lane() {
         let mut beats = (0..).zip(&parts.log.lanes[lane]).filter(|(_, record)| record.answer.record_type == HEARTBEAT);
         beats.nth(number).unwrap().0
     };
-    // The last may be cut off by the end in some lanes, no other.
+    // In some lanes the end of the session may cut off the last heartbeat, but no earlier one.
     for (number, lanes, holds) in [(2, &[1][..], true), (2, &[0, 2], true), (0, &[1], false), (1, &[3], false)] {
         let mut parts = honest.clone();
         for lane in lanes {
@@ -299,11 +298,11 @@ fn heartbeats_stand_in_every_lane() {
             parts.log.lanes[*lane].remove(index);
         }
         renumber(&mut parts);
-        // The heads of earlier checkpoints are one record further now: there is none over the rest.
+        // The roots of the checkpoints no longer match, which is a separate finding.
         let found = codes(&world.check(&parts.files()));
         assert_eq!(!found.contains("complete/lane-heartbeats"), holds, "heartbeat {number} in {lanes:?}: {found:?}");
     }
-    // Two missing; another nonce; two exchanged.
+    // Two heartbeats missing; another nonce; two nonces exchanged.
     let mut parts = honest.clone();
     for number in [2, 1] {
         let index = at(&parts, 2, number);
@@ -331,7 +330,7 @@ fn credit_is_each_lanes_own() {
     let world = World::new();
     let mut parts = world.honest_in(LANES);
     parts.open();
-    // The limit in every lane, four times the limit in all.
+    // Each lane reaches its limit, so all lanes together reach four times the limit.
     for slot in 0..32 {
         parts.begin(slot, "a");
     }
@@ -368,7 +367,7 @@ fn alarms() {
         codes(&world.check(&closing.files())),
         ["complete/not-closed".to_owned(), "policy/alarm".to_owned()].into()
     );
-    // A lane that neither ended nor closed under the checkpoint of a fault; a lane with another cause.
+    // A lane that neither ended nor closed under a checkpoint with a fault; a lane with another cause.
     let mut parts = closing.clone();
     parts.log.lanes[3].pop();
     parts.reroot();
@@ -401,7 +400,7 @@ fn receipts_name_their_lane() {
             assert_eq!(head.path.len() as u32, lanes.ilog2());
             let other = Receipt { lane: receipt.lane ^ 1, ..receipt.clone() };
             assert!(matches!(check(&proof, &other), Err(ReceiptError::OtherRecord { .. })));
-            // The head of another lane, of another size, elsewhere, or none.
+            // A missing head, a wrong size, a wrong path, and an empty path.
             let mut path = head.path.clone();
             path[0] = Hex([0; 32]);
             for wrong in [
@@ -416,7 +415,7 @@ fn receipts_name_their_lane() {
         }
         assert!(prove(&files, lanes, 0).is_err() && prove(&files, 1, 1000).is_err());
     }
-    // With one lane there is no head to show.
+    // With one lane there is no head to prove.
     let one = world.honest();
     let receipt: Receipt = serde_json::from_value(one.receipts[0].clone()).unwrap();
     let proof = prove(&one.files(), 0, receipt.index).unwrap();

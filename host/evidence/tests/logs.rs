@@ -1,4 +1,4 @@
-//! Honest logs of any shape follow the rules; a log with any one record left out, doubled or moved does not.
+//! Random honest logs follow the rules. A log in which one record is left out, doubled or moved does not.
 
 use portcullis_core::wire::{Determination, Fault, Record, SessionFields};
 use portcullis_evidence::checkpoint::root_of_lane;
@@ -11,7 +11,7 @@ use zerocopy::IntoBytes;
 
 const IDENTITY: Identity = Identity { design_id: [1; 16], key_flags: 0, boot_nonce: [2; 16], epoch: 3 };
 
-/// Plays numbers as entries of a session: an entry that is not allowed at its place becomes an allowed one.
+/// Turns numbers into entries of a session. An entry that is not allowed at its place becomes an allowed one.
 fn play(steps: &[(u8, u16)], alarm: bool) -> Log {
     let mut log = Log::open(IDENTITY, SessionFields::ZERO, 1);
     let mut next = BTreeMap::<u16, u32>::new();
@@ -67,7 +67,7 @@ proptest! {
         prop_assert!(rules.is_closed());
         prop_assert_eq!(rules.is_alarmed(), alarm);
         prop_assert_eq!(rules.counts().records, log.lanes[0].len() as u64);
-        // The roots of the checkpoints are those of the records as a file.
+        // The roots of the checkpoints are those over the bytes of the log file.
         let (mut bytes, mut tree, mut due) = (log.lanes[0].as_bytes(), Frontier::new(), log.checkpoints.iter().peekable());
         while let Some(record) = read(&mut bytes).unwrap() {
             tree.push(leaf(record.as_bytes()));
@@ -89,7 +89,7 @@ proptest! {
             records
         };
         let left_out = edited(&|r| { r.remove(at); });
-        // Leaving out the end is a shorter log, which its checkpoint contradicts, not its rules.
+        // Without its last record, a log still follows the rules; its checkpoint contradicts it.
         prop_assert!(check(&left_out).is_err() || at == count - 1);
         let doubled = edited(&|r| r.insert(at, log.lanes[0][at]));
         prop_assert!(check(&doubled).is_err());
@@ -97,7 +97,7 @@ proptest! {
         prop_assert!(check(&moved).is_err() || at == to);
     }
 
-    /// With indices made to fit, what is left out of a stream is still missed by its sequence.
+    /// Even if indices are recomputed, the sequence numbers show that an entry of a stream is missing.
     #[test]
     fn streams_have_no_gaps(steps in proptest::collection::vec((any::<u8>(), 0u16..3), 5..60), at: usize) {
         let log = play(&steps, false);

@@ -5,7 +5,7 @@ use portcullis_evidence::hex;
 use portcullis_evidence::tree::{self, Hash, Prover, verify_consistency, verify_inclusion};
 use serde_json::Value;
 
-/// The leaves of the reference tree of RFC 6962 implementations.
+/// The leaves of the reference tree that RFC 6962 implementations use.
 const LEAVES: [&str; 8] =
     ["", "00", "10", "2021", "3031", "40414243", "5051525354555657", "606162636465666768696a6b6c6d6e6f"];
 
@@ -39,7 +39,7 @@ fn transparency_dev() {
     assert_eq!((good, bad), (10, 8));
 }
 
-/// The proofs in the vectors are those that the prover makes from the reference leaves.
+/// The prover makes the proofs of the vectors from the reference leaves.
 #[test]
 fn prover_makes_the_vectors() {
     let bytes = |text: &str| {

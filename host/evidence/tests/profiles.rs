@@ -1,4 +1,4 @@
-//! Profiles, modes and predecessors of streams, and what a ticket permits of them.
+//! Profiles, modes and predecessors of streams, and the limits that a ticket sets for them.
 
 use portcullis_test_support::world;
 
@@ -38,7 +38,7 @@ fn counsel() -> Profile {
     Profile { audience: Some("counsel".to_owned()), ..Profile::default() }
 }
 
-/// The context document of stream `a`, changed.
+/// The context document of stream `a`, with a change.
 fn context(world: &World, change: impl FnOnce(&mut ContextDocument)) -> Vec<u8> {
     let mut document = document("a", &world.honest().package);
     change(&mut document);
@@ -49,7 +49,7 @@ fn of_profile(world: &World, profile: Profile) -> Vec<u8> {
     context(world, |c| (c.profile_digest, c.profile) = (profile.digest(), profile))
 }
 
-/// The same text is rejected for the public and admitted for counsel: who chose the audience must be seen.
+/// The same text is rejected for the public and admitted for counsel, so the choice of the audience must be visible.
 #[test]
 fn a_profile_that_the_ticket_does_not_permit_is_contradicted() {
     let world = World::new();
@@ -59,7 +59,7 @@ fn a_profile_that_the_ticket_does_not_permit_is_contradicted() {
     parts.ticket.profiles.insert(counsel().digest().0);
     play(&mut parts, &contexts);
     let report = world.check(&parts.files());
-    // Both streams have one id.
+    // Both streams have the same id.
     let expected = BTreeSet::from(["replayable/id-twice".to_owned()]);
     assert_eq!((codes(&report), report.session.profiles_pinned), (expected, Some(true)));
 }
@@ -86,7 +86,7 @@ fn reports_show_profiles_with_their_streams() {
     assert_eq!(json["session"]["profiles_pinned"], false);
 }
 
-/// A pinned profile that cannot be seen is not affirmed.
+/// If the ticket permits only certain profiles, an unknown profile is not affirmed.
 #[test]
 fn withheld_and_unknown_contexts_leave_a_pinned_profile_open() {
     let world = World::new();
@@ -103,7 +103,7 @@ fn withheld_and_unknown_contexts_leave_a_pinned_profile_open() {
     let report = world.check(&files);
     assert!(codes(&report).contains("policy/profile-unknown"), "{:#?}", report.properties);
     assert_eq!(report.exit_code, 5);
-    // A stream without a name is reported whether or not its context is there.
+    // A stream without a name is reported even if its context is missing.
     files.0.remove("streams.jsonl").unwrap();
     remanifest(&mut files);
     let found = codes(&world.check(&files));
@@ -120,7 +120,7 @@ fn contexts_are_read_strictly() {
         (r#""predecessor":null,"#, String::new()),
         (r#""mode":"driven""#, r#""mode":"free""#.to_owned()),
         ("{\"version\"", "{ \"version\"".to_owned()),
-        // The permitted digest beside another profile.
+        // The permitted digest, with another profile in the document.
         (&profile, serde_json::to_string(&counsel()).unwrap()),
     ] {
         let wrong = good.replace(from, &to);
@@ -145,7 +145,7 @@ fn modes_and_predecessors_are_counted() {
     );
 }
 
-/// No card of this layout version has a text lane, so no session can fulfil such a ticket.
+/// No card of this layout version has a text lane, so every session breaks such a ticket.
 #[test]
 fn a_ticket_that_requires_the_text_lane_is_not_kept() {
     let world = World::new();

@@ -1,6 +1,6 @@
-//! The tables of reason codes in the documentation are made from the enums of the verifier.
+//! Generates the documentation's tables of reason codes from the enums of the verifier.
 //!
-//! `cargo xtask gen` runs this with `UPDATE_SNAPSHOTS=1`, and then it writes them.
+//! `cargo xtask gen` runs this test with `UPDATE_SNAPSHOTS=1`, which writes the tables.
 #![cfg(test)]
 
 use portcullis_evidence::verify::{Code, Property, ReplayCode, SeriesCode, Status};
@@ -13,7 +13,6 @@ const END: &str = "<!-- end: codes -->\n";
 
 fn tables() -> String {
     let columns = |status, meaning: &str, remedy: &str| {
-        // A cell that is wider than a line is hard to read.
         assert!(remedy.len() <= 120, "{remedy}");
         assert!(!remedy.ends_with('.') && remedy.starts_with(char::is_lowercase), "{remedy}");
         format!("{}{meaning} | {remedy}", if status == Status::Warned { "w: " } else { "" })

@@ -1,10 +1,10 @@
-//! A file of a bundle is read once, or found out when it changes.
+//! A file of a bundle is read once, or a change between two reads is detected.
 
 use portcullis_evidence::bundle;
 use portcullis_evidence::verify::{Options, verify};
 use portcullis_test_support::world::{World, assert_affirmed, assert_contradicted, remanifest, sha};
 
-/// Gives another content of one file each time after the first.
+/// Files of which one has other content from the second read on.
 struct Swapped<'a> {
     files: &'a bundle::MemoryFiles,
     name: &'a str,
@@ -25,8 +25,8 @@ impl bundle::Files for Swapped<'_> {
     }
 }
 
-/// Contexts were hashed, and then read again: whoever changed one in between had another mode reported than the card
-/// signed.
+/// Earlier versions hashed a context and then read it again. A change in between made the report show another mode than
+/// the card had signed.
 #[test]
 fn a_file_is_read_once() {
     let world = World::new();
@@ -42,7 +42,7 @@ fn a_file_is_read_once() {
     }
 }
 
-/// A file that is too large to be kept is read again, and not with another content.
+/// A file that is too large to keep in memory is read again, and a change of its content is detected.
 #[test]
 fn a_large_file_that_changes_while_it_is_read_is_found() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! Simulated evidence is refused, and marked where it is allowed.
+//! Simulated evidence is refused by default, and marked if it is allowed.
 
 use portcullis_evidence::certificate::Class;
 use portcullis_evidence::sim;
@@ -20,25 +20,25 @@ fn simulated_evidence_is_refused_and_marked() {
 #[test]
 fn each_mark_of_simulation_is_enough() {
     let world = World::new();
-    // The flag alone, signed by a real card.
+    // Only the flag is set; a real card signed.
     let mut parts = world.honest();
     parts.card = Card::flagged(1);
     parts.play();
     assert_contradicted(&world.check(&parts.files()), "genuine/sim-flag");
-    // The public key, certified as a real one's by mistake.
+    // The public key, certified as a real card's key by mistake.
     let mut parts = world.session(&Card::new(sim::SECRET_TEXT, [0x33; 16], Class::Device), 1, [0; 32]);
     assert_contradicted(&world.check(&parts.files()), "genuine/sim-key");
-    // The same, of the design's simulation, in papers that name the design itself.
+    // The same with the key of the design's simulation; all files name the design itself.
     let mut simulated = [0x33; 16];
     simulated[0] |= 0x80;
     let key = Card::new(sim::SECRET_TEXT, simulated, Class::Device);
     parts = world.session(&key.renamed([0x33; 16]), 1, [0; 32]);
     assert_contradicted(&world.check(&parts.files()), "genuine/sim-key");
-    // The design of a simulated card in a real one's checkpoints.
+    // A simulated card's design id in the checkpoints of a real card.
     parts = world.honest();
     parts.log.checkpoints[1].design_id[0] |= 0x80;
     assert_contradicted(&world.check(&parts.files()), "genuine/sim-design");
-    // The simulation's root is not among the real ones.
+    // The simulation's root is not one of the real roots.
     let report = world.check(&world.session(&Card::simulated(), 1, [0; 32]).files());
     assert_contradicted(&report, "genuine/certificate");
     assert_eq!((report.status, report.assurance), (Status::Contradicted, None));

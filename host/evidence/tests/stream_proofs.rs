@@ -41,10 +41,10 @@ fn a_stream_is_proven_from_its_begin_to_its_end() {
             ReleasedPiece::Text(text) | ReleasedPiece::Call(text) => text,
         }));
     }
-    // Nothing that was refused, and the formatting before and after the spans.
+    // No refused text is included; the formatting around the spans is.
     assert!(texts.iter().any(|text| text.ends_with(" Take it with milk,\n")), "{texts:?}");
     assert!(texts.iter().all(|text| !text.contains("Buy now.")), "{texts:?}");
-    // A record that begins no stream.
+    // Record 0 does not begin a stream.
     assert!(matches!(prove_stream(&parts.files(), 0, 0), Err(ProveError::NoStream { .. })));
     assert!(matches!(prove_stream(&parts.files(), 3, begins[0]), Err(ProveError::NotCovered { .. })));
 }
@@ -116,7 +116,7 @@ fn nothing_else_is_proven() {
     assert!(matches!(proof.check(&trust, late), Err(ReceiptError::Certificate(_))));
 }
 
-/// A stream of each lane of a card of several.
+/// One stream in each lane of a card with several lanes.
 #[test]
 fn a_stream_of_one_lane_of_several() {
     let world = World::new();

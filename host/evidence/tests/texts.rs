@@ -1,4 +1,4 @@
-//! Disclosed texts and receipts: each is the one that the card answered for.
+//! Disclosed texts and receipts must match the card's records.
 
 use portcullis_core::wire::RecordType;
 use portcullis_evidence::bundle::Receipt;
@@ -17,12 +17,12 @@ fn a_text_that_the_card_did_not_see() {
         parts.spans[0][field] = if field == "salt" { json!("00".repeat(16)) } else { json!("The dose is 50 mg.") };
         assert_contradicted(&world.check(&parts.files()), "genuine/span-commitment");
     }
-    // Texts that are kept back are missed, and nothing else.
+    // Withheld texts are reported as missing, and nothing else is reported.
     let mut parts = honest.clone();
     parts.spans.remove(2);
     let report = world.check(&parts.files());
     assert_eq!((codes(&report), report.exit_code), (set(&["replayable/span-withheld"]), 5));
-    // A line about a record that has no text.
+    // A line about a record that cannot have a text.
     let mut parts = honest;
     parts.spans[0]["index"] = json!(1);
     assert_contradicted(&world.check(&parts.files()), "genuine/line-without-record");
@@ -30,7 +30,7 @@ fn a_text_that_the_card_did_not_see() {
 
 #[test]
 fn what_remains_of_lying_descriptors_is_for_the_replay() {
-    // The commitment fits the text, but the descriptor is made up. The log is sound; only a replay finds the lie.
+    // The commitment matches the text, but the descriptor is false. The log is valid; only a replay detects the lie.
     let world = World::new();
     let mut parts = world.honest();
     let record = &mut parts.log.lanes[0][3];
@@ -47,7 +47,7 @@ fn released_without_being_admitted() {
     let rejected = json!({"serial": 1, "lane": 0, "index": 4, "salt": parts.spans[1]["salt"]});
     parts.receipts.insert(1, rejected);
     assert_contradicted(&world.check(&parts.files()), "genuine/receipt-not-admitted");
-    // No receipt is about an entry that the card refused.
+    // A refused entry cannot have a receipt.
     let mut parts = world.honest();
     let refused =
         parts.log.lanes[0].iter().position(|r| r.answer.record_type == u8::from(RecordType::Refused)).unwrap();
@@ -86,13 +86,13 @@ fn receipts_are_checked_by_the_reader() {
         check(&Receipt { serial: 2, ..receipt.clone() }, text),
         Err(ReceiptError::OtherSession { found: 1, named: 2 })
     );
-    // A refused text has no receipt, whatever proof is offered.
+    // A refused text has no receipt; a proof of its record does not change that.
     let refused = prove(&parts.files(), 0, 4).unwrap();
     let salt = serde_json::from_value(parts.spans[1]["salt"].clone()).unwrap();
     let made_up = Receipt { index: 4, salt, ..receipt.clone() };
     assert_eq!(refused.check(&made_up, b"Buy now.", &trust, options), Err(ReceiptError::NotAdmitted));
 
-    // Every byte of the proof counts: each of these is refused.
+    // Every byte of the proof counts: each of these changes is refused.
     let mutants: [fn(&mut ReceiptProof); 7] = [
         |p| p.record.0[30] ^= 1,
         |p| p.path[0].0[0] ^= 1,
@@ -120,7 +120,7 @@ fn receipts_are_checked_by_the_reader() {
     assert!(ReceiptProof::parse(&stray).is_err());
 }
 
-/// The border of held text and span could be moved: the commitment covers both as one.
+/// The commitment covers held text and span together, so their border needs a check of its own.
 #[test]
 fn a_span_is_cut_as_its_descriptor_says() {
     let world = World::new();
@@ -143,7 +143,7 @@ fn a_span_is_cut_as_its_descriptor_says() {
     assert_contradicted(&world.check(&parts.files()), "genuine/span-shape");
 }
 
-/// The numbers in `streams.jsonl` were bound by nothing.
+/// Regression: the numbers in `streams.jsonl` were not checked.
 #[test]
 fn streams_are_numbered_as_they_begin() {
     let world = World::new();
@@ -159,7 +159,7 @@ fn streams_are_numbered_as_they_begin() {
     }
 }
 
-/// A package of a mapping that no known release has is a warning by name; the verifier took it without a word.
+/// A package with an unknown mapping version gives a warning. An earlier verifier accepted it silently.
 #[test]
 fn a_mapping_of_the_future_is_named() {
     let world = World::new();
@@ -172,7 +172,7 @@ fn a_mapping_of_the_future_is_named() {
     let digest = |mapping: u32| sha(format!("portcullis package 1, mapping {mapping}\n{listing}").as_bytes());
     let at = parts.image.windows(32).position(|w| w == digest(known)).unwrap();
     for (mapping, code) in [
-        // No release had this mapping version.
+        // No release has used this mapping version.
         (1, "replayable/mapping-version"),
         (known + 1, "replayable/mapping-version"),
         (999, "replayable/mapping-version"),

@@ -1,5 +1,5 @@
-//! Evidence of a version that this verifier does not know: a warning names it, nothing is affirmed, and nothing
-//! unreadable is contradicted. Two streams of one id are distinguished by their records alone, which is a warning too.
+//! Evidence of an unknown version: a warning names the version, nothing is affirmed, and unreadable data is not
+//! contradicted. Also: only their records distinguish two streams with one id, which gives a warning.
 
 use portcullis_test_support::world;
 
@@ -13,14 +13,14 @@ fn permit(parts: &mut Parts) {
     parts.play();
 }
 
-/// A whole session of the next layout: image, records and checkpoints say so, and all are signed.
+/// A whole signed session of the next layout version: image, records and checkpoints contain that version.
 fn next_layout(world: &World, card: &std::rc::Rc<Card>) -> Parts {
     let mut parts = world.session(card, 1, [0; 32]);
     parts.image[4] += 1;
     permit(&mut parts);
     for record in parts.log.lanes.iter_mut().flatten() {
         record.answer.version += 1;
-        // A value in a field that is reserved today.
+        // A value in a field that is reserved in this layout version.
         record.answer.text_classes.set(7);
     }
     parts.reroot();
@@ -28,7 +28,7 @@ fn next_layout(world: &World, card: &std::rc::Rc<Card>) -> Parts {
     parts
 }
 
-/// Nothing is affirmed and nothing contradicted; the reason is named for each property.
+/// Asserts that nothing is affirmed or contradicted, and that each property names the reason.
 #[track_caller]
 fn assert_unknown(report: &Report, exit_code: u8) {
     for property in Property::ALL {
@@ -48,12 +48,12 @@ fn what_cannot_be_read_is_neither_affirmed_nor_contradicted() {
     parts.image[64] ^= 1;
     permit(&mut parts);
     assert_unknown(&world.check(&parts.files()), 5);
-    // Shorter than an image of today.
+    // An image that is shorter than any image of this version.
     let mut parts = next_layout(&world, &world.card);
     parts.image.truncate(40);
     permit(&mut parts);
     assert_unknown(&world.check(&parts.files()), 5);
-    // What can be read is still checked: the ticket, the certificate, the manifest.
+    // Readable parts are still checked: the ticket, the certificate, the manifest.
     let mut parts = next_layout(&world, &world.card);
     parts.image[130] ^= 1;
     assert_contradicted(&world.check(&parts.files()), "policy/ticket-policy");
@@ -72,7 +72,7 @@ fn what_cannot_be_read_is_neither_affirmed_nor_contradicted() {
     }
 }
 
-/// The marks of simulation that are outside of the checkpoints are enough.
+/// Marks of simulation outside the checkpoints are sufficient.
 #[test]
 fn simulated_evidence_of_an_unknown_version_is_marked() {
     let world = World::new();
@@ -83,7 +83,7 @@ fn simulated_evidence_of_an_unknown_version_is_marked() {
     assert_eq!(world.check(&files).exit_code, 3);
 }
 
-/// A session that cannot be read breaks no chain, and does not close it either.
+/// A session that cannot be read neither breaks a chain nor closes it.
 #[test]
 fn a_series_with_a_session_of_an_unknown_version() {
     let world = World::new();
@@ -99,8 +99,8 @@ fn a_series_with_a_session_of_an_unknown_version() {
     assert_eq!((found, series.exit_code), (vec![(SeriesCode::UnknownVersion, Status::Warned)], 5));
 }
 
-/// The id is the caller's name for a text. Nothing makes it unique, and a reader who knows only the id cannot tell two
-/// streams apart.
+/// The id is the caller's name for a text and need not be unique. A reader who knows only the id cannot distinguish
+/// two streams.
 #[test]
 fn two_streams_of_one_id() {
     let world = World::new();
@@ -123,10 +123,10 @@ fn two_streams_of_one_id() {
     };
     let report = play(false, "a");
     assert_eq!((codes(&report), report.exit_code), ([String::from("replayable/id-twice")].into(), 5), "{report:#?}");
-    // A stream that continues another one has the same id. Another id is another stream.
+    // A stream that continues another one has the same id; a stream with another id is separate.
     assert_eq!(play(true, "a").exit_code, 0);
     assert_eq!(play(false, "A").exit_code, 0);
-    // The same document twice.
+    // The same context document twice.
     let mut parts = world.honest();
     (parts.ticket.heartbeat_records, parts.ticket.heartbeat_ticks) = (0, 0);
     parts.open();

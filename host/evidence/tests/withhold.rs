@@ -1,5 +1,5 @@
-//! Texts that are taken out of a bundle: the rest still verifies, the report says who did it and why, and nothing of
-//! them is left.
+//! Texts are removed from a bundle: the rest still verifies, the report names the signer and the reason, and no part
+//! of the texts remains.
 
 use portcullis_test_support::world;
 
@@ -23,7 +23,7 @@ fn reason(key: &SigningKey) -> WithholdReason<'_> {
     WithholdReason { name: "clerk", reason: "erased on request", key, names: false }
 }
 
-/// A bundle of the honest session on this many lanes, in a folder.
+/// A folder with the bundle of the honest session on this many lanes.
 fn scene(world: &World, lanes: u8) -> (tempfile::TempDir, PathBuf, MemoryFiles) {
     let folder = tempfile::tempdir().unwrap();
     let files = world.honest_in(lanes).files();
@@ -68,7 +68,7 @@ fn the_rest_still_verifies() {
             assert_eq!(withholding.streams, done.streams);
             assert_eq!(withholding.before.0, sha(&files.0[bundle::MANIFEST]));
             assert!(ReportText::new(&report).to_string().contains("erased on request"));
-            // Chosen texts are gone from every file; all others are where they were.
+            // The chosen texts are gone from every file; all other texts are unchanged.
             let all = found.0.values().map(Vec::as_slice).collect::<Vec<_>>().join(&b'\n');
             let all = String::from_utf8_lossy(&all);
             for text in ["The dose is 5 mg.", "Buy now."] {
@@ -85,7 +85,7 @@ fn time_is_the_witness_s() {
     let (folder, from, _) = scene(&world, 2);
     let to = folder.path().join("to");
     let before = |second| withhold(&from, &to, &StreamChoice::Before(second), reason(&clerk()));
-    // No stream was over before the first note.
+    // No stream had ended before the first note.
     assert!(matches!(before(START), Err(WithholdError::Nothing)));
     assert!(!to.exists());
     // The last note is of the third checkpoint, START + 200.
@@ -94,7 +94,7 @@ fn time_is_the_witness_s() {
     assert_eq!(done.streams, 2);
     let report = world.check(&load(&to));
     assert_eq!(report.exit_code, 5, "{:#?}", report.properties);
-    // Without a witness there is no time.
+    // Without a witness note, times are unknown.
     let mut files = load(&from);
     files.0.retain(|name, _| !name.starts_with("witness/"));
     remanifest(&mut files);
@@ -140,7 +140,7 @@ fn refused() {
     assert!(matches!(with(StreamChoice::AllBut(ids(&["z"])), reason(&key)), WithholdError::Unknown(_)));
     let empty = WithholdReason { reason: "", ..reason(&key) };
     assert!(matches!(with(StreamChoice::Streams(ids(&["a"])), empty), WithholdError::WithholdReason));
-    // A changed bundle is refused: no one knows what it held before.
+    // A changed bundle is refused: its earlier content is unknown.
     fs::write(from.join(bundle::SPANS), "").unwrap();
     assert!(!with(StreamChoice::Streams(ids(&["a"])), reason(&key)).is_operational());
     assert!(!to.exists());
@@ -170,10 +170,10 @@ fn what_a_statement_cannot_do() {
         let report = checked(&|changed| drop(changed.0.insert(file.to_owned(), files.0[file].clone())));
         assert_contradicted(&report, "replayable/withheld-disclosed");
     }
-    // Without the statement, what is missing is missing.
+    // Without the statement, the texts are only missing.
     let report = checked(&|changed| drop(changed.0.remove(&name)));
     assert!(codes(&report).is_superset(&ids(&["replayable/input-withheld", "replayable/span-withheld"])));
-    // A number is left out, a byte is changed.
+    // A gap in the numbers of statements; a changed byte.
     let report = checked(&|changed| {
         let statement = changed.0.remove(&name).unwrap();
         changed.0.insert(bundle::withheld(1), statement);
@@ -186,14 +186,14 @@ fn what_a_statement_cannot_do() {
         let statement = Withholding::sign(terms, key).unwrap();
         checked(&|changed| drop(changed.0.insert(name.clone(), statement.clone())))
     };
-    // Whoever is not trusted.
+    // A signer who is not trusted.
     let report = restate(&stated, &SigningKey::from_bytes(&[9; 32]));
     assert_eq!((report.session.withholdings[0].signer.key, report.exit_code), (None, 5));
     assert!(codes(&report).contains("replayable/withholding-untrusted"));
-    // Another session's.
+    // A statement for another session.
     let report = restate(&Terms { ticket: [8; 32], ..stated.clone() }, &clerk());
     assert_contradicted(&report, "replayable/withholding-session");
-    // A stream that there is not.
+    // A stream that does not exist.
     let mut streams = stated.streams.clone();
     streams.insert((0, 0));
     let report = restate(&Terms { streams, ..stated }, &clerk());

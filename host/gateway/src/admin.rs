@@ -1,4 +1,4 @@
-//! The admin listener: liveness, readiness, metrics, drain and the live page, for those who run the gateway. It shows
+//! The admin listener: liveness, readiness, metrics, drain and the live page, for the gateway's operators. It shows
 //! no text of a request or an answer.
 
 use crate::config::{Admin, ConfigError};
@@ -26,10 +26,10 @@ use tokio::time::sleep;
 
 /// Connections at the same time.
 const CONNECTIONS: usize = 32;
-/// Pause after a connection that cannot be accepted.
+/// Pause after a failed `accept`.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Shared by the admin's routes.
+/// State that the admin routes share.
 struct AdminService {
     service: Arc<Service>,
     /// SHA-256 of the key.
@@ -38,7 +38,7 @@ struct AdminService {
     history: Arc<History>,
 }
 
-/// The routes; `drain` is notified when the gateway is asked to end.
+/// The admin routes. `POST /drain` notifies `drain`.
 ///
 /// # Errors
 /// The key cannot be read.
@@ -59,14 +59,14 @@ pub(crate) fn router(
         .route("/drain", post(ask_drain))
         .route_layer(middleware::from_fn_with_state(Arc::clone(&state), check_key))
         .merge(page)
-        // Programs that watch over processes have no key.
+        // Process supervisors have no key.
         .route("/livez", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
         .fallback(|| async { error_response(Dialect::Chat, &ApiError::no_route()) })
         .with_state(state))
 }
 
-/// Serves until its task is ended.
+/// Serves connections until the task is aborted.
 pub(crate) async fn serve(listener: TcpListener, router: Router, head: Duration) {
     let room = Arc::new(Semaphore::new(CONNECTIONS));
     loop {
@@ -80,7 +80,7 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, head: Duration)
             let _place = place;
             let mut http = hyper::server::conn::http1::Builder::new();
             http.timer(TokioTimer::new()).header_read_timeout(head).max_headers(100);
-            // Why a connection ends early is the client's matter.
+            // The client decides when a connection ends early.
             let _ = http.serve_connection(TokioIo::new(stream), service).await;
         });
     }
@@ -99,8 +99,8 @@ async fn check_key(State(admin): State<Arc<AdminService>>, request: Request, nex
     error_response(Dialect::Chat, &ApiError::unauthorized())
 }
 
-/// As [`check_key`], and a browser may show the key as the password of any user (RFC 7617). A browser sends a password
-/// along with requests that other sites' pages make, so it opens only what changes nothing.
+/// Like [`check_key`], but accepts the key also as the password of any user (RFC 7617), for browsers. A browser also
+/// sends a stored password when a page of another site asks, so this check is only for routes that change nothing.
 async fn check_password(State(admin): State<Arc<AdminService>>, request: Request, next: Next) -> Response {
     let headers = request.headers();
     if admin.is_key(bearer_or_key(headers)) || admin.is_key(password(headers).as_deref()) {
@@ -112,7 +112,7 @@ async fn check_password(State(admin): State<Arc<AdminService>>, request: Request
     response
 }
 
-/// The password of a request.
+/// The password in a request's basic authentication.
 fn password(headers: &HeaderMap) -> Option<String> {
     let (scheme, credentials) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
     let credentials = scheme.eq_ignore_ascii_case("basic").then(|| Base64::decode_vec(credentials.trim()).ok())??;
@@ -125,7 +125,7 @@ async fn page(State(admin): State<Arc<AdminService>>) -> Response {
     let mut response = Response::new(Body::from(admin.history.live(&admin.service).page()));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
-    // Without its policy the page would run what the browser is given, so it is not shown then.
+    // The content security policy protects the page; without it, the page is not served.
     let Ok(policy) = HeaderValue::from_str(&live::header_policy()) else {
         return error_response(Dialect::Chat, &ApiError::gate("the live page has no content security policy"));
     };
@@ -134,7 +134,7 @@ async fn page(State(admin): State<Arc<AdminService>>) -> Response {
     response
 }
 
-/// The texts of its cells.
+/// The texts of the page's cells, as JSON.
 async fn page_state(State(admin): State<Arc<AdminService>>) -> Response {
     let cells = admin.history.live(&admin.service).cells();
     let mut response = json_response(StatusCode::OK, serde_json::json!(cells).to_string(), "ui");
@@ -142,7 +142,7 @@ async fn page_state(State(admin): State<Arc<AdminService>>) -> Response {
     response
 }
 
-/// Responses are not stored, their type is not guessed, and no referrer leaves.
+/// Sets headers against caching, content sniffing and referrers.
 fn guard(headers: &mut HeaderMap) {
     for (name, value) in [
         (header::CACHE_CONTROL, "no-store"),

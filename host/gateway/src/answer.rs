@@ -1,4 +1,4 @@
-//! One answer: what an upstream writes goes into governed streams, and what they release goes to the client.
+//! One answer: feeds the upstream's text into governed streams, and sends to the client what the streams release.
 
 use crate::config::AnswerMode;
 use crate::continuations::{Conversation, Said, Turn};
@@ -24,19 +24,19 @@ use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-/// Bytes of a text that wait for what follows them.
+/// Largest part of a text that may wait for the text after it, in bytes.
 const PENDING_BYTES: usize = 512 << 10;
-/// Bytes of one tool call at most.
+/// Largest tool call, in bytes.
 const CALL_BYTES: usize = 1 << 20;
-/// Longest wait for the usage of an answer that is whole.
+/// Longest wait for the usage after the end of the answer.
 const USAGE: Duration = Duration::from_secs(1);
-/// Outputs that wait for a client.
+/// Outputs that are buffered for a client.
 pub(crate) const OUTPUTS: usize = 32;
 
-/// The request that is answered, and its governor.
+/// A request, with everything that its answer needs.
 #[derive(Clone)]
 pub(crate) struct Question {
-    /// Identity of the answer.
+    /// Id of the answer.
     pub(crate) id: String,
     pub(crate) request: Request,
     pub(crate) session: Arc<OpenSession>,
@@ -47,17 +47,17 @@ pub(crate) struct Question {
     pub(crate) note: [u8; 32],
     /// Longest wait for the client.
     pub(crate) client: Duration,
-    /// Longest time for the whole answer, and again for its end.
+    /// Longest time for the whole answer; the same time applies again to its end.
     pub(crate) limit: Duration,
     /// The gate's mode for the answer.
     pub(crate) mode: AnswerMode,
     /// Rules of the pre-execution filter that refused the input of an observed answer.
     pub(crate) input_rules: Vec<String>,
-    /// Text leaves once its record is signed.
+    /// Release text only after its record is signed.
     pub(crate) signed: bool,
     /// Longest wait for the proofs.
     pub(crate) proof: Duration,
-    /// Where the conversation is.
+    /// The place of the request in its conversation.
     pub(crate) conversation: Conversation,
 }
 
@@ -66,17 +66,17 @@ pub(crate) struct Question {
 pub(crate) struct AnswerEnd {
     pub(crate) usage: Usage,
     pub(crate) provenance: Provenance,
-    /// Why it broke off.
+    /// Why the answer was cut off; `None` if it was complete.
     pub(crate) failure: Option<ApiError>,
-    /// The states that its choices ended in, for the next turn.
+    /// The end states of its choices, for the next turn.
     pub(crate) states: Vec<(Turn, Arc<EndState>)>,
-    /// When the first part of it left.
+    /// When the first output was sent.
     pub(crate) first: Option<Instant>,
-    /// Why its choices ended, as far as they did.
+    /// Why its choices ended; a choice without an end has no entry.
     pub(crate) finishes: Vec<Finish>,
 }
 
-/// A tool call while it comes.
+/// An incomplete tool call.
 #[derive(Default)]
 struct CallPieces {
     index: u64,
@@ -87,65 +87,65 @@ struct CallPieces {
 /// One choice of the answer.
 #[derive(Default)]
 struct Choice {
-    /// One for each channel, in the order in which the model began to write in them.
+    /// One section for each channel, in the order in which the model first wrote to the channels.
     sections: Vec<Section>,
-    /// The first section whose outputs have not all been sent.
+    /// Index of the first section whose outputs have not all been sent.
     leaving: usize,
-    /// A tool call was made: no text follows.
+    /// A tool call was made, so no text may follow.
     called: bool,
     call: Option<CallPieces>,
-    /// Calls that left.
+    /// Number of calls that were sent.
     calls: u32,
-    /// What it said.
+    /// Digest of the content that was sent.
     said: Said,
-    /// The upstream's end.
+    /// End reason from the upstream.
     finish: Option<Finish>,
-    /// Its end has left.
+    /// The end was sent.
     over: bool,
 }
 
-/// An answer while it is written.
+/// An answer in progress.
 pub(crate) struct Answer {
     question: Question,
     governor: Arc<Governor>,
-    /// The governor of the content, where an answer of the conversation is continued, and that answer.
+    /// If the content continues an earlier answer: the governor, the turn, and the END leaf of that answer.
     continuing: Option<(Arc<Governor>, Turn, Hex<32>)>,
     choices: BTreeMap<u32, Choice>,
     changed: Arc<Notify>,
     outputs: mpsc::Sender<Output>,
     usage: Usage,
-    /// When the first part of it left.
+    /// When the first output was sent.
     first: Option<Instant>,
-    /// Why its choices ended.
+    /// The end reasons of its choices.
     finishes: Vec<Finish>,
-    /// Tells of checkpoints.
+    /// Wakes the answer at each checkpoint.
     _wakes: Option<Wakes>,
 }
 
-/// Why an answer does not continue.
+/// Why an answer is cut off.
 enum Break {
-    /// The client has gone, or does not read.
+    /// The client disconnected or does not read.
     Client(&'static str),
     Upstream(UpstreamError),
     /// The model's text cannot be judged.
     Unfit(&'static str),
-    /// The whole time is over.
+    /// The time limit of the answer has passed.
     Late,
-    /// The gate.
+    /// The gate or its session failed.
     Gate,
 }
 
-/// Why no stream begins.
+/// Why a stream could not be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unopened {
     /// The queue of waiting streams is full.
     Full,
-    /// The session takes none any more: the next one does.
+    /// The session accepts no more streams; the next session does.
     Closed,
 }
 
 impl Break {
-    /// The reason that the records give.
+    /// The reason, as records give it.
     fn words(&self) -> String {
         match self {
             Self::Client(why) | Self::Unfit(why) => (*why).into(),
@@ -171,11 +171,11 @@ impl Answer {
     pub(crate) fn new(question: Question, outputs: mpsc::Sender<Output>) -> Self {
         let governor = &question.governor;
         let on_refuse = match question.mode {
-            // Nothing is left out, so that all of it is judged.
+            // Refused parts are sent too, so the whole text must be judged.
             AnswerMode::Observed => OnRefuse::Skip,
-            // Another sentence replaces a refused one.
+            // The model proposes another sentence in place of a refused one.
             AnswerMode::Driven => OnRefuse::Stop,
-            // A JSON value is judged whole: nothing can be left out of it.
+            // No part of a JSON value may be missing, so a refusal ends it.
             AnswerMode::Held if question.request.is_json() => OnRefuse::Stop,
             AnswerMode::Held => on_refuse(governor),
         };
@@ -193,7 +193,7 @@ impl Answer {
         Self { question, governor, continuing, choices, changed, outputs, usage, first, finishes, _wakes: wakes }
     }
 
-    /// Records that the pre-execution filter refused the input: a stream that begins, notes the report and ends.
+    /// Records the refusal of the input by the pre-execution filter: BEGIN, a NOTE with the report, and END.
     ///
     /// # Errors
     /// [`Unopened`].
@@ -204,7 +204,7 @@ impl Answer {
         Ok(self.end(settled.err()))
     }
 
-    /// Begins a stream for each choice: its BEGIN is recorded before the upstream is asked.
+    /// Opens a stream for each choice. BEGIN is recorded before the upstream is asked.
     ///
     /// # Errors
     /// [`Unopened`].
@@ -219,7 +219,7 @@ impl Answer {
                 match self.sections().map(Section::is_recorded).reduce(|all, one| Some(all? && one?)).flatten() {
                     Some(true) => return Ok(()),
                     Some(false) => {}
-                    // The session ended before it took the stream.
+                    // The session ended before BEGIN was recorded.
                     None => return Err(Unopened::Closed),
                 }
                 changed.notified().await;
@@ -228,7 +228,7 @@ impl Answer {
         timeout(limit, recorded).await.unwrap_or(Err(Unopened::Full))
     }
 
-    /// Asks the upstream, and writes the answer to its end.
+    /// Asks the upstream, and sends the answer until its end.
     pub(crate) async fn write(mut self, upstream: &Upstream) -> AnswerEnd {
         let limit = self.question.limit;
         let written = match self.question.mode {
@@ -244,7 +244,7 @@ impl Answer {
             let words = broken.words();
             self.sections().for_each(|section| section.abort(&words));
         }
-        // Text that was admitted before still leaves, and every stream gets its end.
+        // After a failure, admitted text is still sent, and every stream gets its END.
         let settled = timeout(limit, self.settle()).await.unwrap_or(Err(Break::Late));
         let failed = written.err().or(settled.err());
         let proven = self.prove().await;
@@ -257,7 +257,7 @@ impl Answer {
         end
     }
 
-    /// The proofs of its streams, where they were asked for.
+    /// The proofs of the streams, if the client asked for them.
     async fn prove(&mut self) -> Option<Result<Vec<StreamProof>, Unproven>> {
         if !self.question.request.receipt {
             return None;
@@ -302,7 +302,7 @@ impl Answer {
             }
         }
         if self.choices.values().any(|choice| !choice.is_stopped()) {
-            // The usage comes last; what else may come is not an answer's.
+            // After the end only the usage counts; other deltas are ignored.
             let usage = async {
                 while let Ok(Some(delta)) = deltas.next().await {
                     if let Delta::Usage(usage) = delta {
@@ -315,7 +315,7 @@ impl Answer {
         Ok(())
     }
 
-    /// Has the upstream write what the streams ask for, each choice for itself.
+    /// Gets the proposals that the driven streams ask for, independently for each choice.
     async fn drive(&mut self, upstream: &Upstream) -> Result<(), Break> {
         let (outputs, changed) = (self.outputs.clone(), Arc::clone(&self.changed));
         let most = usize::from(self.governor.policy().package.manifest().limits.span_bytes);
@@ -364,7 +364,7 @@ impl Answer {
         }
     }
 
-    /// Takes what the upstream wrote.
+    /// Passes a delta of the upstream to its section.
     fn take(&mut self, delta: Delta) -> Result<(), Break> {
         match delta {
             Delta::Usage(usage) => self.usage = usage,
@@ -383,7 +383,7 @@ impl Answer {
             }
             Delta::Call { choice, index, name, arguments } => {
                 let found = self.choices.entry(choice).or_default();
-                // Another index or a second name begins another call.
+                // A new index, or a second name, starts another call.
                 let is_other = |call: &CallPieces| call.index != index || (name.is_some() && !call.name.is_empty());
                 if found.call.as_ref().is_some_and(is_other) {
                     self.end_call(choice)?;
@@ -407,7 +407,7 @@ impl Answer {
         Ok(())
     }
 
-    /// A call is whole: it is judged.
+    /// Submits a complete call for judgement.
     fn end_call(&mut self, choice: u32) -> Result<(), Break> {
         let Some(CallPieces { name, arguments, .. }) = self.choices.entry(choice).or_default().call.take() else {
             return Ok(());
@@ -421,14 +421,14 @@ impl Answer {
         Ok(())
     }
 
-    /// The section that takes what a choice's channel says next; `None` when the choice takes nothing more.
+    /// The section for text in a channel of a choice; `None` if the choice accepts no more text.
     fn section(&mut self, choice: u32, channel: Channel) -> Result<Option<&mut Section>, Break> {
         let at = self.place(choice, channel)?;
         let found = self.choices.entry(choice).or_default();
         Ok(at.and_then(|at| found.sections.get_mut(at)))
     }
 
-    /// Its place among the sections of its choice.
+    /// Index of that section in its choice.
     fn place(&mut self, choice: u32, channel: Channel) -> Result<Option<usize>, Break> {
         let found = self.choices.entry(choice).or_default();
         if found.over || found.finish.is_some() || found.is_stopped() {
@@ -436,7 +436,7 @@ impl Answer {
         }
         if let Some(at) = found.sections.iter().position(|section| section.channel() == channel) {
             let known = |section: &Section| (section.is_open(), section.is_begun());
-            // A client reads one channel as one text, so it is judged as one.
+            // Clients join a channel into one text, so the gate judges it as one text.
             match found.sections.get(at).map(known) {
                 Some((false, _)) => return Err(Break::Unfit("an answer that goes back to a channel that it had left")),
                 Some((true, true)) => return Ok(Some(at)),
@@ -456,10 +456,10 @@ impl Answer {
         Ok(Some(at))
     }
 
-    /// Opens a governed stream. Its identity binds the request and the client's nonce.
+    /// Opens a governed stream. Its id contains the digest of the request and the client's nonce.
     fn open(&mut self, choice: u32, channel: Channel, refusal: Option<String>) -> Result<Section, Unopened> {
         let Question { id, request, session, task, note, .. } = &self.question;
-        // The answer continues the earlier conversation; the model's reasoning does not.
+        // Only the content continues the conversation; the model's reasoning does not.
         let continuing = self.continuing.as_ref().filter(|_| channel == Channel::Content);
         let governor = continuing.map_or(&self.governor, |(governor, ..)| governor);
         let number = self.choices.get(&choice).map_or(0, |choice| choice.sections.len());
@@ -499,7 +499,7 @@ impl Answer {
         if has_gaps { placeholder(&self.governor) } else { None }
     }
 
-    /// Waits until every stream has ended and everything that may leave has left.
+    /// Waits until every stream has ended and all releasable text was sent.
     async fn settle(&mut self) -> Result<(), Break> {
         loop {
             self.advance().await?;
@@ -510,7 +510,7 @@ impl Answer {
         }
     }
 
-    /// Sends what may leave, in the order of the sections of each choice.
+    /// Sends the outputs that may leave. Sections of a choice are sent in order.
     async fn advance(&mut self) -> Result<(), Break> {
         let numbers: Vec<u32> = self.choices.keys().copied().collect();
         let broken = self.is_broken();
@@ -529,7 +529,7 @@ impl Answer {
             let stopped = choice.is_stopped();
             let is_broken = choice.sections.iter().any(|section| section.end() == Some(SectionEnd::Broken));
             if stopped || is_broken {
-                // Text after a refusal, or after a break, does not count.
+                // Discard sections after a refused or broken one.
                 choice.sections.iter_mut().skip(choice.leaving + 1).for_each(Section::give_up);
             }
             let finish = match (stopped, choice.finish) {
@@ -553,7 +553,7 @@ impl Answer {
         Ok(())
     }
 
-    /// Whether a stream broke off.
+    /// Whether a stream ended with an error.
     fn is_broken(&mut self) -> bool {
         self.sections().any(|section| section.end() == Some(SectionEnd::Broken))
     }
@@ -602,7 +602,7 @@ impl Answer {
         AnswerEnd { usage, provenance, failure: broken.map(|broken| broken.failure()), states, first, finishes }
     }
 
-    /// The states that the choices ended in, after this turn.
+    /// The end states of the choices, as turns after `before`.
     fn states(&self, before: Turn) -> Vec<(Turn, Arc<EndState>)> {
         let state = |choice: &Choice| {
             let content = choice.sections.iter().find(|section| section.channel() == Channel::Content)?;
@@ -613,25 +613,25 @@ impl Answer {
 }
 
 impl Choice {
-    /// The model writes in another channel now: the text in the other channels is complete.
+    /// Finishes the text in the other channels, because the model now writes in `channel`.
     fn leave_others(&mut self, channel: Channel) -> Result<(), Break> {
         let mut begun = self.sections.iter_mut().filter(|s| s.is_begun() && s.channel() != channel);
         let finished = begun.try_for_each(Section::finish);
         finished.map_err(|_| Break::Unfit("a text that ends inside a character"))
     }
 
-    /// The section whose turn it is continues.
+    /// Lets the current section submit its parts, and pauses the later ones.
     fn go(&mut self) {
         self.sections.iter_mut().skip(self.leaving + 1).for_each(Section::rest);
         self.sections.get_mut(self.leaving).into_iter().for_each(Section::go);
     }
 
-    /// Sections in which something was written: one in which nothing was comes later.
+    /// Number of sections with text, which come first; sections without text come after them.
     fn begun(&self) -> usize {
         self.sections.iter().take_while(|section| section.is_begun()).count()
     }
 
-    /// Whether the gate ended one of its streams.
+    /// Whether the gate ended one of the choice's streams.
     fn is_stopped(&self) -> bool {
         self.sections.iter().any(|section| section.end() == Some(SectionEnd::Refused))
     }

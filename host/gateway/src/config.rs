@@ -15,40 +15,40 @@ pub struct Config {
     /// Where clients connect.
     #[serde(default = "listen")]
     pub listen: SocketAddr,
-    /// TLS for clients; absent: none.
+    /// TLS for clients; without it the gateway serves plain HTTP.
     #[serde(default)]
     pub tls: Option<Tls>,
     /// Folder of the policy package.
     pub policy: PathBuf,
-    /// The profile of models that name none (`agent.toml`).
+    /// The default profile, for models without one of their own (`agent.toml`).
     #[serde(default)]
     pub profile: Option<PathBuf>,
     /// Anchor stores.
     #[serde(default)]
     pub anchors: Vec<PathBuf>,
-    /// Folder under which each session leaves its bundle; absent: none does.
+    /// Folder in which each session writes its bundle; without it no bundles are written.
     #[serde(default)]
     pub bundles: Option<PathBuf>,
     /// The models, at least one.
     #[serde(rename = "model")]
     pub models: Vec<Model>,
-    /// Keys of the clients. Without one, everybody who reaches the address may ask; the address must then be of the
-    /// loopback interface.
+    /// Keys of the clients. Without keys, every client that reaches the address may ask, so the address must be a
+    /// loopback address.
     #[serde(default, rename = "key")]
     pub keys: Vec<Key>,
-    /// Bounds.
+    /// Limits on time and size.
     #[serde(default)]
     pub limits: Limits,
     /// When a session ends and the next begins.
     #[serde(default)]
     pub rotation: Rotation,
-    /// Proof for clients that their answers were admitted.
+    /// How clients can prove that their answers were admitted.
     #[serde(default)]
     pub evidence: Evidence,
-    /// The listener for those who run the gateway; absent: none.
+    /// The listener for operators; without it there is none.
     #[serde(default)]
     pub admin: Option<Admin>,
-    /// The collector that gets a trace of each request; absent: none does.
+    /// The collector for traces of requests; without it no traces are sent.
     #[serde(default)]
     pub traces: Option<Traces>,
 }
@@ -57,21 +57,21 @@ pub struct Config {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Traces {
-    /// Where it takes traces in OTLP over HTTP, such as `http://127.0.0.1:4318/v1/traces`.
+    /// URL that accepts traces in OTLP over HTTP, such as `http://127.0.0.1:4318/v1/traces`.
     pub endpoint: String,
-    /// Headers of each request to it, such as its key.
+    /// Headers of each export request, such as an API key.
     #[serde(default)]
     pub headers: BTreeMap<String, Secret>,
-    /// Longest wait in milliseconds for its answer.
+    /// Longest wait for the collector's answer, in milliseconds.
     #[serde(default = "traces_timeout")]
     pub timeout_ms: u64,
-    /// Spans that wait for it; more are dropped.
+    /// Spans that can wait for export; more are dropped.
     #[serde(default = "traces_queue")]
     pub queue: usize,
 }
 
 impl Traces {
-    /// The collector at this address, with the defaults.
+    /// A collector at this address, with default settings.
     #[must_use]
     pub fn to(endpoint: String) -> Self {
         Self { endpoint, headers: BTreeMap::new(), timeout_ms: traces_timeout(), queue: traces_queue() }
@@ -90,13 +90,12 @@ fn listen() -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], 8080))
 }
 
-/// The admin listener. It speaks plain HTTP, so its address must be of the loopback interface.
+/// The admin listener. It uses plain HTTP, so its address must be a loopback address.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Admin {
-    /// Its address.
     pub listen: SocketAddr,
-    /// Where its key is.
+    /// Where its key is stored.
     pub key: Secret,
 }
 
@@ -104,9 +103,9 @@ pub struct Admin {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tls {
-    /// Certificates, PEM, the server's first.
+    /// Certificates in PEM, the server's own first.
     pub certificate: PathBuf,
-    /// Its private key, PEM.
+    /// Private key in PEM.
     pub key: PathBuf,
 }
 
@@ -114,12 +113,12 @@ pub struct Tls {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AnswerMode {
-    /// The model's text is judged on its way: readers do not get refused text, but the model continues from it.
+    /// Text is judged as it arrives. Readers do not get refused text, but the model continues after it.
     #[default]
     Held,
-    /// The gate asks for a sentence at a time, and the model continues from admitted text.
+    /// The gate requests one sentence at a time, and the model continues from admitted text only.
     Driven,
-    /// The model's text is judged and recorded, and readers get it whatever the verdict is.
+    /// Text is judged and recorded, but readers get it even if it is refused.
     Observed,
 }
 
@@ -127,7 +126,7 @@ pub enum AnswerMode {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum UpstreamKind {
-    /// OpenAI's chat completions and completions, as many servers speak them.
+    /// OpenAI's chat completions and completions, which many servers offer.
     #[default]
     OpenAi,
     /// vLLM.
@@ -143,20 +142,20 @@ pub enum UpstreamKind {
 }
 
 impl UpstreamKind {
-    /// Whether such a server can continue from a text that its answer begins with.
+    /// Whether such a server can continue an answer from given text.
     #[must_use]
     pub const fn continues(self) -> bool {
         matches!(self, Self::Vllm | Self::LlamaCpp | Self::SgLang)
     }
 }
 
-/// A model under the name that clients use.
+/// A model, under the name that clients use.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
-    /// Its name; `*` is any.
+    /// Name for clients; `*` stands for any.
     pub name: String,
-    /// Base of the server's paths, such as `http://127.0.0.1:18080/v1`.
+    /// Base URL of the server, such as `http://127.0.0.1:18080/v1`.
     pub upstream: String,
     /// The API of the server.
     #[serde(default)]
@@ -164,19 +163,19 @@ pub struct Model {
     /// The gate's mode for its answers.
     #[serde(default)]
     pub mode: AnswerMode,
-    /// The server's own name for the model; absent: the client's.
+    /// The server's name for the model; by default the client's name.
     #[serde(default)]
     pub upstream_model: Option<String>,
-    /// Where the server's key for the gateway is.
+    /// Where the gateway's key for the server is stored.
     #[serde(default)]
     pub upstream_key: Option<Secret>,
-    /// Certificates, PEM, that may vouch for the server; absent: the system's.
+    /// CA certificates in PEM for the server; by default the system's.
     #[serde(default)]
     pub upstream_ca: Option<PathBuf>,
-    /// Whether a field of the server's that this program does not know ends the answer; else it is dropped and counted.
+    /// Whether an unknown field from the server ends the answer; otherwise it is dropped and counted.
     #[serde(default)]
     pub strict_upstream: bool,
-    /// The member of a composition that judges its answers; a package alone has none.
+    /// Name of the composition's member that judges this model's answers; only for compositions.
     #[serde(default)]
     pub member: Option<String>,
     /// Its governed profile (`agent.toml`).
@@ -184,51 +183,51 @@ pub struct Model {
     pub profile: Option<PathBuf>,
 }
 
-/// Where a secret is. It is in no configuration.
+/// The place of a secret; the configuration never contains the secret itself.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum Secret {
-    /// A file; a line end at its end does not count.
+    /// A file; a final line end is ignored.
     File(PathBuf),
-    /// A variable of the environment.
+    /// An environment variable.
     Env(String),
 }
 
-/// Somebody who may ask.
+/// A client's key.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Key {
     /// Name in logs and reports.
     pub name: String,
-    /// Where the key is.
+    /// Where the key is stored.
     pub secret: Secret,
-    /// Names of the models that it opens; empty: all.
+    /// Names of the models that the key may use; empty for all.
     #[serde(default)]
     pub models: Vec<String>,
-    /// Whether its requests may bring sources, which say what their answers may state in a closed world.
+    /// Whether requests may supply sources: texts that answers may state in a closed world.
     #[serde(default)]
     pub sources: bool,
 }
 
-/// Bounds. Times are in milliseconds, sizes in bytes.
+/// Limits. Times are in milliseconds, sizes in bytes.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
     /// Longest wait for a connection to a model server.
     pub connect_ms: u64,
-    /// Longest wait for its first event.
+    /// Longest wait for the first event.
     pub first_token_ms: u64,
-    /// Longest wait between two of its events.
+    /// Longest wait between two events.
     pub between_tokens_ms: u64,
-    /// Longest time for an answer.
+    /// Longest time for a whole answer.
     pub whole_ms: u64,
-    /// Longest wait for a client that does not read.
+    /// Longest wait for a client that does not read its answer.
     pub client_ms: u64,
-    /// Longest wait for the head of a request, and for its body.
+    /// Longest wait for the head of a request, and separately for its body.
     pub request_ms: u64,
-    /// Silence after which a stream gets a comment.
+    /// Silence after which a comment is sent on an event stream.
     pub keep_alive_ms: u64,
-    /// Longest body of a request.
+    /// Longest request body.
     pub body_bytes: usize,
     /// Longest event of a model server.
     pub line_bytes: usize,
@@ -238,15 +237,15 @@ pub struct Limits {
     pub requests: usize,
     /// Connections at the same time.
     pub connections: usize,
-    /// Streams of the native API that are open at the same time.
+    /// Open streams of the native API.
     pub decide_streams: usize,
-    /// The same for one key.
+    /// Open streams of the native API per key.
     pub decide_streams_per_key: usize,
-    /// Silence of a caller after which a stream of the native API is ended.
+    /// Silence of the caller after which a stream of the native API ends.
     pub decide_idle_ms: u64,
-    /// States of answers that are kept for the next turn of their conversations; 0: none is.
+    /// End states that are kept for the next turn of their conversations; 0 for none.
     pub turns: usize,
-    /// Memory that they take together, about.
+    /// Approximate memory for these states.
     pub turns_bytes: usize,
 }
 
@@ -296,7 +295,7 @@ impl Limits {
     }
 }
 
-/// When a session ends and the next begins; zero is never.
+/// When a session ends and the next begins; zero disables a condition.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Rotation {
@@ -306,7 +305,7 @@ pub struct Rotation {
     pub bytes: u64,
     /// After this many seconds.
     pub seconds: u64,
-    /// Milliseconds that open streams have before they are ended.
+    /// Time in milliseconds for open streams to finish; then the gateway ends them.
     pub drain_ms: u64,
 }
 
@@ -316,30 +315,30 @@ impl Default for Rotation {
     }
 }
 
-/// When text leaves.
+/// When text is sent to the reader.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Release {
-    /// Once the card has admitted it.
+    /// After the card has admitted it.
     #[default]
     Admitted,
-    /// Once a checkpoint over its record is signed.
+    /// After a checkpoint that covers its record is signed.
     Signed,
 }
 
-/// Proofs for clients that their answers were admitted. Proofs need bundles.
+/// Proofs that answers were admitted. They need bundles.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Evidence {
-    /// When text leaves.
+    /// When text is sent to the reader.
     pub release: Release,
-    /// Shortest time in milliseconds between two checkpoints that are asked for because streams have ended.
+    /// Shortest time in milliseconds between two checkpoints that are requested because streams have ended.
     pub checkpoint_ms: u64,
-    /// Longest wait in milliseconds for the checkpoint behind an answer, where a client asks for its proofs.
+    /// Longest wait in milliseconds for the checkpoint over an answer, if the client asks for proofs.
     pub proof_ms: u64,
-    /// Number of answers, the latest ones, whose proofs are kept.
+    /// Number of recent answers whose proofs are kept.
     pub answers: usize,
-    /// What of the texts stands in the bundles.
+    /// Which texts the bundles contain.
     pub texts: Texts,
 }
 
@@ -355,21 +354,20 @@ impl Evidence {
     }
 }
 
-/// Why a configuration cannot be used.
+/// Why a configuration is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// Not TOML of this form.
+    /// The file is not TOML of the expected form.
     #[error("{0}")]
     Toml(#[from] toml::de::Error),
-    /// The fault, and its remedy.
+    /// What is wrong, and how to correct it.
     #[error("{0}")]
     Unfit(String),
     /// A file cannot be read.
     #[error("cannot read `{path}`: {source}")]
     Read {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
         source: std::io::Error,
     },
 }
@@ -383,7 +381,7 @@ impl Config {
         Ok(toml::from_str(text)?)
     }
 
-    /// Checks what one key alone does not show.
+    /// Checks rules that concern more than one setting.
     ///
     /// # Errors
     /// [`ConfigError::Unfit`].
@@ -461,10 +459,10 @@ impl Config {
 }
 
 impl Secret {
-    /// The secret.
+    /// Reads the secret.
     ///
     /// # Errors
-    /// [`ConfigError`]: it is not there, or empty.
+    /// [`ConfigError`]: the secret is missing or empty.
     pub fn read(&self) -> Result<String, ConfigError> {
         let (text, place) = match self {
             Self::File(path) => {

@@ -1,9 +1,9 @@
-//! The states that answers ended in, for the next turn of their conversations.
+//! The end states of answers, for the next turn of their conversations.
 //!
-//! A conversation comes back with every request. Where an assistant's message in it is, byte for byte, an answer that
-//! this gate released to the same key, the next answer begins with the state that this one ended in. Such a state holds
-//! what the answers before it established, too. So an answer is known by its own text and by those of the answers that
-//! it continued: its state comes back only to a conversation that shows all of them, in order.
+//! Each request contains the whole conversation. If an assistant message in it equals, byte for byte, an answer that
+//! this gateway released to the same key, the next answer starts with the end state of that answer. The end state also
+//! contains what earlier answers established. Therefore the key of a state covers the text of its answer and of all
+//! answers that it continued: a conversation must contain all of them, in order.
 
 use crate::output::{Channel, Output};
 use crate::request::{Input, Message, Request, Role};
@@ -12,15 +12,15 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Memory that a state takes for each byte of its JSON form, at most: keys, pointers and the room in trees.
+/// Upper bound of a state's memory per byte of its JSON form, for keys, pointers and spare room in trees.
 const FACTOR: usize = 4;
 
-/// An answer with those that it continued.
+/// Identifies an answer together with the answers that it continued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Turn([u8; 32]);
 
 impl Turn {
-    /// The beginning of a key's conversations; `None` where no key is configured.
+    /// The start of a key's conversations; `None` if no key is configured.
     pub(crate) fn first(caller: Option<usize>) -> Self {
         let caller = caller.map_or(0, |place| place as u64 + 1);
         Self(
@@ -32,13 +32,13 @@ impl Turn {
         )
     }
 
-    /// The turn after it, in which this was said.
+    /// The next turn, in which the answer with digest `said` was given.
     pub(crate) fn then(self, said: [u8; 32]) -> Self {
         Self(Sha256::new().chain_update(self.0).chain_update(said).finalize().into())
     }
 }
 
-/// The content of a choice of an answer: its text, and its calls.
+/// Digest of the content of one choice: its text and its calls.
 #[derive(Clone, Default)]
 pub(crate) struct Said {
     text: Sha256,
@@ -47,7 +47,7 @@ pub(crate) struct Said {
 }
 
 impl Said {
-    /// Takes what leaves.
+    /// Adds an output that is sent.
     pub(crate) fn push(&mut self, output: &Output) {
         match output {
             Output::Text { channel: Channel::Content, text, .. }
@@ -77,7 +77,7 @@ impl Said {
         said
     }
 
-    /// Digest of it; `None` where nothing was said.
+    /// The digest; `None` if there was no content.
     pub(crate) fn digest(self) -> Option<[u8; 32]> {
         let Self { text, calls, is_something } = self;
         let both = Sha256::new().chain_update(text.finalize()).chain_update(calls.finalize());
@@ -85,20 +85,20 @@ impl Said {
     }
 }
 
-/// Where a request's conversation is.
+/// The place of a request in its conversation.
 #[derive(Clone)]
 pub(crate) struct Conversation {
-    /// Its beginning.
+    /// The start of the conversation.
     pub(crate) first: Turn,
-    /// Its last answer with a kept state.
+    /// The last answer in it whose state is kept.
     pub(crate) last: Option<(Turn, Arc<EndState>)>,
 }
 
-/// The states that are kept: the oldest are dropped for new ones.
+/// The kept states. New states replace the oldest ones.
 pub(crate) struct Continuations {
-    /// Most states.
+    /// Largest number of states.
     most: usize,
-    /// Most bytes of memory.
+    /// Largest memory in bytes.
     most_bytes: usize,
     kept: Mutex<Kept>,
 }
@@ -106,7 +106,7 @@ pub(crate) struct Continuations {
 #[derive(Default)]
 struct Kept {
     states: BTreeMap<Turn, KeptState>,
-    /// By age.
+    /// Turns by age.
     order: BTreeMap<u64, Turn>,
     next: u64,
     bytes: usize,
@@ -119,13 +119,13 @@ struct KeptState {
 }
 
 impl Continuations {
-    /// Nothing is kept yet; `most` states, and `most_bytes` of memory.
+    /// Empty, with room for `most` states and `most_bytes` of memory.
     pub(crate) const fn new(most: usize, most_bytes: usize) -> Self {
         let kept = Kept { states: BTreeMap::new(), order: BTreeMap::new(), next: 0, bytes: 0 };
         Self { most, most_bytes, kept: Mutex::new(kept) }
     }
 
-    /// Looks for the last message of a request's conversation that is an answer to this caller.
+    /// Finds the last assistant message of a request that is an answer to this caller.
     pub(crate) fn conversation(&self, caller: Option<usize>, request: &Request) -> Conversation {
         let first = Turn::first(caller);
         let Input::Messages(messages) = &request.input else { return Conversation { first, last: None } };
@@ -134,7 +134,7 @@ impl Continuations {
         if kept.states.is_empty() {
             return Conversation { first, last };
         }
-        // Every message is tried as an answer: the states of those before may have been dropped.
+        // Earlier answers may have lost their states, so every message is tried as a first answer too.
         let mut all = first;
         for message in messages.iter().filter(|message| message.role == Role::Assistant) {
             let Some(said) = Said::of(message).digest() else { continue };
@@ -147,7 +147,7 @@ impl Continuations {
         Conversation { first, last }
     }
 
-    /// Keeps the state of an answer, unless it alone is larger than all may be.
+    /// Keeps the state of an answer, unless it exceeds the whole memory limit.
     pub(crate) fn keep(&self, turn: Turn, state: Arc<EndState>) {
         let bytes = state.bytes().saturating_mul(FACTOR);
         if bytes > self.most_bytes || self.most == 0 {

@@ -1,8 +1,8 @@
-//! The engine of a driven stream: a model server that writes one sentence at a time and continues from admitted text.
+//! The engine of a driven stream: a model server that proposes one sentence at a time, after admitted text only.
 //!
-//! An answer of the server is read on as long as everything that it wrote was admitted: its next words follow admitted
-//! text and nothing else. Once something was refused, that answer is given up. The server is asked again, with the
-//! admitted text as the beginning of its answer and with another seed.
+//! The server's response is read further as long as all of it was admitted, because the next words then follow admitted
+//! text. After a refusal, the response is dropped. The server is asked again, with the admitted text as the beginning
+//! of its answer and with another seed.
 
 use crate::output::{Channel, Finish, Usage};
 use crate::request::Request;
@@ -15,20 +15,20 @@ use std::collections::VecDeque;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// Bytes of one tool call at most.
+/// Largest tool call, in bytes.
 const CALL_BYTES: usize = 1 << 20;
-/// Between the seeds of two choices.
+/// Distance between the first seeds of two choices.
 const CHOICE_SEEDS: i64 = 1 << 20;
-/// Longest wait for the usage of an answer that is whole.
+/// Longest wait for the usage after the end of the answer.
 const USAGE: Duration = Duration::from_secs(1);
-/// The answer to a driven stream.
+/// The proposal for a driven stream.
 pub(crate) struct Proposed {
     pub(crate) proposal: Proposal,
-    /// Why the answer ends, where it does.
+    /// End reason, if the answer ends.
     pub(crate) finish: Option<Finish>,
 }
 
-/// Why nothing is proposed.
+/// Why a proposal failed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum DriveError {
     Upstream(UpstreamError),
@@ -42,21 +42,22 @@ impl From<UpstreamError> for DriveError {
     }
 }
 
-/// Writes one choice of an answer.
+/// Proposes the text of one choice.
 pub(crate) struct Writer {
     upstream: Upstream,
     request: Request,
-    /// The policy's longest span, in bytes: a text without the end of a sentence is proposed in parts of it.
+    /// Longest span of the policy, in bytes. A longer text without the end of a sentence is cut into parts of this
+    /// length.
     most: usize,
     running: Option<Running>,
-    /// Seed of the first request; each further one has the next.
+    /// Seed of the first request; each further request uses the next seed.
     seed: i64,
     asked: bool,
-    /// A tool call was proposed last.
+    /// The last proposal was a tool call.
     calls: bool,
-    /// A tool call was admitted: the server cannot be asked to continue from it.
+    /// A tool call was admitted. The server cannot continue after a call.
     called: bool,
-    /// Tokens of the proposals, without refused alternatives.
+    /// Tokens of all proposals except refused ones.
     tokens: u64,
     /// Tokens of the last proposal.
     last: u64,
@@ -64,30 +65,30 @@ pub(crate) struct Writer {
     prompt: u64,
 }
 
-/// An answer of the server while it is read.
+/// A response of the server that is being read.
 struct Running {
     deltas: DeltaStream,
-    /// Bytes of a candidate at most.
+    /// Largest candidate, in bytes.
     most: usize,
-    /// The text before its next words, from the place at which the server was asked.
+    /// The admitted text that the next words follow.
     before: String,
-    /// Spaces at the end of the admitted text that the server was not shown: it may write them again.
+    /// Spaces at the end of the admitted text. The server was not sent them and may write them itself.
     unseen: String,
-    /// Text that the server wrote and that was not proposed yet.
+    /// Text that was received but not proposed yet.
     text: String,
-    /// Bytes of each piece of that text: of each token, as the server counts.
+    /// Length in bytes of each received piece of that text; the server counts a piece as a token.
     pieces: VecDeque<usize>,
-    /// The tokens of that text, where the server was asked for them.
+    /// The tokens of that text, if log-probabilities were requested.
     track: Option<TokenTrack>,
-    /// Calls; the last one may be open.
+    /// Calls with their indices; the last one can be incomplete.
     calls: VecDeque<(u64, Call)>,
     finish: Option<Finish>,
-    /// It came to a text at which the client wants it to end.
+    /// The text reached one of the client's stop texts.
     stopped: bool,
 }
 
 impl Writer {
-    /// Writes a choice of the answer to `request`, in candidates of `most` bytes.
+    /// A writer for one choice of the answer to `request`, with candidates of at most `most` bytes.
     pub(crate) fn new(upstream: Upstream, request: &Request, choice: u32, most: usize) -> Self {
         let first = request.sampling.seed.unwrap_or(0);
         let mut request = Request { choices: 1, ..request.clone() };
@@ -107,12 +108,12 @@ impl Writer {
         }
     }
 
-    /// Tokens of the answer.
+    /// Tokens of the prompt and of the answer.
     pub(crate) const fn usage(&self) -> Usage {
         Usage { prompt: self.prompt, completion: self.tokens }
     }
 
-    /// Proposes what follows the admitted text.
+    /// Proposes the text after the admitted text.
     ///
     /// # Errors
     /// [`DriveError`] ends the answer.
@@ -123,7 +124,7 @@ impl Writer {
             self.tokens -= std::mem::take(&mut self.last);
         }
         self.called |= std::mem::take(&mut self.calls) && ask.attempt == 0;
-        // After an admitted call there are further calls of the same answer, and nothing else.
+        // After an admitted call, only further calls of the same response can follow.
         let follows = |running: &Running| self.called || running.follows(&ask.admitted);
         if ask.attempt > 0 || !self.running.as_ref().is_some_and(follows) {
             if self.called {
@@ -150,7 +151,7 @@ impl Writer {
             self.calls = candidate.call.is_some();
             return Ok(Proposed { proposal: Proposal::Candidate(candidate), finish: None });
         }
-        // An empty alternative does not count; an alternative that reaches the client's stop text is the end.
+        // An empty alternative does not end the answer; an alternative that reaches a stop text does.
         if ask.attempt > 0 && !running.stopped {
             return none();
         }
@@ -169,7 +170,7 @@ impl Writer {
         over(finish)
     }
 
-    /// Tokens that the client still allows for the answer.
+    /// Number of tokens that the client's limit still allows.
     fn left(&self) -> Option<u64> {
         self.request.sampling.max_tokens.map(|most| most.saturating_sub(self.tokens))
     }
@@ -177,7 +178,7 @@ impl Writer {
     async fn ask(&mut self, admitted: &str) -> Result<Running, UpstreamError> {
         let mut request = self.request.clone();
         request.sampling.max_tokens = self.left();
-        // The first request is the client's own: without a seed where the client gave none.
+        // The first request keeps the client's settings, without a seed if the client set none.
         if self.asked {
             self.seed = self.seed.wrapping_add(1);
         }
@@ -185,7 +186,7 @@ impl Writer {
             request.sampling.seed = Some(self.seed);
         }
         self.asked = true;
-        // Models begin a word with its space: a text that ends with one is a text that they never saw.
+        // Models write a space as the start of a word, and are not trained on text that ends with a space.
         let (shown, unseen) = admitted.split_at(admitted.trim_end_matches(' ').len());
         let deltas = self.upstream.ask(&request, shown).await?;
         Ok(Running {
@@ -204,14 +205,14 @@ impl Writer {
 }
 
 impl Running {
-    /// Whether its next words follow this text; `admitted` is the end of that text.
+    /// Whether the next words follow this text; `admitted` is the end of the admitted text.
     fn follows(&self, admitted: &str) -> bool {
-        // The end begins at a character: up to three bytes may be missing.
+        // The end starts at a character boundary, so it can be up to three bytes shorter than its limit.
         let is_whole = admitted.len() == self.before.len() || admitted.len() + 3 >= View::ADMITTED_MAX;
         is_whole && self.before.ends_with(admitted)
     }
 
-    /// Whether a candidate is there, or the end.
+    /// Whether a candidate or the end of the answer is available.
     fn is_ready(&self) -> bool {
         self.finish.is_some()
             || self.calls.len() > 1
@@ -227,7 +228,7 @@ impl Running {
                     return Err(DriveError::Unfit("an answer that goes on after its tool calls"));
                 }
                 let known = text.bytes().zip(self.unseen.bytes()).take_while(|(new, known)| new == known).count();
-                // They can only be at the beginning.
+                // The unseen spaces can be repeated only at the beginning.
                 let is_all = known == text.len();
                 self.unseen = self.unseen.get(known..).filter(|_| is_all).unwrap_or_default().to_owned();
                 if let Some(track) = &mut self.track {
@@ -265,7 +266,7 @@ impl Running {
         Ok(())
     }
 
-    /// The next candidate, with its tokens; `None` when the answer has come to its end.
+    /// The next candidate and its number of tokens; no candidate if the answer has ended.
     fn propose(&mut self, stops: &[String]) -> (Option<Candidate>, u64) {
         let fits = |end: &usize| self.text.get(..*end).is_some_and(|text| text.trim().len() <= self.most);
         let sentence = span_end(&self.text).filter(fits);
@@ -294,8 +295,8 @@ impl Running {
         (Some(candidate), tokens)
     }
 
-    /// The place at which a text that is too long for a candidate is cut: after the last white space that fits,
-    /// otherwise at the limit.
+    /// Where to cut a text that is too long for a candidate: after the last white space that fits, otherwise at the
+    /// limit.
     fn long_span(&self) -> Option<usize> {
         let begin = self.text.len() - self.text.trim_start().len();
         let room = self.text.get(..self.text.floor_char_boundary(begin + self.most))?;
@@ -311,13 +312,13 @@ impl Running {
             tokens += 1;
             bytes -= piece;
         }
-        // A token that crosses the end counts with the next bytes.
+        // A token across the cut counts for the following text.
         self.pieces.front_mut().into_iter().for_each(|piece| *piece -= bytes);
         tokens
     }
 
-    /// Whether a stop text spans the border between the admitted text and this text. If a stop text is in this text
-    /// alone, the server has ended the answer already.
+    /// Whether a stop text spans the border between the admitted text and this text. The server itself ends the answer
+    /// at a stop text within this text.
     fn is_stopped(&self, text: &str, stops: &[String]) -> bool {
         stops.iter().any(|stop| {
             let most = self.before.len().min(stop.len().saturating_sub(1));

@@ -1,5 +1,5 @@
-//! The error that a client gets in place of an answer. It holds no text of an upstream, and of a request only the name
-//! of a field.
+//! The errors that clients get in place of an answer. They contain no text of an upstream, and from a request only the
+//! name of a field.
 
 use axum::http::StatusCode;
 
@@ -11,13 +11,13 @@ pub struct ApiError {
     pub status: StatusCode,
     /// OpenAI's `type`, and Anthropic's.
     pub kind: &'static str,
-    /// For programs.
+    /// Code for programs.
     pub code: &'static str,
-    /// The field at fault.
+    /// Name of the wrong field.
     pub param: Option<String>,
-    /// What people read.
+    /// Message for people.
     pub message: String,
-    /// Seconds after which the client may ask again.
+    /// Seconds after which the client may retry.
     pub retry_after: Option<u32>,
 }
 
@@ -26,7 +26,7 @@ impl ApiError {
         Self { status, kind, code, param: None, message: message.into(), retry_after: None }
     }
 
-    /// The request is not one that the gateway takes; `param` is the field at fault.
+    /// The request is invalid; `param` names the wrong field.
     pub fn invalid(param: impl Into<String>, message: impl Into<String>) -> Self {
         let error = Self::new(StatusCode::BAD_REQUEST, "invalid_request_error", "invalid_request", message);
         Self { param: Some(param.into()), ..error }
@@ -39,7 +39,7 @@ impl ApiError {
         Self::new(StatusCode::BAD_REQUEST, "invalid_request_error", "content_filter", message)
     }
 
-    /// No key, or one that the gateway does not know.
+    /// The key is missing or unknown.
     #[must_use]
     pub fn unauthorized() -> Self {
         let message = "no valid key; send it as `Authorization: Bearer KEY` or as `x-api-key`";
@@ -63,14 +63,14 @@ impl ApiError {
         Self { param: Some("model".into()), ..error }
     }
 
-    /// The body is longer than the bound.
+    /// The body exceeds the limit.
     #[must_use]
     pub fn too_large(most: usize) -> Self {
         let message = format!("the body is longer than {most} bytes");
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "invalid_request_error", "request_too_large", message)
     }
 
-    /// The gateway has no room, or is being stopped; the client may try again.
+    /// The gateway is full or is stopping; the client may retry.
     pub fn unavailable(message: impl Into<String>) -> Self {
         let error = Self::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded_error", "unavailable", message);
         Self { retry_after: Some(1), ..error }
@@ -94,14 +94,14 @@ impl ApiError {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "api_error", "gate_failed", message)
     }
 
-    /// No answer of that identity went to this key, or it is not kept any more.
+    /// This key got no answer of that id, or the answer is not kept any more.
     #[must_use]
     pub fn no_answer() -> Self {
         let message = "no answer of that identity went to this key lately";
         Self::new(StatusCode::NOT_FOUND, "not_found_error", "answer_not_found", message)
     }
 
-    /// The answer has no proof, and will have none.
+    /// The answer has no proof and will get none.
     #[must_use]
     pub fn unproven() -> Self {
         let message =
@@ -109,7 +109,7 @@ impl ApiError {
         Self::new(StatusCode::GONE, "not_found_error", "answer_unproven", message)
     }
 
-    /// There is no such stream for this key.
+    /// This key has no such stream.
     #[must_use]
     pub fn no_stream() -> Self {
         let message = "there is no open stream of this name for this key";
@@ -117,13 +117,13 @@ impl ApiError {
         Self { param: Some("stream".into()), ..error }
     }
 
-    /// The stream does not take this now.
+    /// The stream cannot accept this request now.
     #[must_use]
     pub fn conflict(code: &'static str, message: &str) -> Self {
         Self::new(StatusCode::CONFLICT, "invalid_request_error", code, message)
     }
 
-    /// There is nothing under this path.
+    /// The path does not exist.
     #[must_use]
     pub fn no_route() -> Self {
         let message = "there is nothing under this path and method";

@@ -1,5 +1,5 @@
-//! A governed stream for a caller who shows the text to its readers: the native API's streams, and the texts of the
-//! other doors.
+//! A governed stream for a caller that shows the text to its readers itself: streams of the native API, and the texts
+//! of the APIs for other gateways.
 
 use crate::config::AnswerMode;
 use crate::error::ApiError;
@@ -18,30 +18,30 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-/// The request that opens a stream.
+/// A request to open a stream.
 #[derive(Clone)]
 pub(crate) struct Opening {
-    /// Identity of the request; the stream's own identity adds the request's digest and the nonce.
+    /// Id of the request; the stream's id also contains the request's digest and the nonce.
     pub(crate) id: String,
-    /// Place of the model in the configuration.
+    /// Index of the model in the configuration.
     pub(crate) place: usize,
     pub(crate) task: Task,
     /// Digest of the pre-execution filter's report.
     pub(crate) note: [u8; 32],
-    /// Why the stream ends right after BEGIN: rules of the pre-execution filter.
+    /// Rules of the pre-execution filter that refused the input; the stream then ends right after BEGIN.
     pub(crate) refusal: Option<String>,
-    /// The whole text; absent: parts follow.
+    /// The whole text; `None` if parts follow.
     pub(crate) text: Option<String>,
-    /// Action of the stream after a refusal; absent: as in the package.
+    /// What the stream does after a refusal; `None` for the package's setting.
     pub(crate) on_refuse: Option<OnRefuse>,
     /// SHA-256 of the request's body.
     pub(crate) digest: [u8; 32],
     pub(crate) nonce: Option<String>,
-    /// Sources that the caller looked up: the stream's anchor store.
+    /// Sources from the caller: the anchor store of the stream.
     pub(crate) sources: Arc<[Source]>,
 }
 
-/// A governed stream, and the outcome.
+/// A governed stream and its results.
 pub(crate) struct GovernedStream {
     id: String,
     mode: Mode,
@@ -51,14 +51,14 @@ pub(crate) struct GovernedStream {
     governor: Arc<Governor>,
     section: Section,
     changed: Arc<Notify>,
-    /// Tool calls that were released.
+    /// Number of released tool calls.
     calls: u32,
     outputs: Vec<Output>,
     _wakes: Option<Wakes>,
 }
 
 impl GovernedStream {
-    /// `None`: the session takes no stream any more.
+    /// Opens a stream; `None` if the session accepts no more streams.
     pub(crate) fn open(
         session: Arc<OpenSession>,
         governor: &Arc<Governor>,
@@ -98,10 +98,10 @@ impl GovernedStream {
         Ok(Some(Self { id, mode, digest, nonce, session, governor, section, changed, calls, outputs, _wakes: wakes }))
     }
 
-    /// Waits until all input is judged, or, with `begun`, until BEGIN is recorded.
+    /// Waits until all input is judged; with `begun`, only until BEGIN is recorded.
     ///
     /// # Errors
-    /// It takes longer than `within`: the stream is given up.
+    /// The wait exceeds `within`; the stream is then aborted.
     pub(crate) async fn settle(&mut self, within: Duration, begun: bool) -> Result<(), ApiError> {
         let settled = async {
             loop {
@@ -125,7 +125,7 @@ impl GovernedStream {
         Ok(())
     }
 
-    /// Whether its BEGIN is among the messages that were read.
+    /// Whether BEGIN is among the messages that were read.
     pub(crate) const fn has_begun(&self) -> bool {
         self.section.has_begun()
     }
@@ -134,18 +134,18 @@ impl GovernedStream {
         &mut self.section
     }
 
-    /// Takes what follows.
+    /// Adds the next part.
     ///
     /// # Errors
-    /// It cannot be read: the stream breaks off.
+    /// The part is not valid text; the stream is then aborted.
     pub(crate) fn give(&mut self, given: &Given<'_>) -> Result<(), ApiError> {
         self.section.give(given).map_err(|_| self.unreadable())
     }
 
-    /// Nothing follows.
+    /// Ends the input.
     ///
     /// # Errors
-    /// It cannot be read: the stream breaks off.
+    /// The text is incomplete; the stream is then aborted.
     pub(crate) fn finish(&mut self) -> Result<(), ApiError> {
         self.section.finish().map_err(|_| self.unreadable())
     }
@@ -155,7 +155,7 @@ impl GovernedStream {
         ApiError::gate("a text that is not UTF-8")
     }
 
-    /// Text released since the last call, and the package's constants in place of refused text.
+    /// Takes the outputs since the last call: released text, and the package's constants in place of refused text.
     pub(crate) fn take_outputs(&mut self) -> Vec<Output> {
         std::mem::take(&mut self.outputs)
     }

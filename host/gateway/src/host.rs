@@ -1,12 +1,12 @@
-//! For which host a request is meant.
+//! Checks the host name in requests.
 //!
-//! A page in a browser can let its own name resolve to 127.0.0.1 ("DNS rebinding"). The browser then lets the page read
-//! what the gateway answers. Where no key is in between, only the name in the request shows it.
+//! A web page can make its own name resolve to 127.0.0.1 ("DNS rebinding"). The browser then lets the page read the
+//! gateway's answers. If no key is required, only the host name in the request shows this.
 
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Uri, header};
 
-/// Whether this host is the machine itself.
+/// Whether this host is a loopback host.
 pub(crate) fn is_loopback<S: AsRef<str>>(host: &url::Host<S>) -> bool {
     match host {
         url::Host::Domain(name) => name.as_ref().eq_ignore_ascii_case("localhost"),
@@ -15,8 +15,8 @@ pub(crate) fn is_loopback<S: AsRef<str>>(host: &url::Host<S>) -> bool {
     }
 }
 
-/// Whether a request is meant for the machine itself: it has one `Host`, and each host that it names is a loopback one
-/// (RFC 9112, section 3.2). The port does not count, because a tunnel may have another.
+/// Whether a request is meant for a loopback host: it has exactly one `Host` header, and all host names in it are
+/// loopback names (RFC 9112, section 3.2). The port is ignored, because a tunnel can change it.
 pub(crate) fn is_meant_for_loopback(uri: &Uri, headers: &HeaderMap) -> bool {
     let mut hosts = headers.get_all(header::HOST).iter();
     let (Some(host), None) = (hosts.next(), hosts.next()) else { return false };

@@ -1,9 +1,9 @@
 //! An HTTP gateway that puts the gate in front of a model server.
 //!
-//! A client sends it the same requests as to the server ([`dialect`]). The gateway judges the prompt before it asks
-//! the server ([`prompt`]). The server's text ([`upstream`]) goes into governed streams ([`section`]) of the card's
-//! session ([`session`]), and only what they release becomes bytes for the client ([`answer`]). The mode is `held`:
-//! refused text is kept from readers, but the server has already continued from it.
+//! A client sends the same requests as to the server ([`dialect`]). The gateway judges the prompt before it asks
+//! the server ([`prompt`]). It feeds the server's text ([`upstream`]) into governed streams ([`section`]) of the card's
+//! session ([`session`]), and sends the client only what they release ([`answer`]). By default the mode is `held`:
+//! readers do not get refused text, but the server has already continued after it.
 
 mod admin;
 mod answer;

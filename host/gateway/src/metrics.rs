@@ -1,5 +1,5 @@
-//! Counters of a running gateway. No metric contains text, and no label is a client's choice: routes are those of the
-//! router, models those of the configuration, rules those of the policies.
+//! Counters of a running gateway. They contain no text, and clients cannot choose labels: routes are the router's
+//! patterns, models are names in the configuration, rules are those of the policies.
 
 use crate::upstream::UpstreamError;
 use axum::http::StatusCode;
@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Milliseconds from the arrival of a byte to its release.
+/// Bucket bounds for hold times, in milliseconds. A hold time is the time from the arrival of a byte to its release.
 const HOLD_BUCKETS: [u64; 14] = [1, 3, 5, 10, 25, 50, 100, 250, 500, 1_000, 1_500, 2_500, 5_000, 15_000];
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -50,7 +50,7 @@ struct QueueLabel {
     queue: &'static str,
 }
 
-/// How often each rule or reason refused something.
+/// Number of refusals per rule or reason.
 #[derive(Clone, Debug, Default)]
 struct RuleCounts(Arc<Mutex<BTreeMap<String, u64>>>);
 
@@ -83,7 +83,7 @@ impl EncodeMetric for RuleCounts {
     }
 }
 
-/// How long pieces of text were held, in the buckets of [`HOLD_BUCKETS`] and one above them.
+/// Histogram of hold times: the buckets of [`HOLD_BUCKETS`], and one for longer times.
 #[derive(Clone, Debug, Default)]
 struct HoldTimes(Arc<HoldCounts>);
 
@@ -127,25 +127,25 @@ impl EncodeMetric for HoldTimes {
 pub(crate) struct OpenStream {
     pub(crate) id: String,
     pub(crate) begun: Instant,
-    /// Mutations.
+    /// Number of admitted mutations.
     pub(crate) admitted: u64,
     pub(crate) refused: u64,
-    /// Bytes that were released.
+    /// Number of released bytes.
     pub(crate) bytes: u64,
     /// Trust slope, in basis points.
     pub(crate) slope: u16,
 }
 
-/// What is known of the card and its session.
+/// State of the card and its session, as far as known.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CardState {
-    /// The session that was opened last.
+    /// The session opened last.
     pub(crate) session: Option<OpenedSession>,
-    /// When the card signed a checkpoint last.
+    /// Time of the last signed checkpoint.
     pub(crate) checkpoint: Option<Instant>,
 }
 
-/// A session, and the card when it was opened.
+/// A session, and the card's data at its OPEN.
 #[derive(Clone, Debug)]
 pub(crate) struct OpenedSession {
     pub(crate) name: String,
@@ -153,7 +153,7 @@ pub(crate) struct OpenedSession {
     pub(crate) card: CardInfo,
 }
 
-/// What was counted since the start.
+/// Totals since the start.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Totals {
     pub(crate) requests: u64,
@@ -169,9 +169,9 @@ pub(crate) struct Totals {
 pub struct Metrics {
     registry: Registry,
     requests: Family<RequestLabels, Counter>,
-    /// All of `requests`.
+    /// Total of `requests`.
     answered: Counter,
-    /// All that were begun.
+    /// Total of begun streams.
     begun: Counter,
     streams: Gauge,
     determinations: Family<VerdictLabel, Counter>,
@@ -182,24 +182,24 @@ pub struct Metrics {
     upstream_errors: Family<KindLabel, Counter>,
     hold: HoldTimes,
     queues: Family<QueueLabel, Gauge>,
-    /// The open streams, by their numbers: at most as many as the card has slots.
+    /// The open streams by number. Their count is limited by the card's slots.
     open: Mutex<BTreeMap<u64, OpenStream>>,
     card: Mutex<CardState>,
 }
 
-/// Lengths of queues and free places at the time when the metrics are read.
+/// Queue lengths and free places at the time of a scrape.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Queues {
     /// Requests that are being answered.
     pub(crate) requests: usize,
     /// Streams of the native API that are open.
     pub(crate) decide_streams: usize,
-    /// The session's room; zero without a session.
+    /// Free room in the session; zero without a session.
     pub(crate) session: Credit,
 }
 
 impl Metrics {
-    /// All of them, at zero.
+    /// All counters at zero.
     #[must_use]
     pub fn new() -> Self {
         let mut metrics = Self::default();
@@ -225,7 +225,7 @@ impl Metrics {
         metrics
     }
 
-    /// A request was answered. `route` is the router's pattern, `model` a name of the configuration.
+    /// Counts an answered request. `route` is the router's pattern, `model` a name in the configuration.
     pub(crate) fn request(&self, route: &str, model: &str, status: StatusCode) {
         let status = match status.as_u16() {
             100..=199 => "1xx",
@@ -239,7 +239,7 @@ impl Metrics {
         self.answered.inc();
     }
 
-    /// Something happened in a stream.
+    /// Counts an event of a stream.
     pub(crate) fn event(&self, event: &Event) {
         match &event.what {
             EventKind::Begun { id, .. } => {
@@ -288,25 +288,25 @@ impl Metrics {
         }
     }
 
-    /// The pre-execution filter refused an input by these rules.
+    /// Counts an input that these rules of the pre-execution filter refused.
     pub(crate) fn input_refused(&self, rules: &[String]) {
         rules.iter().for_each(|rule| self.refusals.add(rule));
     }
 
-    /// A session ended: none of its streams is open.
+    /// A session ended, so all its streams are closed.
     pub(crate) fn session_over(&self) {
         self.streams.set(0);
         self.open().clear();
         self.card().session = None;
     }
 
-    /// A session is open on this card.
+    /// Notes the session that was opened on this card.
     pub(crate) fn session_opened(&self, name: &str, card: &CardInfo) {
         let opened = OpenedSession { name: name.to_owned(), opened: Instant::now(), card: card.clone() };
         self.card().session = Some(opened);
     }
 
-    /// The card signed a checkpoint.
+    /// Notes the time of a signed checkpoint.
     pub(crate) fn checkpoint(&self) {
         self.card().checkpoint = Some(Instant::now());
     }
@@ -319,25 +319,24 @@ impl Metrics {
         self.card.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is known of the card and its session.
+    /// The state of the card and its session.
     pub(crate) fn card_state(&self) -> CardState {
         self.card().clone()
     }
 
-    /// How many streams are open, the newest of them, and the highest trust slope of all.
+    /// The number of open streams, the newest `most` of them, and the highest trust slope of all.
     pub(crate) fn open_streams(&self, most: usize) -> (usize, Vec<OpenStream>, u16) {
         let open = self.open();
         let newest = open.values().rev().take(most).cloned().collect();
         (open.len(), newest, open.values().map(|stream| stream.slope).max().unwrap_or(0))
     }
 
-    /// How often each rule or reason refused something.
+    /// The number of refusals per rule or reason.
     pub(crate) fn rules(&self) -> BTreeMap<String, u64> {
         self.refusals.all()
     }
 
-    /// Upper bounds of the time from the arrival of a byte to its release, and how often it was within each; the last
-    /// count is of the times above all bounds.
+    /// The upper bounds of the hold times and the count in each bucket; the last count is for times above all bounds.
     pub(crate) fn hold_times(&self) -> (Vec<Duration>, Vec<u64>) {
         (HOLD_BUCKETS.map(Duration::from_millis).to_vec(), self.hold.counts())
     }
@@ -354,7 +353,7 @@ impl Metrics {
         }
     }
 
-    /// A session is about to follow another.
+    /// Counts a rotation.
     pub(crate) fn rotated(&self) {
         self.rotations.inc();
     }
@@ -363,12 +362,12 @@ impl Metrics {
         self.upstream_errors.get_or_create(&KindLabel { kind: error.kind() }).inc();
     }
 
-    /// A piece of a model server's answer was released so long after it had come.
+    /// Counts a released piece that was held for this time.
     pub(crate) fn held(&self, time: Duration) {
         self.hold.observe(time);
     }
 
-    /// All of them in Prometheus' text format.
+    /// All metrics in the text format of Prometheus.
     pub(crate) fn text(&self, queues: Queues) -> String {
         let Queues { requests, decide_streams, session } = queues;
         for (queue, length) in [
@@ -381,7 +380,7 @@ impl Metrics {
             self.queues.get_or_create(&QueueLabel { queue }).set(i64::try_from(length).unwrap_or(i64::MAX));
         }
         let mut written = String::new();
-        // Writing into a string cannot fail, and an incomplete list of metrics would be worse than an empty one.
+        // Writing to a string cannot fail; if it did, an empty list would be better than an incomplete one.
         match text::encode(&mut written, &self.registry) {
             Ok(()) => written,
             Err(_) => String::new(),
@@ -390,16 +389,16 @@ impl Metrics {
 }
 
 tokio::task_local! {
-    /// Place of the model that the request of this task is answered by, once that is known.
+    /// Index of the model for this task's request, once it is known.
     static MODEL: Cell<Option<usize>>;
 }
 
-/// The request of this task is answered by this model.
+/// Notes the model for this task's request.
 pub(crate) fn note_model(place: usize) {
     let _ = MODEL.try_with(|model| model.set(Some(place)));
 }
 
-/// The result of `answered`, and the model that it noted.
+/// Runs `answered`, and returns its result with the model that it noted.
 pub(crate) async fn with_model<T>(answered: impl Future<Output = T>) -> (T, Option<usize>) {
     MODEL.scope(Cell::new(None), async { (answered.await, MODEL.with(Cell::get)) }).await
 }

@@ -1,4 +1,4 @@
-//! Output of an observed stream: all of its input, in order, once it was judged.
+//! Output of an observed stream: all of its input, in order, after it was judged.
 
 use portcullis_core::commitment::SpanKind;
 use portcullis_core::wire::Determination as Answer;
@@ -14,7 +14,7 @@ pub(crate) enum Given<'a> {
     Call(&'a Call),
 }
 
-/// The same, kept.
+/// Owned form of [`Given`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Passed {
     /// Text.
@@ -23,7 +23,7 @@ pub(crate) enum Passed {
     Call(Call),
 }
 
-/// Something that leaves.
+/// A piece that is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Passing {
     pub(crate) given: Passed,
@@ -31,19 +31,19 @@ pub(crate) struct Passing {
     pub(crate) is_refused: bool,
 }
 
-/// Keeps what was given to a stream until it is judged.
+/// Keeps the input of a stream until it is judged.
 #[derive(Default)]
 pub(crate) struct Observer {
-    /// Text that was not judged yet.
+    /// Input that is not judged yet.
     waiting: VecDeque<Passed>,
-    /// Bytes of the stream's text that were judged.
+    /// Number of bytes of the stream's text that were judged.
     at: usize,
-    /// The stream has ended: whether no fault ended it.
+    /// `Some` after the end of the stream: whether it ended without a fault.
     pub(crate) over: Option<bool>,
 }
 
 impl Observer {
-    /// Takes what the model wrote next.
+    /// Adds the model's next output.
     pub(crate) fn give(&mut self, given: &Given<'_>) {
         match (given, self.waiting.back_mut()) {
             (Given::Text(text), Some(Passed::Text(before))) => before.push_str(text),
@@ -52,8 +52,8 @@ impl Observer {
         }
     }
 
-    /// The bytes that leave with this determination: those before its span, and the span. A split span waits for its
-    /// parts; a span that is judged a second time has left already.
+    /// The pieces to send after this determination: the text before its span, and the span. A decomposed span waits for
+    /// its parts; a span that is judged a second time was sent before.
     pub(crate) fn judged(&mut self, determination: &Determination) -> Vec<Passing> {
         let (is_refused, range) = match determination.determination {
             Some(Answer::Admit) => (false, determination.range()),
@@ -72,7 +72,7 @@ impl Observer {
         passing
     }
 
-    /// The rest of the text of a stream that ended early.
+    /// The remaining text of a stream that ended early.
     pub(crate) fn rest(&mut self) -> Vec<Passing> {
         if self.over != Some(true) {
             return Vec::new();
@@ -80,7 +80,7 @@ impl Observer {
         self.waiting.drain(..).map(|given| Passing { given, is_refused: false }).collect()
     }
 
-    /// The next bytes of the text.
+    /// Removes the next bytes of the text.
     fn take(&mut self, mut bytes: usize, is_refused: bool) -> Vec<Passing> {
         let mut passing = Vec::new();
         while bytes > 0 {
@@ -99,7 +99,7 @@ impl Observer {
         passing
     }
 
-    /// The next call, with the text before it.
+    /// Removes the next call and the text before it.
     fn take_call(&mut self, is_refused: bool) -> Vec<Passing> {
         let mut passing = Vec::new();
         while let Some(given) = self.waiting.pop_front() {
@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(texts(observer.rest()), [("More.".into(), false)]);
     }
 
-    /// After a fault nothing leaves, observed or not.
+    /// After a fault, no text is sent, even if the stream is observed.
     #[test]
     fn nothing_leaves_behind_a_fault() {
         let mut observer = Observer::default();

@@ -1,4 +1,4 @@
-//! Output of the gate for a client: only admitted text, and constants of the policy and of this program.
+//! Output of the gate for a client: admitted text, constants of the policy, and constants of this program.
 
 use crate::receipts::Unproven;
 use portcullis_core::context::Mode;
@@ -7,7 +7,7 @@ use portcullis_evidence::stream_proof::StreamProof;
 use portcullis_gate::Policy;
 use serde::Serialize;
 
-/// A part of an answer that a client can see apart from the others.
+/// A part of an answer that clients show separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Channel {
@@ -20,7 +20,7 @@ pub enum Channel {
 }
 
 impl Channel {
-    /// Its name in identities and reports.
+    /// Name in ids and reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -36,17 +36,17 @@ impl Channel {
 pub enum Finish {
     /// The model ended it.
     Stop,
-    /// The bound on tokens was reached.
+    /// The token limit was reached.
     Length,
     /// The model called tools.
     ToolCalls,
-    /// The gate refused something, and the choice ends there; or the model's server did.
+    /// The gate or the model's server refused text, and the choice ends there.
     Refused,
-    /// The answer broke off.
+    /// The answer was cut off.
     Failed,
 }
 
-/// Something that leaves.
+/// A piece of output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Output {
     /// Admitted text.
@@ -62,16 +62,16 @@ pub enum Output {
     Call {
         /// Choice.
         choice: u32,
-        /// Place among the calls of the choice.
+        /// Index among the calls of the choice.
         index: u32,
-        /// Identity; the gate's, not the upstream's.
+        /// Id of the call, made by the gateway.
         id: String,
         /// The tool.
         name: String,
         /// Its arguments, canonical JSON.
         arguments: String,
     },
-    /// A constant of the policy in place of refused text: a placeholder, or the refusal text.
+    /// A constant that replaces refused text: the policy's placeholder or its refusal text.
     Constant {
         /// Choice.
         choice: u32,
@@ -102,61 +102,61 @@ impl Output {
     }
 }
 
-/// Tokens of the released text, as the upstream counts them.
+/// Number of tokens in the released text, as the upstream counts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Of the prompt.
+    /// Tokens of the prompt.
     pub prompt: u64,
-    /// Of the answer.
+    /// Tokens of the answer.
     pub completion: u64,
 }
 
-/// How an answer came to be, for the client: the `portcullis` object.
+/// How the gate made an answer, for the client: the `portcullis` object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Provenance {
     /// Version of this object.
     pub version: u32,
-    /// Identity of the answer.
+    /// Id of the answer.
     pub answer: String,
-    /// `held`: the reader did not get what was refused, but the model continued from it. `driven_conversation`:
-    /// the model continued from admitted text. `recorded`: the text was whole before it came, and was judged only.
-    /// `observed`: the reader got everything, and this object says what would have been refused.
+    /// `held`: the reader did not get refused text, but the model continued after it. `driven_conversation`: the
+    /// model continued from admitted text only. `recorded`: the text was complete before it was judged.
+    /// `observed`: the reader got all text; this object lists the parts that were refused.
     pub mode: &'static str,
     /// Name and version of the policy.
     pub policy: String,
     /// SHA-256 of the policy package.
     pub package_digest: String,
-    /// SHA-256 of the tables that the card held.
+    /// SHA-256 of the table image in the card.
     pub policy_digest: String,
-    /// The session, by the name of its bundle.
+    /// Name of the session and of its bundle.
     pub session: String,
     /// SHA-256 of the request's body.
     pub request: String,
-    /// The client's value that is bound to the records.
+    /// The client's nonce, which the records bind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nonce: Option<String>,
-    /// SHA-256 of the anchor store that the request's sources make: the streams' contexts have it.
+    /// SHA-256 of the anchor store made from the request's sources. The context documents contain it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sources: Option<String>,
-    /// The stream that the content's stream continues: the leaf hash of END's record. An assistant's message in the
-    /// conversation is what that one released.
+    /// Leaf hash of the END record of the stream that the content continues. That stream released an assistant message
+    /// of the conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub continues: Option<String>,
-    /// Rules of the pre-execution filter that refused the input, where the answer is only observed.
+    /// Rules of the pre-execution filter that refused the input; only for observed answers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub input_rules: Vec<String>,
-    /// The governed streams, in the order in which they began.
+    /// The governed streams, in the order of their BEGIN.
     pub streams: Vec<StreamReport>,
-    /// The proofs of those streams, where the client asked for them.
+    /// The proofs of these streams, if the client asked for them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proofs: Option<Vec<StreamProof>>,
-    /// Why there are none, where the client asked for them.
+    /// Why the proofs are missing, if the client asked for them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unproven: Option<Unproven>,
 }
 
 impl Provenance {
-    /// Without streams and without a nonce. `request` is the SHA-256 of the request's body.
+    /// A provenance without streams and nonce. `request` is the SHA-256 of the request's body.
     pub(crate) fn new(answer: String, mode: Mode, policy: &Policy, session: &str, request: &[u8; 32]) -> Self {
         Self {
             version: 1,
@@ -183,29 +183,29 @@ impl Provenance {
 pub struct StreamReport {
     /// Number in its session.
     pub stream: u64,
-    /// Identity that its BEGIN record binds.
+    /// Id that the BEGIN record binds.
     pub id: String,
     /// Choice.
     pub choice: u32,
     /// Channel.
     pub channel: Channel,
-    /// Mutations that were admitted.
+    /// Number of admitted mutations.
     pub admitted: u64,
-    /// Mutations that were refused.
+    /// Number of refused mutations.
     pub rejected: u64,
-    /// Rules that refused, in order, each once.
+    /// The refusing rules in order, without duplicates.
     pub rules: Vec<String>,
-    /// Where constants of the policy are in the choice's text of this channel: first byte and length. The text without
-    /// these constants is exactly what the records admitted.
+    /// Places of constants in the choice's text of this channel: first byte and length. The text without them is
+    /// exactly what the records admitted.
     pub constants: Vec<(usize, usize)>,
-    /// Refused parts that left because the answer is only observed: first byte and length in the choice's text of this
-    /// channel. They have no receipt.
+    /// Places of refused parts in the text of an observed answer: first byte and length in this channel of the choice.
+    /// They have no receipt.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<(usize, usize)>,
-    /// The same of tool calls, by their places in the answer.
+    /// Indices of refused calls in an observed answer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub refused_calls: Vec<u32>,
-    /// Why it ended early, in the gate's words; absent when it did not.
+    /// Why the stream ended early; absent if it did not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<String>,
 }

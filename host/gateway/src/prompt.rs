@@ -8,39 +8,39 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Verdicts that are kept: histories come again with every turn of a conversation.
+/// Verdicts that are cached, since each turn of a conversation repeats the earlier messages.
 const KEPT: usize = 4096;
-/// Bytes of the conversation's end that a stream's task holds.
+/// Bytes from the end of the conversation that become a stream's task.
 const TASK_BYTES: usize = 16 << 10;
 
 /// The filter's report about one text.
 #[derive(Clone, Debug)]
 struct Verdict {
-    /// Digest of its report.
+    /// Digest of the report.
     report: [u8; 32],
-    /// Rules that refuse it; empty if the text may be used.
+    /// Rules that refuse the text; empty if it is accepted.
     rules: Arc<[String]>,
 }
 
-/// The filters, one for each kind of text.
+/// The filters for the kinds of text.
 pub(crate) struct PromptFilter {
     user: Prefilter,
     document: Prefilter,
     tool_result: Prefilter,
-    /// Keyed by profile and digest of the text.
+    /// Verdicts by profile and digest of the text.
     kept: Mutex<BTreeMap<(&'static str, [u8; 32]), Verdict>>,
 }
 
 /// The filter's report about a request.
 pub(crate) struct PromptVerdict {
-    /// SHA-256 over the digests of the reports, in the order of the texts; the NOTE record of its streams.
+    /// SHA-256 over the digests of the reports, in the order of the texts. The NOTE records contain it.
     pub(crate) note: [u8; 32],
-    /// Rules that refuse it, each once; empty: the model may be asked.
+    /// Rules that refuse the request, without duplicates; empty if the model may be asked.
     pub(crate) rules: Vec<String>,
 }
 
 impl PromptFilter {
-    /// The filters of the shipped profiles.
+    /// Loads the filters of the shipped profiles.
     ///
     /// # Errors
     /// [`FilterPolicyError`].
@@ -54,7 +54,7 @@ impl PromptFilter {
         })
     }
 
-    /// Judges the texts of a request, with who speaks each. Takes as long as they are long.
+    /// Judges the texts of a request, each with its speaker. The time is linear in their length.
     pub(crate) fn judge(&self, texts: &[(Role, String)]) -> PromptVerdict {
         let mut note = Sha256::new().chain_update(b"portcullis/gateway/input/1\0");
         let mut rules = Vec::new();
@@ -82,7 +82,7 @@ impl PromptFilter {
         let report = filter.report(text.as_bytes());
         let verdict = verdict(&report);
         if report.is_fault() {
-            // It says nothing of the text: the next request has it judged again.
+            // A fault is not a verdict on the text, so it is not cached.
             return verdict;
         }
         let mut kept = kept();
@@ -109,8 +109,8 @@ fn verdict(report: &FilterReport) -> Verdict {
     Verdict { report: report.digest(), rules: rules.into() }
 }
 
-/// The task of an answer's streams: the end of the conversation. It introduces things that a text may refer to; it
-/// establishes no class, fact or claim.
+/// The task of an answer's streams: the end of the conversation. A text may refer to things in it; it establishes no
+/// class, fact or claim.
 pub(crate) fn task(texts: &[(Role, String)]) -> Task {
     let texts: Vec<&str> = texts.iter().map(|(_, text)| text.as_str()).collect();
     let whole = texts.join("\n");

@@ -1,4 +1,4 @@
-//! Proof for others that a client's answer was admitted: the proofs of the streams that the answer consists of.
+//! Proofs that an answer was admitted: the proofs of its streams.
 
 use portcullis_evidence::stream_proof::StreamProof;
 use portcullis_recorder::{ProofBook, ProofState};
@@ -10,11 +10,11 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// The proofs of one session, as far as its checkpoints go.
+/// The proofs of one session, up to its last checkpoint.
 #[derive(Clone)]
 pub struct SessionProofs {
     pub(crate) book: Arc<ProofBook>,
-    /// Changes with every checkpoint.
+    /// Changes at each checkpoint.
     pub(crate) changed: watch::Receiver<()>,
 }
 
@@ -22,13 +22,13 @@ pub struct SessionProofs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unproven {
-    /// No checkpoint covers its end yet.
+    /// No checkpoint covers the end of the answer yet.
     NotYet,
-    /// There will be none: its session ended first, keeps no bundle, or has dropped it for later ones.
+    /// There will be none: the session ended first, has no bundle, or has dropped the proof in favour of later ones.
     Never,
 }
 
-/// Wakes somebody at every checkpoint, until it is dropped.
+/// Notifies at each checkpoint until it is dropped.
 pub(crate) struct Wakes(JoinHandle<()>);
 
 impl Drop for Wakes {
@@ -48,7 +48,7 @@ impl SessionProofs {
         }))
     }
 
-    /// The proofs of these streams, by their numbers, once they are there.
+    /// The proofs of the streams with these numbers; waits until they exist.
     pub(crate) async fn prove(&self, streams: &[u64], within: Duration) -> Result<Vec<StreamProof>, Unproven> {
         let mut changed = self.changed.clone();
         let proven = async {
@@ -61,7 +61,7 @@ impl SessionProofs {
                 });
                 match states.collect() {
                     Err(Unproven::NotYet) if changed.changed().await.is_ok() => {}
-                    // The sender of changes is gone.
+                    // The session has ended, so no more checkpoints follow.
                     Err(Unproven::NotYet) => return Err(Unproven::Never),
                     proven => return proven,
                 }
@@ -71,7 +71,7 @@ impl SessionProofs {
     }
 }
 
-/// The answers whose proofs are kept.
+/// The recent answers, for later requests of their proofs.
 pub(crate) struct Receipts {
     most: usize,
     answers: Mutex<Answers>,
@@ -80,14 +80,14 @@ pub(crate) struct Receipts {
 #[derive(Default)]
 struct Answers {
     held: BTreeMap<String, HeldAnswer>,
-    /// Identities, the oldest first.
+    /// Ids, the oldest first.
     order: VecDeque<String>,
 }
 
-/// An answer, until its proofs are asked for.
+/// An answer whose proofs can be requested.
 #[derive(Clone)]
 pub(crate) struct HeldAnswer {
-    /// Place of the key that asked; none where there are no keys.
+    /// Index of the client's key; `None` if no keys are configured.
     pub(crate) caller: Option<usize>,
     pub(crate) proofs: SessionProofs,
     /// Numbers of its streams.
@@ -99,7 +99,7 @@ impl Receipts {
         Self { most, answers: Mutex::default() }
     }
 
-    /// Keeps an answer; the oldest one goes where there are too many.
+    /// Keeps an answer, and drops the oldest one if there are too many.
     pub(crate) fn keep(&self, id: String, answer: HeldAnswer) {
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         answers.order.push_back(id.clone());
@@ -111,7 +111,7 @@ impl Receipts {
         }
     }
 
-    /// The answer of that identity, if this caller got it.
+    /// The answer of this id, if this caller got it.
     pub(crate) fn find(&self, id: &str, caller: Option<usize>) -> Option<HeldAnswer> {
         let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         answers.held.get(id).filter(|answer| answer.caller == caller).cloned()

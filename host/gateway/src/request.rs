@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use std::sync::Arc;
 use utoipa::ToSchema;
 
-/// A request, read and checked.
+/// A parsed and checked request.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// Name of the model.
@@ -15,27 +15,27 @@ pub struct Request {
     pub input: Input,
     /// Whether the answer is a stream of events.
     pub stream: bool,
-    /// Whether a stream ends with the usage.
+    /// Whether the stream ends with a usage event.
     pub include_usage: bool,
-    /// How many choices are asked for.
+    /// Number of choices.
     pub choices: u32,
-    /// Bounds and settings of the sampling.
+    /// Limits and settings of the sampling.
     pub sampling: Sampling,
     /// Tools that the model may call.
     pub tools: Vec<Tool>,
-    /// Which tools it must or must not call.
+    /// Which tools the model must or must not call.
     pub tool_choice: Option<ToolChoice>,
-    /// Whether it may call several at once.
+    /// Whether the model may call several tools at once.
     pub parallel_tool_calls: Option<bool>,
-    /// The form of the answer: an object in OpenAI's `response_format`.
+    /// The form of the answer: an object as in OpenAI's `response_format`.
     pub response_format: Option<Value>,
-    /// How much the model thinks, in OpenAI's words.
+    /// How much the model reasons, as in OpenAI's `reasoning_effort`.
     pub reasoning_effort: Option<String>,
-    /// How much the model says, in OpenAI's words.
+    /// How long the answer is, as in OpenAI's `verbosity`.
     pub verbosity: Option<String>,
-    /// The client's value that is bound to its answer's records: at most 64 letters, digits, `-` or `_`.
+    /// The client's value that the records bind: at most 64 letters, digits, `-` or `_`.
     pub nonce: Option<String>,
-    /// Whether the answer's last part waits for the proofs of its streams, and holds them.
+    /// Whether the last part of the answer waits for the proofs of its streams and contains them.
     pub receipt: bool,
     /// The client's sources for the request: the anchor store of its answer.
     pub sources: Arc<[Source]>,
@@ -52,50 +52,48 @@ pub enum Input {
     Prompt(String),
 }
 
-/// A text that counts as true. Each whole sentence is a fact about the title's entity, and about every other title that
-/// the sentence names.
+/// A text that counts as true. Each whole sentence is a fact about the title's entity, and about every other entity
+/// whose title the sentence contains.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Source {
-    /// The subject of the text, by the name that answers use.
+    /// The subject of the text, under the name that answers use.
     pub title: String,
-    /// Its other names.
+    /// Other names of the subject.
     #[serde(default)]
     pub aliases: Vec<String>,
     /// Whole sentences.
     pub text: String,
-    /// Where the text comes from: a URL, a DOI, a file. An answer may cite it in these words.
+    /// Origin of the text: a URL, a DOI, a file. An answer may cite it in these words.
     #[serde(default)]
     pub source: Option<String>,
 }
 
-/// Bounds and settings of the sampling; what is absent is the server's choice. The gate hands numbers on as they are
+/// Limits and settings of the sampling; the server chooses absent ones. Numbers are passed on exactly as they were
 /// written.
 #[derive(Clone, Debug, Default)]
 pub struct Sampling {
-    /// Most tokens.
+    /// Largest number of tokens.
     pub max_tokens: Option<u64>,
-    /// Whether the bound is the newer one, which counts reasoning, too (`max_completion_tokens`).
+    /// Whether the limit also counts reasoning tokens (`max_completion_tokens`).
     pub counts_reasoning: bool,
-    /// Temperature.
     pub temperature: Option<Number>,
-    /// Nucleus.
+    /// Nucleus sampling.
     pub top_p: Option<Number>,
-    /// Most likely tokens that are sampled from.
+    /// Number of most likely tokens to sample from.
     pub top_k: Option<u64>,
-    /// Penalty on tokens that are there.
+    /// Penalty on tokens that have occurred.
     pub presence_penalty: Option<Number>,
-    /// Penalty on tokens by how often they occur.
+    /// Penalty on tokens in proportion to how often they have occurred.
     pub frequency_penalty: Option<Number>,
-    /// Seed.
     pub seed: Option<i64>,
     /// Texts at which the answer ends.
     pub stop: Vec<String>,
-    /// Log-probabilities of the tokens, which the gate itself asks for. They never leave.
+    /// Whether the gate requests log-probabilities. They are not sent to the client.
     pub logprobs: bool,
 }
 
-/// Who speaks.
+/// The speaker of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The application.
@@ -111,20 +109,20 @@ pub enum Role {
 /// One message of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// Who speaks.
+    /// The speaker.
     pub role: Role,
     /// The text; the parts of a message are joined by line feeds.
     pub text: String,
     /// The calls of an assistant.
     pub calls: Vec<ToolCall>,
-    /// The call that a tool answers.
+    /// Id of the call that a tool message answers.
     pub call_id: Option<String>,
 }
 
 /// A call in a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolCall {
-    /// The client's name for it.
+    /// Id of the call, chosen by the client.
     pub id: String,
     /// The tool.
     pub name: String,
@@ -148,18 +146,18 @@ pub struct Tool {
 /// Which tools a model must or must not call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToolChoice {
-    /// None.
+    /// No tool.
     None,
-    /// As it likes.
+    /// The model decides.
     Auto,
-    /// Some.
+    /// At least one tool.
     Required,
-    /// This one.
+    /// The named tool.
     Named(String),
 }
 
 impl Request {
-    /// A request before its fields are read.
+    /// A request with default fields.
     #[must_use]
     pub fn of(body: &[u8], model: String, input: Input) -> Self {
         Self {
@@ -182,7 +180,7 @@ impl Request {
         }
     }
 
-    /// Every text that the model is given, with who speaks it: what the pre-execution filter judges.
+    /// Every text that the model receives, with its speaker, for the pre-execution filter.
     pub fn texts(&self) -> Vec<(Role, String)> {
         match &self.input {
             Input::Prompt(text) => vec![(Role::User, text.clone())],
@@ -197,13 +195,13 @@ impl Request {
                     (message.role, message.text.clone() + &calls.collect::<String>())
                 });
                 let format = self.response_format.as_ref().map(|format| (Role::System, format.to_string()));
-                // The end of the conversation comes last, because the task of a stream holds only the end.
+                // The conversation comes last, because a stream's task is the end of these texts.
                 tools.chain(format).chain(said).filter(|(_, text)| !text.is_empty()).collect()
             }
         }
     }
 
-    /// Whether the answer is one JSON value, in which no part may be missing.
+    /// Whether the answer is one JSON value, of which no part may be missing.
     #[must_use]
     pub fn is_json(&self) -> bool {
         let kind = self.response_format.as_ref().and_then(|format| format.get("type")).and_then(Value::as_str);

@@ -1,4 +1,4 @@
-//! The routes, and what all of them share: the check of the addressed host, and the counters.
+//! The routes, and the layers that all of them share: the check of the host name, and the counters.
 
 use crate::decide;
 use crate::dialect::Dialect;
@@ -39,7 +39,7 @@ pub(crate) fn router(service: Arc<Service>) -> Router {
     router.layer(from_fn_with_state(Arc::clone(&service), observe)).with_state(service)
 }
 
-/// Answers a request that is meant for another host with 403.
+/// Refuses a request for another host with status 403.
 async fn check_host(request: Request, next: Next) -> Response {
     if is_meant_for_loopback(request.uri(), request.headers()) {
         return next.run(request).await;
@@ -49,8 +49,8 @@ async fn check_host(request: Request, next: Next) -> Response {
     error_response(dialect.unwrap_or(Dialect::Chat), &ApiError::wrong_host())
 }
 
-/// Counts a request and logs it: its route, its model, its status, and how long its head took. Nothing that a client
-/// wrote is among them.
+/// Counts and logs a request: its route, its model, its status, and the time until its head was sent. No text from the
+/// client is logged.
 async fn observe(State(service): State<Arc<Service>>, request: Request, next: Next) -> Response {
     let route = request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str).to_owned();
     let begun = Instant::now();
@@ -75,7 +75,7 @@ async fn models(State(service): State<Arc<Service>>, headers: HeaderMap) -> Resp
     json_response(StatusCode::OK, json!({"object": "list", "data": shown}).to_string(), "models")
 }
 
-/// The proofs of an answer's streams, for the key that asked for it.
+/// The proofs of an answer's streams, for the client that received the answer.
 async fn receipt(State(service): State<Arc<Service>>, Path(id): Path<String>, headers: HeaderMap) -> Response {
     let proofs = match service.caller(&headers) {
         Ok(caller) => service.proofs(&id, caller).await,

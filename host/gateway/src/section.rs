@@ -1,4 +1,4 @@
-//! One governed stream of an answer: what a model wrote in one channel of one choice, without a break.
+//! One governed stream of an answer: the model's text in one channel of one choice.
 
 use crate::config::AnswerMode;
 use crate::metrics::Metrics;
@@ -25,9 +25,9 @@ use tokio::sync::Notify;
 pub(crate) enum SectionEnd {
     /// Everything was judged.
     Whole,
-    /// The gate ended it: nothing admissible was left.
+    /// The gate ended it, because no admissible candidate was left.
     Refused,
-    /// It broke off: the card, the session, or what it was given.
+    /// An error ended it: of the card, the session, or the input.
     Broken,
 }
 
@@ -37,41 +37,42 @@ pub(crate) struct Section {
     channel: Channel,
     id: String,
     stream: StreamHandle,
-    /// Until the text is whole.
+    /// `None` once the text is complete.
     reader: Option<PartReader>,
-    /// Its turn has come: everything before it in its choice has left.
+    /// Whether its parts are submitted: all earlier sections of its choice have been sent.
     live: bool,
-    /// Parts for which the session has no room, or whose turn has not come.
+    /// Parts that are not submitted yet, because the session is full or the section is not live.
     waiting: VecDeque<Part>,
-    /// Text that replaces a refused part; absent: a refusal ends the stream.
+    /// Text that replaces a refused part; `None` if a refusal ends the stream.
     placeholder: Option<Arc<str>>,
-    /// A refusal that no output marks yet.
+    /// A part was refused and not yet replaced by the placeholder.
     unmarked: bool,
-    /// Outputs that leave when the stream has ended, for a section that leaves as a whole or not at all.
+    /// Outputs that are sent only at the end, for a section that must be complete.
     held: Option<Vec<Output>>,
-    /// It was dropped because an earlier section of its choice was refused or broke off.
+    /// The section is discarded, because an earlier one of its choice was refused or broken.
     given_up: bool,
-    /// The request of a driven stream.
+    /// The pending request of a driven stream.
     ask: Option<ProposalRequest>,
-    /// Where the pieces that came begin, in bytes of the text: the tokens, as the upstream counts.
+    /// Start offsets, in bytes of the text, of the pieces that the upstream sent; the upstream counts a piece as a
+    /// token.
     pieces: Vec<usize>,
     given: usize,
     released: usize,
-    /// Bytes of the outputs.
+    /// Length of the outputs in bytes.
     written: usize,
     report: StreamReport,
     end: Option<SectionEnd>,
-    /// The state at the begin of a successor.
+    /// The end state, from which a successor can start.
     state: Option<Arc<EndState>>,
-    /// Its BEGIN is recorded.
+    /// Whether BEGIN is recorded.
     recorded: bool,
-    /// Lane of the card, from BEGIN.
+    /// Lane of the card, known from BEGIN.
     lane: u8,
-    /// The determinations since they were taken last, where somebody wants them.
+    /// The determinations since they were last taken, if a caller asked for them.
     judged: Option<Vec<Judged>>,
     timing: Option<Timing>,
     signed: Option<SignedRelease>,
-    /// Sends the text of an observed stream.
+    /// For an observed stream: keeps its text until it is judged.
     observer: Option<Observer>,
 }
 
@@ -79,14 +80,14 @@ pub(crate) struct Section {
 struct SignedRelease {
     book: Arc<ProofBook>,
     lane: u8,
-    /// The last sequence that was determined.
+    /// Sequence of the last determination.
     last: u32,
-    /// Each with how many records of the lane must be signed; `None` where END's record says so.
+    /// Events, each with the number of signed records that it needs in its lane; `None` if it needs the END record.
     waiting: VecDeque<(Option<u64>, EventKind)>,
 }
 
 impl SignedRelease {
-    /// Takes the next event.
+    /// Adds an event.
     fn push(&mut self, event: EventKind) {
         let covering = |index: Option<u64>| index.map_or(0, |index| index + 1);
         let needed = match &event {
@@ -98,7 +99,7 @@ impl SignedRelease {
                 self.last = judged.determination.seq;
                 Some(covering(judged.log_index))
             }
-            // Bytes that leave after the last span belong to END.
+            // Bytes after the last span belong to the END record.
             EventKind::Released { seqs, .. } if seqs.iter().any(|seq| *seq > self.last) => None,
             EventKind::Ended { closing, .. } => {
                 let needed = covering(closing.as_ref().and_then(|closing| closing.log_index));
@@ -110,12 +111,12 @@ impl SignedRelease {
         self.waiting.push_back((needed, event));
     }
 
-    /// Whether an event waits for a checkpoint that will come. What waits for END's record waits for END.
+    /// Whether an event waits for a checkpoint. Events that need the END record do not count before END.
     fn is_waiting(&self) -> bool {
         self.waiting.front().is_some_and(|(needed, _)| needed.is_some()) && !self.book.is_over()
     }
 
-    /// Takes the next event whose record is signed.
+    /// The next event whose record is signed.
     fn pop(&mut self) -> Option<EventKind> {
         let signed = self.book.signed().get(usize::from(self.lane)).copied().unwrap_or(0);
         let next = self.waiting.pop_front_if(|(needed, _)| needed.is_some_and(|needed| needed <= signed));
@@ -123,14 +124,14 @@ impl SignedRelease {
     }
 }
 
-/// Counts the time from a byte's arrival to its release.
+/// Measures the time from a byte's arrival to its release.
 struct Timing {
     metrics: Arc<Metrics>,
-    /// The ends of the pieces that wait, in bytes of the text, with their arrivals.
+    /// The waiting pieces: their end offsets in bytes of the text, and their arrival times.
     arrivals: VecDeque<(usize, Instant)>,
 }
 
-/// A released tool call: the canonical JSON of its name and its arguments. The arguments leave in this form.
+/// A released tool call: canonical JSON of its name and its arguments. The client gets the arguments in this form.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ReleasedCall {
@@ -138,27 +139,26 @@ struct ReleasedCall {
     arguments: Box<RawValue>,
 }
 
-/// How a section's outputs leave.
+/// How the outputs of a section are sent.
 pub(crate) struct Manner {
-    /// Replaces refused text; absent: a refusal ends the stream.
+    /// Text that replaces refused text; `None` if a refusal ends the stream.
     pub(crate) placeholder: Option<Arc<str>>,
-    /// Everything leaves at the end, or nothing does where something was refused.
+    /// Outputs are sent only at the end, and only if nothing was refused.
     pub(crate) whole: bool,
-    /// Text leaves once its record is signed.
+    /// Text is sent only after its record is signed.
     pub(crate) signed: Option<Arc<ProofBook>>,
-    /// Driven, the stream asks for what it judges, and nothing is given to it. Observed, everything leaves.
+    /// A driven stream asks for proposals and accepts no other text. An observed stream sends refused text too.
     pub(crate) mode: AnswerMode,
 }
 
-/// A determination, with the place of its record.
+/// A determination and the log index of its record.
 #[derive(Clone, Debug)]
 pub(crate) struct Judged {
     pub(crate) determination: Determination,
-    /// Index of the record in the log of the stream's lane.
     pub(crate) log_index: Option<u64>,
 }
 
-/// Action of a stream after a refusal, if its text may have gaps.
+/// What a stream does after a refusal, if its text may have gaps.
 pub(crate) fn on_refuse(governor: &Governor) -> OnRefuse {
     match governor.policy().package.manifest().refusal.on_refuse {
         AfterRefusal::Redact => OnRefuse::Skip,
@@ -166,7 +166,7 @@ pub(crate) fn on_refuse(governor: &Governor) -> OnRefuse {
     }
 }
 
-/// Text that replaces a refused part, if the text continues after a refusal.
+/// Text that replaces a refused part, if the stream continues after a refusal.
 pub(crate) fn placeholder(governor: &Governor) -> Option<Arc<str>> {
     let constant = || Arc::from(governor.policy().package.manifest().refusal.placeholder.as_str());
     (on_refuse(governor) == OnRefuse::Skip).then(constant)
@@ -226,14 +226,14 @@ impl Section {
         }
     }
 
-    /// The same section, which counts the time from a byte's arrival to its release.
+    /// Makes the section measure the time from a byte's arrival to its release.
     #[must_use]
     pub(crate) fn timed(mut self, metrics: Arc<Metrics>) -> Self {
         self.timing = Some(Timing { metrics, arrivals: VecDeque::new() });
         self
     }
 
-    /// The same section, which keeps its determinations for [`Section::take_judged`].
+    /// Makes the section keep its determinations for [`Section::take_judged`].
     #[must_use]
     pub(crate) fn with_determinations(mut self) -> Self {
         self.judged = Some(Vec::new());
@@ -257,7 +257,7 @@ impl Section {
         self.end
     }
 
-    /// The state for a successor, if exactly the admitted text of the stream has left.
+    /// The end state, if the client got exactly the admitted text of the stream.
     pub(crate) fn left_in(&self) -> Option<&Arc<EndState>> {
         let has_left = match self.end? {
             SectionEnd::Whole => true,
@@ -272,7 +272,7 @@ impl Section {
         &self.report
     }
 
-    /// Tokens of which at least a part was released, as far as the upstream's pieces are tokens.
+    /// Number of pieces of which at least a part was released; an upstream usually sends one token per piece.
     pub(crate) fn tokens(&self) -> u64 {
         if self.held.is_some() && self.end != Some(SectionEnd::Whole) {
             return 0;
@@ -280,7 +280,7 @@ impl Section {
         self.pieces.iter().filter(|begin| **begin < self.released).count() as u64
     }
 
-    /// Takes what the model wrote next.
+    /// Adds the model's next output.
     pub(crate) fn give(&mut self, given: &Given<'_>) -> Result<(), NotUtf8> {
         let Some(reader) = &mut self.reader else { return Ok(()) };
         self.pieces.push(self.given);
@@ -305,23 +305,23 @@ impl Section {
         Ok(())
     }
 
-    /// Whether something was given to it.
+    /// Whether it has received input.
     pub(crate) const fn is_begun(&self) -> bool {
         !self.pieces.is_empty()
     }
 
-    /// Whether it takes more.
+    /// Whether it accepts more input.
     pub(crate) const fn is_open(&self) -> bool {
         self.reader.is_some()
     }
 
-    /// Whether its BEGIN is recorded; `None` when there will be none.
+    /// Whether BEGIN is recorded; `None` if it never will be.
     pub(crate) fn is_recorded(&mut self) -> Option<bool> {
         self.outputs(&mut 0);
         (self.recorded || self.end.is_none()).then_some(self.recorded)
     }
 
-    /// Whether its BEGIN is among the messages that were read.
+    /// Whether BEGIN is among the messages that were read.
     pub(crate) const fn has_begun(&self) -> bool {
         self.recorded
     }
@@ -330,19 +330,19 @@ impl Section {
         &self.stream
     }
 
-    /// Bytes that wait for what follows them.
+    /// Bytes that wait for the text after them.
     pub(crate) fn pending(&self) -> usize {
         self.reader.as_ref().map_or(0, PartReader::pending)
     }
 
-    /// A constant that follows everything that the section says.
+    /// A constant at the end of the section's text.
     pub(crate) fn close_with(&mut self, text: &str) -> Output {
         self.report.constants.push((self.written, text.len()));
         self.written += text.len();
         Output::Constant { choice: self.choice, channel: self.channel, text: text.to_owned() }
     }
 
-    /// Nothing follows.
+    /// Ends the input.
     pub(crate) fn finish(&mut self) -> Result<(), NotUtf8> {
         let Some(reader) = self.reader.take() else { return Ok(()) };
         self.waiting.push_back(reader.finish()?);
@@ -351,14 +351,14 @@ impl Section {
         Ok(())
     }
 
-    /// The input breaks off.
+    /// Aborts the input.
     pub(crate) fn abort(&mut self, why: &str) {
         self.reader = None;
         self.waiting.clear();
         self.stream.abort(why);
     }
 
-    /// Drops the section: an earlier section of its choice was refused or broke off.
+    /// Discards the section, because an earlier one of its choice was refused or broken.
     pub(crate) fn give_up(&mut self) {
         if !std::mem::replace(&mut self.given_up, true) {
             self.abort("the choice has ended");
@@ -366,12 +366,12 @@ impl Section {
         self.outputs(&mut 0);
     }
 
-    /// The request of a driven stream, given once.
+    /// Takes the pending request of a driven stream.
     pub(crate) const fn take_ask(&mut self) -> Option<ProposalRequest> {
         self.ask.take()
     }
 
-    /// Whether something waits for a checkpoint.
+    /// Whether an event waits for a checkpoint.
     pub(crate) fn is_unsigned(&self) -> bool {
         self.signed.as_ref().is_some_and(SignedRelease::is_waiting)
     }
@@ -381,18 +381,18 @@ impl Section {
         !self.waiting.is_empty()
     }
 
-    /// It is the section's turn: its parts are judged from now on.
+    /// Starts to submit parts to the session.
     pub(crate) fn go(&mut self) {
         self.live = true;
         self.submit();
     }
 
-    /// It is not the section's turn: another came before it.
+    /// Stops submitting parts, because another section comes first.
     pub(crate) fn rest(&mut self) {
         self.live = false;
     }
 
-    /// Hands parts to the session, as many as it has room for.
+    /// Submits parts, as many as the session has room for.
     fn submit(&mut self) {
         if !self.live {
             return;
@@ -405,16 +405,16 @@ impl Section {
                     return;
                 }
                 Err(SubmitError::TooLong { .. }) => self.abort("a part is longer than the session takes"),
-                // The outcome is among its messages.
+                // The stream's messages contain the reason.
                 Err(SubmitError::Over | SubmitError::Closed(SessionClosed(_))) => self.waiting.clear(),
             }
         }
     }
 
-    /// The outputs that may leave now. `call_index` is the number of calls that left the choice before.
+    /// The outputs that can be sent now. `call_index` is the number of calls of the choice so far.
     pub(crate) fn outputs(&mut self, call_index: &mut u32) -> Vec<Output> {
         let mut outputs = Vec::new();
-        // Before the messages are read: what comes while they are read is read the next time.
+        // Check before reading: messages that arrive during the reading are read in the next call.
         let is_over = self.stream.end().is_some();
         while let Some(message) = self.stream.try_receive() {
             match (message, &mut self.signed) {
@@ -424,7 +424,7 @@ impl Section {
                 }
                 (StreamMessage::Event(event), None) => self.event(event.what, call_index, &mut outputs),
                 (StreamMessage::Propose(request), _) => self.ask = Some(request),
-                // The next question contains the admitted text.
+                // The next proposal request contains the admitted text.
                 (StreamMessage::Move(_), _) => {}
             }
         }
@@ -435,7 +435,7 @@ impl Section {
         self.pass(rest, call_index, &mut outputs);
         let is_waiting =
             self.signed.as_ref().is_some_and(|signed| !signed.waiting.is_empty() && !signed.book.is_over());
-        // The session ended without an end of the stream: nothing more comes.
+        // The session ended before the stream did, so no more messages follow.
         if self.end.is_none() && is_over && !is_waiting {
             self.report.stopped.get_or_insert_with(|| "the session has ended".into());
             self.end = Some(SectionEnd::Broken);
@@ -474,7 +474,7 @@ impl Section {
                 }
                 self.text(text.get(from..).unwrap_or_default(), outputs);
             }
-            // A mutation that waited for information and got none is refused.
+            // A mutation that waited for information in vain counts as refused.
             EventKind::Expired { .. } => self.unmarked = true,
             EventKind::Ended { summary, state, .. } => {
                 self.state = state;
@@ -526,7 +526,7 @@ impl Section {
         }
     }
 
-    /// An observed stream ends with its text: text that the gate no longer judges still leaves.
+    /// Ends an observed stream once its input is complete: text after the gate's end is still sent.
     fn end_observed(&mut self) {
         if let Some(whole) = self.observer.as_ref().and_then(|observer| observer.over)
             && (self.reader.is_none() || !whole)
@@ -535,7 +535,7 @@ impl Section {
         }
     }
 
-    /// Passes text of an observed stream on.
+    /// Sends text of an observed stream.
     fn pass(&mut self, passing: Vec<Passing>, call_index: &mut u32, outputs: &mut Vec<Output>) {
         for Passing { given, is_refused } in passing {
             match given {
@@ -555,7 +555,7 @@ impl Section {
         }
     }
 
-    /// Marks a refusal where it was.
+    /// Puts the placeholder at the place of a refusal.
     fn mark(&mut self, outputs: &mut Vec<Output>) {
         if std::mem::take(&mut self.unmarked)
             && let Some(placeholder) = &self.placeholder
@@ -574,10 +574,10 @@ impl Section {
         }
     }
 
-    /// A call leaves as what the records commit to says.
+    /// Sends a call in the form to which its record commits.
     fn call(&mut self, text: &str, call_index: &mut u32, outputs: &mut Vec<Output>) {
-        // The gate makes this text itself. Any other text could not be shown as a call, and the client must notice that
-        // the answer is incomplete.
+        // The gate writes this text, so it always parses. If it did not, the stream breaks, so that the client notices
+        // the incomplete answer.
         let Ok(ReleasedCall { name, arguments }) = serde_json::from_str(text) else {
             self.end = Some(SectionEnd::Broken);
             return;
@@ -588,7 +588,7 @@ impl Section {
     fn show_call(&mut self, name: String, arguments: String, call_index: &mut u32, outputs: &mut Vec<Output>) {
         let index = *call_index;
         *call_index += 1;
-        // Servers take at most 40 characters when it comes back to them.
+        // Some servers accept ids of at most 40 characters in later requests.
         let digest: [u8; 32] = Sha256::digest(format!("{}/{index}", self.id)).into();
         let id = format!("call_{}", hex::encode(digest.first_chunk::<12>().unwrap_or(&[0; 12])));
         outputs.push(Output::Call { choice: self.choice, index, id, name, arguments });

@@ -1,4 +1,4 @@
-//! The listener: connections, TLS, and the end of both.
+//! The listener: connections, TLS, and shutdown.
 
 use crate::admin;
 use crate::config::{Config, ConfigError, Tls};
@@ -21,36 +21,33 @@ use tokio::time::{sleep, timeout};
 use tokio_io_timeout::TimeoutStream;
 use tokio_rustls::TlsAcceptor;
 
-/// Pause after a connection that cannot be accepted: of file descriptors there may be more soon.
+/// Pause after a failed `accept`: file descriptors may become free meanwhile.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Time for the last event of an answer that was ended.
+/// Time for the last event of an answer that is cut off.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// Why a gateway ends before it is asked to.
+/// Why the service ended by itself.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The configuration.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The service.
     #[error(transparent)]
     Service(#[from] ServiceError),
-    /// The session of the card.
     #[error(transparent)]
     Session(#[from] SessionFailure),
-    /// The address cannot be listened on.
+    /// The listener cannot bind to the address.
     #[error("cannot listen on {0}: {1}")]
     Listen(SocketAddr, io::Error),
-    /// Certificate and key cannot be used.
+    /// The certificate or its key is invalid.
     #[error("TLS: {0}")]
     Tls(String),
-    /// The runtime.
+    /// The asynchronous runtime could not start.
     #[error("the runtime: {0}")]
     Runtime(io::Error),
 }
 
-/// Serves clients until `stop` gives way or the card's sessions end. `listening` is called once with the address.
+/// Serves clients until `stop` completes or the card's sessions end. Calls `listening` once, with the bound address.
 ///
 /// # Errors
 /// [`ServeError`].
@@ -64,7 +61,7 @@ pub fn serve(
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(ServeError::Runtime)?;
     let served = runtime.block_on(run(config, &sessions, stop, listening));
     let drain = Duration::from_millis(config.rotation.drain_ms);
-    // Answers that are being written end with their session.
+    // Answers in progress end together with their session.
     let ended = sessions.stop(drain);
     runtime.shutdown_timeout(LAST_WORDS);
     served.and(ended.map_err(ServeError::Session))
@@ -87,7 +84,7 @@ async fn run(
     let is_open = matches!(opened.as_deref(), Ok(SessionState::Open(_)));
     drop(opened);
     if !is_open {
-        // Why is in the result of the sessions' thread.
+        // The thread of the sessions returns the reason.
         return Ok(());
     }
     let asked_to_end = Arc::new(Notify::new());
@@ -122,7 +119,7 @@ async fn run(
             sleep(PAUSE).await;
             continue;
         };
-        // A connection for which there is no room is closed at once.
+        // Above the connection limit, a new connection is closed at once.
         let Ok(place) = Arc::clone(&room).try_acquire_owned() else { continue };
         let watcher = graceful.watcher();
         let (router, acceptor) = (router.clone(), acceptor.clone());
@@ -130,14 +127,14 @@ async fn run(
         tokio::spawn(async move {
             let _place = place;
             let _ = stream.set_nodelay(true);
-            // hyper asks a body for more only when it could write, so a body cannot give up a client that does not
-            // read.
+            // hyper polls a body only when it can write. Only a timeout on the stream can therefore stop serving a
+            // client that does not read.
             let mut stream = Box::pin(TimeoutStream::new(stream));
             stream.as_mut().set_write_timeout_pinned(Some(patience));
             let mut http = hyper::server::conn::http1::Builder::new();
             http.timer(TokioTimer::new()).header_read_timeout(limit).max_headers(100);
             let service = TowerToHyperService::new(router);
-            // Why a connection ends early is the client's matter.
+            // The client decides when a connection ends early.
             match acceptor {
                 None => {
                     let _ = watcher.watch(http.serve_connection(TokioIo::new(stream), service)).await;
@@ -153,17 +150,17 @@ async fn run(
     drop(listener);
     drain.send_replace(true);
     timer.abort();
-    // Answers have as long as a session that is rotated, and then a moment to say how they ended.
+    // Answers get the same time as at a rotation, and a moment more to send their last event.
     let patience = Duration::from_millis(config.rotation.drain_ms);
     sessions.drain(patience);
     let _ = timeout(patience + LAST_WORDS, graceful.shutdown()).await;
     admin.inspect(tokio::task::JoinHandle::abort);
-    // It waits for the collector, at most as long as for the last words.
+    // This blocks while the last traces are exported, for a bounded time.
     let _ = tokio::task::spawn_blocking(move || service.end_traces()).await;
     Ok(())
 }
 
-/// Ends each session when its time is over.
+/// Ends each session when its time limit is reached.
 fn rotate(sessions: &Sessions, config: &Config) -> impl Future<Output = ()> + Send + 'static {
     let (mut state, seconds) = (sessions.state(), config.rotation.seconds);
     let request = sessions.rotation(Duration::from_millis(config.rotation.drain_ms));

@@ -1,4 +1,4 @@
-//! The HTTP service: who may ask, what is asked, and how the answer travels.
+//! The HTTP service: checks callers, judges their requests and sends the answers.
 
 use crate::answer::{Answer, AnswerEnd, OUTPUTS, Question, Unopened};
 use crate::config::{AnswerMode, Config, ConfigError, Evidence, Limits, Release};
@@ -35,25 +35,25 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// Sessions that a request is offered to, one after the other.
+/// How many sessions in succession a request is tried in.
 const ATTEMPTS: usize = 3;
-/// Pieces of an answer that wait for the network.
+/// Pieces of an answer that are buffered for the network.
 const PIECES: usize = 16;
 
-/// Somebody who may ask.
+/// A client with a key.
 pub(crate) struct Caller {
-    /// Place of the key in the configuration.
+    /// Index of the key in the configuration.
     place: usize,
-    /// SHA-256 of the key: what is compared does not depend on how much of a guess is right.
+    /// SHA-256 of the key. Comparing digests does not reveal by timing how much of a guess is right.
     key: [u8; 32],
-    /// Places of the models in the configuration; empty: all.
+    /// Indices of its models in the configuration; empty for all.
     models: Vec<usize>,
-    /// Its requests may bring sources.
+    /// Whether its requests may supply sources.
     sources: bool,
 }
 
 impl Caller {
-    /// Place of the key in the configuration.
+    /// Index of the key in the configuration.
     pub(crate) const fn place(&self) -> usize {
         self.place
     }
@@ -63,7 +63,7 @@ impl Caller {
     }
 }
 
-/// A model as clients see it.
+/// A model, as clients see it.
 struct ModelEntry {
     name: String,
     upstream: Upstream,
@@ -82,7 +82,7 @@ pub struct Service {
     sessions: watch::Receiver<SessionState>,
     room: Arc<Semaphore>,
     started: u64,
-    /// No further request is taken.
+    /// Becomes true when the service accepts no more requests.
     draining: watch::Receiver<bool>,
     /// The open streams of the native API.
     decide: Arc<Streams>,
@@ -90,29 +90,25 @@ pub struct Service {
     traces: Option<Traces>,
 }
 
-/// Why a service cannot be made.
+/// Why a service could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceError {
-    /// The configuration.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The pre-execution filter.
     #[error(transparent)]
     Filter(#[from] FilterPolicyError),
-    /// The client for model servers.
     #[error("the client for model servers: {0}")]
     Client(#[from] reqwest::Error),
-    /// The exporter of traces.
     #[error("the exporter of traces: {0}")]
     Traces(#[from] TracesError),
 }
 
-/// Why a request has no answer, in the words of its dialect.
+/// An error response, in its dialect.
 pub(crate) struct Refusal(pub(crate) Dialect, pub(crate) ApiError);
 
 impl Service {
-    /// A service over these sessions; `draining` tells when it takes no further request. It is made inside of a tokio
-    /// runtime.
+    /// A service over these sessions. It stops accepting requests when `draining` becomes true. Must be called inside a
+    /// tokio runtime.
     ///
     /// # Errors
     /// [`ServiceError`].
@@ -163,7 +159,7 @@ impl Service {
         })
     }
 
-    /// Whether everybody may ask: no key is configured.
+    /// Whether no key is configured, so that every client may ask.
     pub(crate) const fn is_open(&self) -> bool {
         self.callers.is_empty()
     }
@@ -175,12 +171,12 @@ impl Service {
         mine.map(|(_, model)| model.name.as_str())
     }
 
-    /// Name of the model at a place of the configuration.
+    /// Name of the model at this index of the configuration.
     pub(crate) fn model_name(&self, place: usize) -> Option<&str> {
         self.models.get(place).map(|model| model.name.as_str())
     }
 
-    /// Seconds since 1970 at which the service began.
+    /// Start time of the service, in seconds since 1970.
     pub(crate) const fn started(&self) -> u64 {
         self.started
     }
@@ -189,10 +185,10 @@ impl Service {
         &self.metrics
     }
 
-    /// The proofs of the answer of this identity, if it went to this caller.
+    /// The proofs of the answer of this id, if this caller got it.
     ///
     /// # Errors
-    /// There is none.
+    /// There is no such answer or proof.
     pub(crate) async fn proofs(&self, id: &str, caller: Option<&Caller>) -> Result<Vec<StreamProof>, ApiError> {
         let held = self.receipts.find(id, caller.map(Caller::place)).ok_or_else(ApiError::no_answer)?;
         held.proofs.prove(&held.streams, self.evidence.proof()).await.map_err(|why| match why {
@@ -201,11 +197,10 @@ impl Service {
         })
     }
 
-    /// Opens a stream, and waits until its BEGIN is recorded. A session that is about to end is followed by the next
-    /// one.
+    /// Opens a stream, and waits until its BEGIN is recorded. If the session is about to end, the next session is used.
     ///
     /// # Errors
-    /// There is no session, or no room in it.
+    /// There is no session, or it is full.
     pub(crate) async fn govern(&self, opening: &Opening) -> Result<GovernedStream, ApiError> {
         for _ in 0..ATTEMPTS {
             let session = self.session().await?;
@@ -229,7 +224,7 @@ impl Service {
         &self.decide
     }
 
-    /// The owner of a request's key; `None` if no key is configured.
+    /// The caller with the request's key; `None` if no key is configured.
     pub(crate) fn caller(&self, headers: &HeaderMap) -> Result<Option<&Caller>, ApiError> {
         if self.callers.is_empty() {
             return Ok(None);
@@ -239,16 +234,16 @@ impl Service {
         found.map(Some).ok_or_else(ApiError::unauthorized)
     }
 
-    /// The place of a model that this caller may use.
+    /// Index of a model that this caller may use.
     pub(crate) fn model(&self, caller: Option<&Caller>, name: &str) -> Result<usize, ApiError> {
         let may = |place: &usize| caller.is_none_or(|caller| caller.may_use(*place));
         let named = |wanted: &str| self.models.iter().position(|model| model.name == wanted).filter(may);
-        // A name of its own goes before any name.
+        // An exact name has priority over `*`.
         let known = self.models.iter().any(|model| model.name == name);
         named(if known { name } else { "*" }).inspect(|place| note_model(*place)).ok_or_else(ApiError::no_model)
     }
 
-    /// The place of the model that this name is configured for, or of the only one that this caller may use.
+    /// Index of the model with this name, or of the only model that this caller may use.
     pub(crate) fn model_or_only(&self, caller: Option<&Caller>, name: Option<&str>) -> Result<usize, ApiError> {
         let named = self.model(caller, name.unwrap_or("*"));
         if named.is_ok() || self.models.iter().any(|model| Some(model.name.as_str()) == name) {
@@ -265,7 +260,7 @@ impl Service {
         }
     }
 
-    /// A session that takes streams; waits while one follows another.
+    /// A session that accepts streams. Waits during a rotation.
     pub(crate) async fn session(&self) -> Result<Arc<OpenSession>, ApiError> {
         let mut sessions = self.sessions.clone();
         let open = sessions.wait_for(|state| !matches!(state, SessionState::Between));
@@ -281,7 +276,7 @@ impl Service {
         self.metrics.text(self.queues())
     }
 
-    /// What waits, and what there is room for.
+    /// Queue lengths and free places.
     pub(crate) fn queues(&self) -> Queues {
         let session = match self.session_state() {
             SessionState::Open(session) => session.handle.credit(),
@@ -291,12 +286,12 @@ impl Service {
         Queues { requests, decide_streams: self.decide.open_streams(), session }
     }
 
-    /// How the session of the card is now.
+    /// The current state of the card's session.
     pub(crate) fn session_state(&self) -> SessionState {
         self.sessions.borrow().clone()
     }
 
-    /// Whether requests are answered now: 200, or 503.
+    /// Status 200 if requests are answered now, else 503.
     pub(crate) fn readiness(&self) -> Response {
         let is_open = matches!(&*self.sessions.borrow(), SessionState::Open(_));
         let is_ready = is_open && !*self.draining.borrow();
@@ -305,7 +300,7 @@ impl Service {
         response
     }
 
-    /// Whether this caller's requests may bring these sources: they say what is so.
+    /// Checks that this caller may supply sources, since they count as facts.
     pub(crate) fn check_sources(&self, caller: Option<&Caller>, sources: &[Source]) -> Result<(), ApiError> {
         match caller {
             Some(caller) if !caller.sources && !sources.is_empty() => {
@@ -315,25 +310,25 @@ impl Service {
         }
     }
 
-    /// Whether requests are taken.
+    /// Checks that requests are accepted.
     pub(crate) fn check_running(&self) -> Result<(), ApiError> {
         if *self.draining.borrow() { Err(ApiError::unavailable("the gateway is being stopped")) } else { Ok(()) }
     }
 
-    /// A request's body, within the bounds on its size and its time.
+    /// Reads a request's body, within the limits of size and time.
     pub(crate) async fn body(&self, body: Body) -> Result<Bytes, ApiError> {
         let body = timeout(self.limits.request(), to_bytes(body, self.limits.body_bytes)).await;
         let body = body.map_err(|_| ApiError::invalid("body", "the body did not come in time"))?;
         body.map_err(|_| ApiError::too_large(self.limits.body_bytes))
     }
 
-    /// A place among the requests that are answered at the same time.
+    /// Takes a place among the concurrent requests.
     pub(crate) fn room(&self) -> Result<OwnedSemaphorePermit, ApiError> {
         let room = Arc::clone(&self.room).try_acquire_owned();
         room.map_err(|_| ApiError::unavailable("as many requests are answered as may be"))
     }
 
-    /// The pre-execution filter's report about texts, each with its speaker, and the task that they make.
+    /// Judges texts and their speakers with the pre-execution filter, and makes the task from them.
     pub(crate) async fn judge_input(
         self: &Arc<Self>,
         texts: Vec<(Role, String)>,
@@ -345,10 +340,10 @@ impl Service {
         Ok(judged)
     }
 
-    /// Answers a request of one of the dialects.
+    /// Answers a request in one of the dialects.
     ///
     /// # Errors
-    /// Why there is no answer.
+    /// The error response.
     pub(crate) async fn answer(
         self: Arc<Self>,
         dialect: Dialect,
@@ -361,7 +356,7 @@ impl Service {
         answered
     }
 
-    /// Sends the traces that wait, and takes no further one. It blocks, and not for long.
+    /// Exports the waiting traces and stops tracing. Blocks for a bounded time.
     pub(crate) fn end_traces(&self) {
         if let Some(traces) = &self.traces {
             traces.end();
@@ -421,7 +416,7 @@ impl Service {
             let opened = if verdict.rules.is_empty() || mode == AnswerMode::Observed {
                 answer.begin().await.map(|()| Some(answer))
             } else {
-                // It is recorded even if the client does not wait for it.
+                // The refusal is recorded even if the client disconnects.
                 let refusal = tokio::spawn(answer.refuse(verdict.rules.join(", ")));
                 refusal.await.unwrap_or(Err(Unopened::Full)).map(|_| None)
             };
@@ -430,7 +425,7 @@ impl Service {
                 Ok(None) => return Err(refuse(ApiError::input_refused(&verdict.rules))),
                 Err(Unopened::Full) => return Err(refuse(ApiError::unavailable("the card has no room for a stream"))),
                 Err(Unopened::Closed) => {
-                    // The session was about to end: the next one takes the request.
+                    // The session was about to end, so the request goes to the next one.
                     let session = self.session().await.map_err(refuse)?;
                     let governor = sources::governor(&session, place, &question.request.sources).await;
                     question = Question { governor: governor.map_err(refuse)?, session, ..question };
@@ -460,12 +455,12 @@ impl Service {
 }
 
 impl Service {
-    /// Whether text leaves once its record is signed.
+    /// Whether text is sent only after its record is signed.
     pub(crate) fn is_signed(&self) -> bool {
         self.evidence.release == Release::Signed
     }
 
-    /// Keeps where the proofs of an answer are, for the key that it went to.
+    /// Notes the streams of an answer, so that its receiver can request their proofs.
     pub(crate) fn keep_receipt(&self, caller: Option<usize>, session: &OpenSession, answer: &Provenance) {
         if let Some(proofs) = session.proofs.clone() {
             let streams = answer.streams.iter().map(|stream| stream.stream).collect();
@@ -474,7 +469,7 @@ impl Service {
     }
 }
 
-/// Logs how an answer ended, in counts and codes.
+/// Logs the end of an answer, with counts and codes.
 fn log_end(AnswerEnd { provenance, failure, .. }: &AnswerEnd) {
     let sum = |of: fn(&StreamReport) -> u64| provenance.streams.iter().map(of).sum::<u64>();
     let (admitted, rejected) = (sum(|stream| stream.admitted), sum(|stream| stream.rejected));
@@ -484,7 +479,7 @@ fn log_end(AnswerEnd { provenance, failure, .. }: &AnswerEnd) {
     tracing::info!(answer, session, admitted, rejected, failure, stopped, "answered");
 }
 
-/// An answer on its way to a client.
+/// An answer that is being sent to a client.
 struct Exchange {
     dialect: Dialect,
     header: Header,
@@ -495,7 +490,7 @@ struct Exchange {
 }
 
 impl Exchange {
-    /// The answer as one JSON object.
+    /// Sends the answer as one JSON object.
     async fn whole(mut self) -> Result<Response, Refusal> {
         let mut outputs = Vec::new();
         while let Some(output) = self.outputs.recv().await {
@@ -511,8 +506,8 @@ impl Exchange {
         }
     }
 
-    /// The answer as a stream of events. Its head waits for the first output, so that an earlier failure can set the
-    /// status.
+    /// Sends the answer as a stream of events. The head is sent with the first output, so that a failure before it can
+    /// still set the status.
     async fn stream(mut self, client: Duration) -> Result<Response, Refusal> {
         let silence = Duration::from_millis(self.keep_alive.max(1));
         let first = match timeout(silence, self.outputs.recv()).await {
@@ -585,18 +580,17 @@ impl Exchange {
     }
 }
 
-/// A piece of an answer that is a stream.
+/// A piece of a streamed answer.
 enum Piece {
     Bytes(Bytes),
-    /// The answer has been written to its end.
+    /// The answer was written completely.
     End,
 }
 
-/// The bytes of an answer as they come. If an answer was not written to its end, the connection is broken off, so that
-/// the client notices.
+/// The bytes of a streamed answer. If an answer is incomplete, the connection is aborted, so that the client notices.
 struct EventBody(Option<mpsc::Receiver<Piece>>);
 
-/// An answer was not written to its end.
+/// The error for an incomplete answer.
 #[derive(Debug, thiserror::Error)]
 #[error("the answer was not written to its end")]
 struct CutOff;
@@ -622,7 +616,7 @@ impl hyper::body::Body for EventBody {
     }
 }
 
-/// The key that a request shows, as `Authorization: Bearer KEY` or as `x-api-key`.
+/// The key in a request: `Authorization: Bearer KEY` or `x-api-key`.
 pub(crate) fn bearer_or_key(headers: &HeaderMap) -> Option<&str> {
     let text = |name: header::HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
     let bearer = text(header::AUTHORIZATION).and_then(|value| {
@@ -661,7 +655,7 @@ pub(crate) fn error_response(dialect: Dialect, error: &ApiError) -> Response {
     response
 }
 
-/// Sixteen bytes of the operating system's randomness, for an identity.
+/// Sixteen random bytes from the operating system, for an id.
 pub(crate) fn random() -> Result<String, ApiError> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|_| ApiError::gate("the operating system gives no randomness"))?;

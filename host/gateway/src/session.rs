@@ -1,4 +1,4 @@
-//! The card's session in a thread of its own, and the one after it.
+//! Runs the card's sessions in their own thread, one after the other.
 
 use crate::config::{Evidence, Release, Rotation};
 use crate::metrics::Metrics;
@@ -12,39 +12,36 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-/// The parts that each session needs.
+/// The parts of a session.
 pub struct SessionParts {
     /// The card.
     pub card: Box<dyn Card>,
     /// Its configuration.
     pub config: SessionConfig,
-    /// The bundle, where there is one.
+    /// Writes the bundle, if there is one.
     pub recorder: Option<Recorder>,
-    /// Name of the session: its bundle's.
+    /// Name of the session and of its bundle.
     pub name: String,
     /// A governor for each model, in the order of the configuration.
     pub governors: Vec<Arc<Governor>>,
 }
 
-/// Opens the card and the bundle of a session, under a new salt key. It is called in the thread of the sessions.
+/// Opens the card and the bundle of a session with a new salt key. The session thread calls it.
 pub type Opener = Box<dyn FnMut(SaltKey) -> Result<SessionParts, SessionFailure> + Send>;
 
-/// Why there is no session any more.
+/// Why no more sessions follow.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionFailure {
-    /// The card.
     #[error(transparent)]
     Card(#[from] SessionError),
-    /// The card ended the session with a fault.
     #[error("the card reports {}", .0.name())]
     Fault(Fault),
-    /// The bundle.
     #[error(transparent)]
     Recorder(#[from] RecorderError),
-    /// The system gives no salt key.
+    /// The operating system provided no salt key.
     #[error(transparent)]
     Salt(#[from] SaltKeyError),
-    /// The message of the opener.
+    /// The opener failed, with this message.
     #[error("{0}")]
     Open(String),
     /// The thread panicked: a defect of this program.
@@ -52,57 +49,55 @@ pub enum SessionFailure {
     Panicked,
 }
 
-/// A session that takes streams.
+/// A session that accepts streams.
 pub struct OpenSession {
-    /// Its name.
     pub name: String,
     /// A governor for each model, in the order of the configuration.
     pub governors: Vec<Arc<Governor>>,
     /// Opens streams.
     pub handle: SessionHandle,
-    /// The proofs of its streams, where it has a bundle.
+    /// The proofs of its streams, if it has a bundle.
     pub proofs: Option<SessionProofs>,
     /// Counters of the gateway.
     pub metrics: Arc<Metrics>,
 }
 
-/// The view of the sessions for callers.
+/// The state of the sessions, as callers see it.
 #[derive(Clone)]
 pub enum SessionState {
-    /// None is open: the next one will be opened soon.
+    /// No session is open; the next one opens soon.
     Between,
-    /// One is open.
+    /// A session is open.
     Open(Arc<OpenSession>),
-    /// None will be.
+    /// No more sessions follow.
     Over,
 }
 
 /// The sessions of a gateway, one after the other.
 pub struct Sessions {
     board: Arc<Board>,
-    /// No session follows the one that is open.
+    /// Set when no session may follow the open one.
     stop: Arc<AtomicBool>,
     thread: std::thread::JoinHandle<Result<(), SessionFailure>>,
 }
 
-/// Shared by the thread of the sessions and its callers.
+/// State that the session thread shares with callers.
 struct Board {
     state: watch::Sender<SessionState>,
-    /// The session that runs, whether it takes streams or not.
+    /// The running session, even if it accepts no more streams.
     running: Mutex<Option<SessionHandle>>,
-    /// Since when no session takes streams.
+    /// Since when no session has accepted streams.
     closed: Mutex<Option<Instant>>,
     metrics: Arc<Metrics>,
 }
 
-/// Why a session is ended: the next one follows, or none does.
+/// End reason for streams when a session ends, whether or not another follows.
 const ROTATION: &str = "the session is being shut down";
-/// Why a session is ended: the next one has other policies.
+/// End reason for streams when the next session has other policies.
 const POLICY_CHANGE: &str = "policy_change";
 
 impl Board {
-    /// Makes the running session refuse further streams and end its open ones within `drain`, for this reason. Callers
-    /// see that at once.
+    /// Makes the running session refuse new streams at once, and end its open ones within `drain` with this reason.
     fn drain(&self, drain: Duration, why: &'static str) {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(running) = running {
@@ -119,7 +114,7 @@ impl Board {
     }
 }
 
-/// Asks for the end of the open session.
+/// Requests the end of the open session.
 #[derive(Clone)]
 pub struct RotationRequest {
     board: Arc<Board>,
@@ -127,10 +122,10 @@ pub struct RotationRequest {
 }
 
 impl Sessions {
-    /// Starts the thread of the sessions.
+    /// Starts the session thread.
     ///
     /// # Errors
-    /// The system gives no thread.
+    /// The thread could not be started.
     pub fn start(open: Opener, rotation: Rotation, evidence: Evidence) -> std::io::Result<Self> {
         let state = watch::Sender::new(SessionState::Between);
         let board = Arc::new(Board {
@@ -151,7 +146,7 @@ impl Sessions {
         Ok(Self { board, stop, thread })
     }
 
-    /// What callers see.
+    /// The state of the sessions, and its changes.
     #[must_use]
     pub fn state(&self) -> watch::Receiver<SessionState> {
         self.board.state.subscribe()
@@ -163,13 +158,13 @@ impl Sessions {
         Arc::clone(&self.board.metrics)
     }
 
-    /// For whoever asks for a rotation.
+    /// A handle to request rotations.
     #[must_use]
     pub fn rotation(&self, drain: Duration) -> RotationRequest {
         RotationRequest { board: Arc::clone(&self.board), drain }
     }
 
-    /// Ends the open session within `drain`; none follows.
+    /// Ends the open session within `drain`; no session follows.
     pub fn drain(&self, drain: Duration) {
         self.stop.store(true, Ordering::SeqCst);
         self.board.drain(drain, ROTATION);
@@ -178,9 +173,9 @@ impl Sessions {
     /// Ends the open session within `drain`, and waits until its bundle is finished. Blocks.
     ///
     /// # Errors
-    /// Why a session ended before it was asked to.
+    /// Why a session ended by itself.
     pub fn stop(self, drain: Duration) -> Result<(), SessionFailure> {
-        // A session that is about to open while this is said sees the flag, or is seen here the next time.
+        // A session that is just opening sees the flag, or is drained in a later iteration.
         while !self.thread.is_finished() {
             self.drain(drain);
             std::thread::sleep(Duration::from_millis(5));
@@ -190,12 +185,12 @@ impl Sessions {
 }
 
 impl RotationRequest {
-    /// Asks the open session to end; the next one follows.
+    /// Ends the open session; the next one follows.
     pub fn ask(&self) {
         self.board.drain(self.drain, ROTATION);
     }
 
-    /// The same, because the next session has other policies: streams that end for this reason report `policy_change`.
+    /// Like [`RotationRequest::ask`], for new policies: streams that end because of it report `policy_change`.
     pub fn ask_for_policy_change(&self) {
         self.board.drain(self.drain, POLICY_CHANGE);
     }
@@ -224,7 +219,7 @@ fn run_sessions(
     Ok(())
 }
 
-/// Runs one session from OPEN to the last byte of its bundle.
+/// Runs one session, from OPEN until its bundle is finished.
 fn run_session(
     SessionParts { card, mut config, mut recorder, name, governors }: SessionParts,
     rotation: &Rotation,
@@ -279,7 +274,7 @@ fn run_session(
             board.metrics.event(event);
             Ok(())
         });
-        // Callers that still hold the state see that this session takes no more streams.
+        // Callers that still hold the old state get an error when they open a stream.
         board.state.send_replace(SessionState::Between);
         let closed = session.close()?;
         match closed.cause {
@@ -294,7 +289,7 @@ fn run_session(
     governed.and(finished.map(|_| ()).map_err(SessionFailure::from))
 }
 
-/// Ends a session once it has grown as far as it may.
+/// Ends a session when it reaches its size limits.
 struct Meter {
     records: u64,
     bytes: u64,

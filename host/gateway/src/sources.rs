@@ -1,5 +1,5 @@
-//! Sources that come with a request: what an application looked up for it, and what its answer may say in a closed
-//! world.
+//! Sources in a request: texts that an application retrieved. In a closed world, the answer may contain only statements
+//! from them.
 
 use crate::error::ApiError;
 use crate::request::Source;
@@ -12,16 +12,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The field, in errors and as the store's name.
+/// Name of the field, for errors and as the store's name.
 pub(crate) const FIELD: &str = "portcullis.sources";
-/// The prefix of the source of each fact in a request's store.
+/// Prefix of the source of each fact in a store made from a request.
 const SUPPLIED: &str = "supplied";
 
-/// The governor of the model at a place of the configuration, for a stream that brings these sources with it. Reading
-/// them takes as long as they are long.
+/// The governor of the model at this index, for a stream with these sources. The time is linear in the length of the
+/// sources.
 ///
 /// # Errors
-/// There is no such model; the sources make no anchor store, or the model has one of the operator's.
+/// The model does not exist, the sources make no valid anchor store, or the operator has configured one.
 pub(crate) async fn governor(
     session: &OpenSession,
     place: usize,
@@ -42,7 +42,7 @@ pub(crate) async fn governor(
     read.await.map_err(|_| ApiError::gate("the sources could not be read"))?
 }
 
-/// The anchor store of sources. Those with one title are of one entity.
+/// Makes an anchor store from sources. Sources with the same title describe the same entity.
 fn store(sources: &[Source], policy: &Policy) -> Result<Store, ApiError> {
     let mut aliases: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for source in sources {
@@ -65,8 +65,9 @@ fn store(sources: &[Source], policy: &Policy) -> Result<Store, ApiError> {
         .map_err(|error| ApiError::invalid(FIELD, error.to_string()))
 }
 
-/// A document without a title as a source. Its title is its first line, if that is a heading; otherwise the name that
-/// is the subject of its first sentence; otherwise its number, so that only its statements about other titles count.
+/// Makes a source from a document without a title. The title is the first line if that is a heading, otherwise the
+/// subject of the first sentence if that is a name, otherwise the document's number. With a number as title, only its
+/// statements about other titles count.
 pub(crate) fn document(number: usize, document: &str, mapper: &Mapper) -> Source {
     let source = |title: &str, text: &str| Source {
         title: title.to_owned(),
@@ -83,7 +84,7 @@ pub(crate) fn document(number: usize, document: &str, mapper: &Mapper) -> Source
     }
 }
 
-/// A first line that is not a sentence, and what is below it.
+/// A first line that is not a sentence, and the text below it.
 fn heading(document: &str) -> Option<(&str, &str)> {
     let (first, rest) = document.trim_start().split_once('\n')?;
     let first = first.trim().trim_start_matches('#').trim_start();
@@ -91,13 +92,13 @@ fn heading(document: &str) -> Option<(&str, &str)> {
     (!first.is_empty() && !is_sentence && !rest.trim().is_empty()).then_some((first, rest))
 }
 
-/// The name in the first sentence of a text, as its subject, in a language whose clauses can be read.
+/// The name that is the subject of a text's first sentence, in languages with clause analysis.
 fn named_first(text: &str, mapper: &Mapper) -> Option<String> {
     let text = mapper.read(text.to_owned(), Granularity::Span);
     let sentence = text.slice(&text.sentence(&text.pieces().first()?.range));
     let clauses = mapper.clauses(sentence);
     let clause = clauses.first()?;
-    // In the passive it is not the one who does it.
+    // In the passive, the grammatical subject is not the agent.
     let mut before: Vec<&Argument> = clause.subjects.iter().chain(&clause.others).collect();
     before.retain(|word| word.range.end <= clause.verb.start);
     before.sort_by_key(|word| word.range.start);

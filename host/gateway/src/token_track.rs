@@ -1,31 +1,31 @@
-//! The places of an answer's tokens in its text, so that each candidate has the log-probabilities of its own.
+//! Maps an answer's tokens to its text, so that each candidate gets the log-probabilities of its own tokens.
 
 use portcullis_gate::Candidate;
 use portcullis_gate::engine::{Token, logprobs};
 
-/// The text of an answer from where its next candidate begins, with the tokens that it is made of.
+/// The text of an answer from its next candidate on, with the tokens of that text.
 #[derive(Default)]
 pub(crate) struct TokenTrack {
-    /// From the first token on that is kept.
+    /// The text from the first kept token on.
     text: String,
     tokens: Vec<Token>,
-    /// Where the next candidate begins in it.
+    /// Offset of the next candidate in `text`.
     at: usize,
 }
 
 impl TokenTrack {
-    /// The text that the server wrote; its first `skipped` bytes belong to no candidate.
+    /// Adds text that the server wrote; its first `skipped` bytes belong to no candidate.
     pub(crate) fn text(&mut self, text: &str, skipped: usize) {
         self.text.push_str(text);
         self.at += skipped;
     }
 
-    /// The server wrote these tokens: of text that came, or comes next.
+    /// Adds tokens that the server wrote, of text before or after this call.
     pub(crate) fn tokens(&mut self, tokens: Vec<Token>) {
         self.tokens.extend(tokens);
     }
 
-    /// A candidate of this text, which comes next, with its log-probabilities, or why they are not known.
+    /// Makes the next candidate from this text, with its log-probabilities or the reason why they are missing.
     pub(crate) fn candidate(&mut self, text: String) -> Candidate {
         let (begin, end) = (self.at, self.at + text.len());
         let (logprobs, logprobs_absent) = logprobs(&self.text, &self.tokens, begin..begin + text.trim_end().len());
@@ -34,7 +34,7 @@ impl TokenTrack {
         Candidate { text, logprobs, logprobs_absent, call: None }
     }
 
-    /// Drops the tokens in front of the next candidate. One that reaches into it belongs to both.
+    /// Drops the tokens before the next candidate. A token across the border belongs to both candidates.
     fn forget(&mut self) {
         let (mut bytes, mut count) = (0, 0);
         for token in &self.tokens {
@@ -44,7 +44,7 @@ impl TokenTrack {
             bytes += token.bytes.len();
             count += 1;
         }
-        // Tokens that differ from the text are useless, also for a shorter part of it.
+        // If the tokens differ from the text, no part of them is useful.
         if self.text.is_char_boundary(bytes) && bytes <= self.at {
             self.tokens.drain(..count);
             self.text.drain(..bytes);
@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn each_candidate_has_its_own_numbers() {
         let mut track = TokenTrack::default();
-        // A token of two sentences, and one that is cut inside a character.
+        // One token spans two sentences; another is cut inside a character.
         track.tokens(vec![token(" It", "-0.1"), token(" is", "-0.2"), token(". So", "-0.3")]);
         track.text(" It is. So", 1);
         let first = track.candidate("It is. ".into());

@@ -1,6 +1,6 @@
-//! OpenTelemetry traces: a span per request, and one for the model that answers it, by the conventions for generative
-//! AI. They hold names of the configuration, identities that the gateway made, codes and counts, and no text. Spans
-//! wait in a bounded queue for a thread of their own; where the queue is full they are dropped, and no request waits.
+//! OpenTelemetry traces, by the conventions for generative AI: a span per request, and one for its model. They contain
+//! no text, only names in the configuration, ids that the gateway made, codes and counts. Spans wait in a bounded queue
+//! for an export thread. If the queue is full, spans are dropped; requests never wait.
 
 use crate::answer::AnswerEnd;
 use crate::config::{self, ConfigError, UpstreamKind};
@@ -25,21 +25,19 @@ use tokio::runtime::Handle;
 
 /// Longest time between the end of a span and its export.
 const DELAY: Duration = Duration::from_secs(1);
-/// Longest wait for the last spans.
+/// Longest wait for the export of the last spans.
 const LAST: Duration = Duration::from_secs(2);
 /// Bytes of a collector's answer that are read.
 const ANSWER_BYTES: usize = 64 << 10;
 
-/// Why traces cannot be sent.
+/// Why tracing could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum TracesError {
-    /// The exporter.
     #[error(transparent)]
     Exporter(#[from] ExporterBuildError),
-    /// The HTTP client.
     #[error(transparent)]
     Client(#[from] reqwest::Error),
-    /// A secret of its headers.
+    /// A secret in its headers is missing.
     #[error(transparent)]
     Config(#[from] ConfigError),
 }
@@ -51,7 +49,7 @@ pub(crate) struct Traces {
 }
 
 impl Traces {
-    /// Starts the thread that exports. It is called inside of the runtime that the requests to the collector run in.
+    /// Starts the export thread. Must be called inside the runtime that runs the export requests.
     ///
     /// # Errors
     /// [`TracesError`].
@@ -82,14 +80,14 @@ impl Traces {
         Ok(Self { tracer: provider.tracer("portcullis"), provider })
     }
 
-    /// Sends what waits, and takes nothing more. It blocks.
+    /// Exports the waiting spans and stops. Blocks.
     pub(crate) fn end(&self) {
-        // A collector that does not answer has had its time.
+        // After this time, spans that the collector has not accepted are lost.
         let _ = self.provider.shutdown_with_timeout(LAST);
     }
 }
 
-/// The HTTP client of the exporter. Its thread is not one of the runtime's.
+/// The HTTP client of the exporter. The export thread is outside the runtime.
 #[derive(Debug)]
 struct Collector {
     client: reqwest::Client,
@@ -120,7 +118,7 @@ impl HttpClient for Collector {
     }
 }
 
-/// The trace that a client's request belongs to. The state that others add to it is not read: it can hold text.
+/// The trace context in a client's request. Its `tracestate` is ignored, since it can contain text.
 struct Parent<'a>(&'a HeaderMap);
 
 impl Extractor for Parent<'_> {
@@ -133,7 +131,7 @@ impl Extractor for Parent<'_> {
     }
 }
 
-/// The span of a request, where there are traces. It ends with the last part of the answer.
+/// The span of a request, if tracing is on. It ends with the last part of the answer.
 pub(crate) struct RequestTrace(Option<(SdkTracer, Context)>);
 
 /// The span of a model's answer.
@@ -142,12 +140,12 @@ pub(crate) struct ChatTrace(Option<OpenChat>);
 struct OpenChat {
     span: Context,
     begun: Instant,
-    /// The span of the request ends once nothing holds it.
+    /// Keeps the request's span open.
     _request: Context,
 }
 
 impl RequestTrace {
-    /// A request begins.
+    /// Starts the span of a request.
     pub(crate) fn begin(traces: Option<&Traces>, dialect: Dialect, headers: &HeaderMap) -> Self {
         Self(traces.map(|traces| {
             let parent = TraceContextPropagator::new().extract_with_context(&Context::new(), &Parent(headers));
@@ -162,7 +160,7 @@ impl RequestTrace {
         }))
     }
 
-    /// The head of its answer is known.
+    /// Records the status of the answer.
     pub(crate) fn answered(&self, answered: Result<StatusCode, &ApiError>) {
         let Some((_, context)) = &self.0 else { return };
         let span = context.span();
@@ -176,7 +174,7 @@ impl RequestTrace {
         }
     }
 
-    /// The model is asked. `model` is a name of the configuration.
+    /// Starts the span of the model's answer. `model` is a name in the configuration.
     pub(crate) fn chat(&self, dialect: Dialect, model: &str, upstream: &Upstream, request: &Request) -> ChatTrace {
         ChatTrace(self.0.as_ref().map(|(tracer, context)| {
             let operation = if dialect == Dialect::Completions { "text_completion" } else { "chat" };
@@ -209,7 +207,7 @@ impl RequestTrace {
 }
 
 impl ChatTrace {
-    /// The answer is over.
+    /// Ends the span.
     pub(crate) fn end(self, ended: &AnswerEnd) {
         let Some(OpenChat { span: context, begun, _request }) = self.0 else { return };
         let AnswerEnd { usage, provenance, failure, first, finishes, .. } = ended;
@@ -245,7 +243,7 @@ fn words<'a>(words: impl Iterator<Item = &'a str>) -> Value {
     Value::Array(Array::String(words.map(|word| StringValue::from(word.to_owned())).collect()))
 }
 
-/// The provider by the conventions' names, and by its own where they have none.
+/// The provider's name in the conventions, or its own name if they have none.
 const fn provider(kind: UpstreamKind) -> &'static str {
     match kind {
         UpstreamKind::OpenAi => "openai",
@@ -257,7 +255,7 @@ const fn provider(kind: UpstreamKind) -> &'static str {
     }
 }
 
-/// Why a choice ended, in OpenAI's words.
+/// The end reason of a choice, as in OpenAI's API.
 const fn reason(finish: Finish) -> &'static str {
     match finish {
         Finish::Stop => "stop",

@@ -15,25 +15,25 @@ use tokio::time::{MissedTickBehavior, interval};
 
 /// Time between two samples.
 const STEP: Duration = Duration::from_secs(1);
-/// Samples that are kept: a minute of them, and the one before.
+/// Samples that are kept: one minute, and the sample before it.
 const SAMPLES: usize = 61;
-/// Samples that a rate is taken over.
+/// Number of samples over which a rate is computed.
 const WINDOW: usize = 10;
 
-/// What was counted at a time.
+/// The counters at one time.
 #[derive(Clone, Copy)]
 struct Sample {
     at: Instant,
     totals: Totals,
-    /// The highest trust slope of the streams that were open, in basis points.
+    /// The highest trust slope of the open streams, in basis points.
     slope: u16,
 }
 
-/// What was counted in the last minute.
+/// The samples of the last minute.
 #[derive(Default)]
 pub(crate) struct History(Mutex<VecDeque<Sample>>);
 
-/// Takes a sample per second until its task is ended.
+/// Takes a sample every second until the task is aborted.
 pub(crate) async fn sample(metrics: Arc<Metrics>, history: Arc<History>) {
     let mut tick = interval(STEP);
     tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
@@ -53,7 +53,7 @@ impl History {
         }
     }
 
-    /// What the page shows now.
+    /// The current content of the page.
     pub(crate) fn live(&self, service: &Service) -> Live {
         let metrics = service.metrics();
         let totals = metrics.totals();
@@ -99,7 +99,7 @@ fn stream(open: OpenStream) -> LiveStream {
     LiveStream { id, age: begun.elapsed(), counts: (admitted, refused), bytes, slope }
 }
 
-/// How the card and its session are.
+/// The rows about the card and its session.
 fn card(service: &Service, CardState { session, checkpoint }: CardState) -> Vec<(&'static str, String)> {
     let state = service.session_state();
     let takes = match &state {
@@ -133,7 +133,7 @@ fn card(service: &Service, CardState { session, checkpoint }: CardState) -> Vec<
     ]
 }
 
-/// What a card's key flags say of it.
+/// The kind of card, from its key flags.
 fn kind(flags: u32) -> String {
     let is_simulated = flags & u32::from(key_flags::SIM) != 0;
     if is_simulated { "simulated" } else { "hardware" }.to_owned()

@@ -1,4 +1,4 @@
-//! A client that checks: it shows what was admitted for its request, all of it and in its order, and nothing else.
+//! A checking client shows exactly the text that was admitted for its request: complete, in order, nothing else.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -25,7 +25,7 @@ fn expectations() -> Expectations {
     Expectations { trust, options, constants: vec![REFUSAL.into(), PLACEHOLDER.into()] }
 }
 
-/// The word in a prompt's last message picks what is played.
+/// The word in a prompt's last message selects the answer.
 fn upstream() -> Upstream {
     Upstream::new(Arc::new(|path, body: &Value| {
         let asked = body["messages"].as_array().and_then(|all| all.last()).map_or(&body["prompt"], |m| &m["content"]);
@@ -75,7 +75,7 @@ fn question(path: &str, asked: &str, stream: bool, nonce: &str) -> Question {
     Question::new(Api::of(path).unwrap(), body.to_string().as_bytes(), nonce).unwrap()
 }
 
-/// The gateway's answer to a question, as it came.
+/// The gateway's answer to a question, unparsed.
 fn asked(gateway: &Gateway, path: &str, question: &Question) -> String {
     let answer = gateway.post(path, &serde_json::from_slice(question.body()).unwrap());
     assert_eq!(answer.status, 200, "{}", answer.body);
@@ -107,10 +107,10 @@ fn honest_answers_are_shown_as_their_api_writes_them() {
                     (refusal, placeholder),
                     (said == "bad" && on_refuse == "stop", said == "bad" && on_refuse == "redact")
                 );
-                // Arguments leave digit by digit, inside a string or as an object.
+                // Numbers in arguments keep every digit, whether the arguments are a string or an object.
                 let digits = text.contains("123456789012345678901234567890") && text.contains("1.10");
                 assert_eq!(digits, said == "calls" && path != "/v1/completions", "{path}: {text}");
-                // A client that asks for a simulated root's answer to be real does not get it.
+                // A client that accepts only real cards refuses an answer from a simulated card.
                 let strict = Expectations { options: Options { allow_sim: false, at: None }, ..expected.clone() };
                 assert!(question.check(body.as_bytes(), &strict).is_err());
                 if said == "bad" {
@@ -125,7 +125,7 @@ fn honest_answers_are_shown_as_their_api_writes_them() {
     }
 }
 
-/// Text from a second answer of the model, after a refusal, is proven like the rest.
+/// After a refusal, text from the model's second answer has a proof like other text.
 #[test]
 fn driven_answers_are_shown() {
     let (upstream, folder) = (upstream(), tempfile::tempdir().unwrap());
@@ -137,7 +137,7 @@ fn driven_answers_are_shown() {
     assert_eq!((checked.facts[0].refused, upstream.asked.lock().unwrap().len()), (1, 2));
 }
 
-/// Readers of an observed answer also got its refused text, so the client shows nothing of it.
+/// An observed answer can contain refused text, so the client shows nothing of it.
 #[test]
 fn observed_answers_are_not_shown() {
     let (upstream, folder, expected) = (upstream(), tempfile::tempdir().unwrap(), expectations());
@@ -191,7 +191,7 @@ fn everything_else_is_refused() {
         let mut wrong = honest.clone();
         wrong["portcullis"]["proofs"].as_array_mut().unwrap().push(proofs[0].clone());
         refused("a proof twice", &wrong);
-        // Every string that a client may show, changed, cut and lengthened; and a field more.
+        // Change, cut and lengthen every string that a client may show; and add a field.
         let texts: Vec<String> = strings(&honest, "");
         assert!(texts.len() > 4, "{texts:?}");
         for pointer in &texts {
@@ -199,7 +199,7 @@ fn everything_else_is_refused() {
                 let mut wrong = honest.clone();
                 let place = wrong.pointer_mut(pointer).unwrap();
                 let changed = change(place.as_str().unwrap());
-                // One word of the API in place of another is not text: `stop` for `length`.
+                // The end reason is not text: `stop` may be replaced by `length`.
                 if changed == place.as_str().unwrap() || changed.is_empty() && !is_judged(pointer) {
                     continue;
                 }
@@ -216,14 +216,14 @@ fn everything_else_is_refused() {
         let mut wrong = honest.clone();
         wrong["note"] = json!([0.5]);
         refused("a number with a fraction", &wrong);
-        // A constant over an admitted sentence.
+        // A false report of a constant at the place of an admitted sentence.
         let mut wrong = honest.clone();
         wrong["portcullis"]["streams"][0]["constants"] = json!([[0, 7]]);
         refused("a sentence as a constant", &wrong);
     }
 }
 
-/// Whether a proof is about the text at this place.
+/// Whether a proof covers the text at this place.
 fn is_judged(pointer: &str) -> bool {
     ["/text", "/thinking", "/content", "/reasoning_content", "/arguments", "/name"]
         .iter()
@@ -231,7 +231,7 @@ fn is_judged(pointer: &str) -> bool {
         || pointer.contains("/input/")
 }
 
-/// Pointers to every string outside of the gateway's own object.
+/// Pointers to every string outside the gateway's own object.
 fn strings(value: &Value, at: &str) -> Vec<String> {
     match value {
         Value::String(_) => vec![at.to_owned()],
@@ -246,7 +246,7 @@ fn strings(value: &Value, at: &str) -> Vec<String> {
     }
 }
 
-/// A proxy in front of `address`, until the test ends; where it listens.
+/// Starts a proxy for `address` that runs until the test ends. Returns its address.
 fn proxy(address: SocketAddr) -> SocketAddr {
     let settings = portcullis_proxy::Settings {
         listen: "127.0.0.1:0".parse().unwrap(),
@@ -281,8 +281,7 @@ fn a_proxy_passes_proven_answers_alone() {
     assert_eq!((answer.status, &answer.json()["error"]["code"]), (400, &json!("invalid_request")));
     assert_eq!(post(honest, "/v1/embeddings", &ask).status, 404);
 
-    // Somebody who answers in place of the gateway: with an honest answer of before, and with a text of their own in an
-    // error.
+    // An attacker who replaces the gateway's answers: with an earlier honest answer, and with text in an error.
     let question = question("/v1/chat/completions", "bad", false, "nonce-of-sixteen-9");
     let older = asked(&gateway, "/v1/chat/completions", &question);
     for (status, body) in
@@ -304,7 +303,7 @@ fn a_proxy_passes_proven_answers_alone() {
     }
 }
 
-/// Sends a body to a path at an address; the answer.
+/// Sends a body to a path at an address, and returns the answer.
 fn post(address: SocketAddr, path: &str, body: &Value) -> Answer {
     let body = body.to_string();
     let mut stream = TcpStream::connect(address).unwrap();

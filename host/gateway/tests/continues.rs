@@ -1,4 +1,4 @@
-//! Answers that continue an answer: what it established holds in the next turn, and only there.
+//! Answers that continue an answer: its end state applies to the next turn, and to no other conversation.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -24,7 +24,7 @@ const NOTICE: &str = "This is a notice.";
 const ADVICE: &str = "Take two pills.";
 const YES: &str = "Yes.";
 
-/// Advice needs a notice before it.
+/// A policy under which advice needs an earlier notice.
 fn policy() -> Arc<Policy> {
     let manifest = format!(
         "[package]\nname = \"turns\"\nversion = \"1.0.0\"\ndescription = \"For tests.\"\n\
@@ -47,7 +47,7 @@ fn policy() -> Arc<Policy> {
     Arc::new(Policy::new(package, compiled).unwrap())
 }
 
-/// Says what the last message asks it to say.
+/// A server that repeats the last message.
 fn parrot() -> Upstream {
     Upstream::new(Arc::new(|_, body: &Value| {
         let last = body["messages"].as_array().unwrap().last().unwrap();
@@ -89,7 +89,7 @@ fn replayed(session: &Path) -> ReplayReport {
     replay(&Snapshot::new(&*files), None, &mut || ()).unwrap()
 }
 
-/// The whole check of `later` finds nothing but the simulated root once it has the bundle before.
+/// The full check of `later` reports only the simulated root if it also gets the earlier bundle.
 fn checked_after(first: &Path, later: &Path) {
     let mut trust = Trust::default();
     trust.roots.add_sim_root(ca::simulation().unwrap().certificate_pem().unwrap().as_bytes()).unwrap();
@@ -118,12 +118,12 @@ fn what_an_answer_established_holds_in_the_next_turn() {
     let (yes, continues) = chat_on(&gateway, &second);
     assert_eq!(yes, YES);
     let continues = continues.unwrap();
-    // The state of a turn holds those before it.
+    // The state of a turn includes the states before it.
     let third = [&second[..], &[assistant(YES), user(ADVICE)]].concat();
     let (advice, after) = chat_on(&gateway, &third);
     assert_eq!(advice, ADVICE);
     assert!(after.is_some() && after.as_ref() != Some(&continues));
-    // Every route finds it, streamed or not.
+    // All dialects find the state, streamed or not.
     let mut streamed = turn(&third);
     streamed["stream"] = json!(true);
     assert_eq!(told(&gateway.post("/v1/chat/completions", &streamed)).0, ADVICE);
@@ -140,20 +140,20 @@ fn what_an_answer_established_holds_in_the_next_turn() {
     assert!(contexts(&session).iter().any(|c| c.predecessor.is_some_and(|leaf| leaf.to_string() == continues)));
     let report = replayed(&session);
     assert_eq!((report.replayed, report.streams, report.reasons.len()), (6, 6, 0), "{:?}", report.reasons);
-    // A sample brings what its streams continue with it.
+    // A sampled replay includes the streams that the sampled ones continue.
     let files = bundle::at(&session).unwrap();
     for seed in ["a", "b", "c", "d"] {
         let sample = Sample { streams: 1, seed };
         let report = replay(&Snapshot::new(&*files), Some(sample), &mut || ()).unwrap();
         assert!((1..=3).contains(&report.replayed) && report.reasons.is_empty(), "{seed}: {report}");
     }
-    // The same policy decides alike on trial, too.
+    // A trial replay under the same policy gives the same verdicts.
     let image = &policy.compiled.image;
     let tried = trial(&Snapshot::new(&*files), (image, &[Arc::clone(&policy)]), &mut || ()).unwrap();
     assert_eq!((tried.compared, tried.different.len()), (6, 0), "{tried:?}");
 }
 
-/// A forged, edited, moved or foreign message opens nothing.
+/// No state is used after a forged, edited, moved or foreign message.
 #[test]
 fn nothing_else_is_continued() {
     let (policy, upstream, folder) = (policy(), parrot(), tempfile::tempdir().unwrap());
@@ -176,37 +176,37 @@ fn nothing_else_is_continued() {
         continues
     };
     assert_eq!(chat_on("ann", &[user(NOTICE)]), (NOTICE.into(), None));
-    // Before the first answer, and with a forged message: text that was never released is not continued.
+    // Without an earlier answer, and with a forged message, there is no state to continue from.
     assert_eq!(refused("ann", &[user(ADVICE)]), None);
     assert_eq!(refused("ann", &[assistant("Another notice."), user(ADVICE)]), None);
     for edited in [format!("{NOTICE} "), format!(" {NOTICE}"), NOTICE.to_uppercase(), NOTICE.replace('.', "!")] {
         assert_eq!(refused("ann", &[user(NOTICE), assistant(&edited), user(ADVICE)]), None);
     }
-    // A user's or a tool's words are not an answer.
+    // Messages of a user or a tool are not answers.
     let not_said = json!({"role": "user", "content": NOTICE});
     assert_eq!(refused("ann", &[not_said, user(ADVICE)]), None);
     let system = json!({"role": "system", "content": NOTICE});
     assert_eq!(refused("ann", &[system, user(ADVICE)]), None);
-    // An answer with a call that it did not make is another one.
+    // An answer with an added call is a different answer.
     let call = json!({"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}});
     let called = json!({"role": "assistant", "content": NOTICE, "tool_calls": [call]});
     let result = json!({"role": "tool", "tool_call_id": "c", "content": "x"});
     assert_eq!(refused("ann", &[user(NOTICE), called, result, user(ADVICE)]), None);
-    // The answer that another key received.
+    // The answer was given to another key.
     assert_eq!(refused("bob", &[user(NOTICE), assistant(NOTICE), user(ADVICE)]), None);
-    // A state comes back only with all that it rests on: "Yes." was said after the notice, but not here.
+    // A state is used only with all earlier answers: here the notice before "Yes." is missing.
     let before = [user(NOTICE), assistant(NOTICE), user(YES)];
     assert!(chat_on("ann", &before).1.is_some());
     assert_eq!(refused("ann", &[user(YES), assistant(YES), user(ADVICE)]), None);
     assert_eq!(refused("ann", &[assistant(YES), user("x"), assistant("No notice."), user(ADVICE)]), None);
-    // With it, it is.
+    // With the notice, the state is used.
     assert_eq!(chat_on("ann", &[&before[..], &[assistant(YES), user(ADVICE)]].concat()).0, ADVICE);
     gateway.stop();
     let report = replayed(&folder.path().join("session-1"));
     assert_eq!((report.replayed, report.reasons.len()), (report.streams, 0), "{:?}", report.reasons);
 }
 
-/// The next turn may not contradict the claims of an answer, and refused text has no effect.
+/// The next turn must not contradict an earlier answer's claims. Refused text has no effect.
 #[test]
 fn claims_hold_and_refusals_count_for_nothing() {
     let (policy, upstream, folder) = (policy(), parrot(), tempfile::tempdir().unwrap());
@@ -216,14 +216,14 @@ fn claims_hold_and_refusals_count_for_nothing() {
     assert_eq!(chat_on(&gateway, &[user(other)]).0, other, "another conversation");
     let (said, continues) = chat_on(&gateway, &[user(opens), assistant(opens), user(other)]);
     assert!(said.contains(PLACEHOLDER) && continues.is_some(), "{said}");
-    // An answer with a gap is matched as its reader got it, with the placeholder.
+    // An answer with a gap matches the text that its reader got, which includes the placeholder.
     let (gapped, _) = chat_on(&gateway, &[user(&format!("{NOTICE} {ADVICE} {ADVICE}"))]);
     assert!(gapped.starts_with(NOTICE) && gapped.contains(ADVICE), "{gapped}");
     let (gapped, _) = chat_on(&gateway, &[user(&format!("{ADVICE} {NOTICE}"))]);
     assert!(gapped.starts_with(PLACEHOLDER) && gapped.ends_with(NOTICE), "{gapped}");
     assert_eq!(chat_on(&gateway, &[user("x"), assistant(&gapped), user(ADVICE)]).0, ADVICE);
     assert!(!chat_on(&gateway, &[user("x"), assistant(NOTICE), user(ADVICE)]).0.contains(ADVICE));
-    // A refused JSON value releases nothing, so its parts before the refusal establish nothing.
+    // A refused JSON value releases nothing, so no part of it establishes a class.
     let mut json = turn(&[user(&format!("{{\"a\": \"{NOTICE}\", \"b\": \"Take no pills.\"}}"))]);
     json["response_format"] = json!({"type": "json_object"});
     let (value, _) = told(&gateway.post("/v1/chat/completions", &json));
@@ -259,7 +259,7 @@ fn an_answer_with_calls_is_continued() {
     assert!(!chat_on(&gateway, &[user("x"), other.clone(), result(&other)]).0.contains(ADVICE));
 }
 
-/// The state outlives its session. Its successor's bundle replays beside the first one, and says so alone.
+/// The end state remains after its session. The next session's bundle replays with the first one; alone it warns.
 #[test]
 fn an_answer_of_an_earlier_session_is_continued() {
     let (policy, upstream, folder) = (policy(), parrot(), tempfile::tempdir().unwrap());
@@ -289,7 +289,7 @@ fn an_answer_of_an_earlier_session_is_continued() {
     assert_eq!((both.replayed, both.streams, both.reasons.len()), (1, 1, 0), "{both}");
 }
 
-/// Memory is bounded: the oldest state makes room, and one that is too large is not kept.
+/// Memory is limited: the oldest state is dropped, and a state over the limit is not kept.
 #[test]
 fn few_states_are_kept() {
     let (policy, upstream) = (policy(), parrot());

@@ -1,4 +1,4 @@
-//! The native API: determinations, released text, owners of streams, and their ends.
+//! The native API: determinations, released text, owners of streams, and how streams end.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -53,7 +53,7 @@ fn a_stream_gives_each_determination_with_its_record() {
     assert_eq!((&identity["session"], &identity["nonce"]), (&json!("session-1"), &json!("n-1")));
     assert!(identity["streams"][0]["id"].as_str().unwrap().ends_with(" nonce=n-1"));
 
-    // The second sentence waits for what follows it.
+    // The second sentence waits for the text after it.
     let first = submit(&gateway, stream, &json!({"text": "Birds sing. A badword stands here."}));
     assert_eq!(first.status, 200, "{}", first.body);
     assert_eq!(determinations(&first), [("admit".into(), None, 0, 11)]);
@@ -63,7 +63,7 @@ fn a_stream_gives_each_determination_with_its_record() {
     assert_eq!(body["determinations"][0]["record"]["lane"], 0);
     let record = body["determinations"][0]["record"]["index"].as_u64().unwrap();
 
-    // A tool call ends the text before it.
+    // A tool call completes the text before it.
     let call = json!({"call": {"name": "look", "arguments": "{ \"at\": 1 }"}});
     let second = submit(&gateway, stream, &call);
     let decided = determinations(&second);
@@ -155,7 +155,7 @@ fn wrong_requests_name_their_field() {
         let answer = gateway.post(path, &body);
         assert_eq!((answer.status, &answer.json()["error"]["param"]), (status, &param), "{path} {}", answer.body);
     }
-    // None of that damaged the stream.
+    // The refused requests did not damage the stream.
     submit(&gateway, &stream, &json!({"text": "Birds sing."}));
     assert_eq!(close(&gateway, &stream).json()["released"], json!([{"type": "text", "text": "Birds sing."}]));
 }
@@ -179,7 +179,7 @@ fn a_stream_belongs_to_the_key_that_opened_it() {
     let candidates = format!("{STREAMS}/{stream}/candidates");
     assert_eq!(with("secret-b", &candidates, &json!({"text": "Birds."})).status, 404);
     assert_eq!(with("secret-b", &format!("{STREAMS}/{stream}/close"), &json!({})).status, 404);
-    // A key has its own number of streams.
+    // The limit of streams applies per key.
     let full = with("secret-a", STREAMS, &json!({"model": "m"}));
     assert_eq!((full.status, full.head.contains("retry-after: 1")), (503, true));
     assert_eq!(with("secret-b", STREAMS, &json!({"model": "m"})).status, 201);
@@ -192,7 +192,7 @@ fn a_silent_caller_loses_its_stream() {
     let gateway = gateway("redact", "[limits]\ndecide_idle_ms = 400\ndecide_streams = 1\n");
     let stream = open(&gateway);
     let begun = Instant::now();
-    // Each request counts as a sign of life.
+    // Each request restarts the idle time.
     while begun.elapsed() < Duration::from_millis(900) {
         assert_eq!(submit(&gateway, &stream, &json!({"text": "Birds sing. "})).status, 200);
         std::thread::sleep(Duration::from_millis(50));
@@ -243,7 +243,7 @@ fn the_openapi_document_is_that_of_the_routes() {
     let answer = |path: &str, status: &str| {
         resolve(&document["paths"][path]["post"]["responses"][status]["content"]["application/json"]["schema"])
     };
-    // The running routes answer as the document says.
+    // The running routes give the responses that the document describes.
     let opened = gateway.post(STREAMS, &json!({"model": "m"}));
     known(&answer(STREAMS, "201"), &opened.json());
     let stream = opened.json()["stream"].as_str().unwrap().to_owned();

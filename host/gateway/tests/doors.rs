@@ -1,4 +1,4 @@
-//! The requests of LiteLLM's proxy and of the FMS orchestrator, and the answers, field by field as in their documents.
+//! Requests of LiteLLM's proxy and of the FMS orchestrator, with responses as in their documentation.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -22,7 +22,7 @@ fn gateway(on_refuse: &str) -> Gateway {
     Gateway::new(&policy(on_refuse), &no_server(), "")
 }
 
-/// A gateway under the shipped policy for personal data.
+/// A gateway with the shipped policy for personal data.
 fn pii() -> Gateway {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policies/pii");
     let package = Package::load(&folder).unwrap();
@@ -30,7 +30,7 @@ fn pii() -> Gateway {
     Gateway::new(&Arc::new(Policy::new(package, compiled).unwrap()), &no_server(), "")
 }
 
-/// A request as LiteLLM 1.106.2 and 1.109.1 were seen to send it.
+/// A request in the form that LiteLLM 1.106.2 and 1.109.1 send.
 fn guardrail(input_type: &str, fields: &Value) -> Value {
     let mut request = json!({
         "input_type": input_type, "texts": [], "structured_messages": null, "images": null, "tools": null,
@@ -99,7 +99,7 @@ fn litellm_masks_where_the_package_redacts() {
 #[test]
 fn litellm_holds_back_what_may_change() {
     let gateway = gateway("redact");
-    // The last sentence is open: what follows may make it one that is refused.
+    // The last sentence is incomplete: later text can change its verdict.
     let answer = judged(&gateway, "response", &json!({"texts": ["Grüße. Schöne b", "Birds sing. "]}));
     assert_eq!(answer["action"], "NONE");
     assert_eq!(answer["stream_holdback_chars"][0], " Schöne b".chars().count());
@@ -161,7 +161,7 @@ fn places_count_code_points_and_every_content_has_its_list() {
     };
     assert_eq!(answer.as_array().unwrap().len(), 3);
     assert_eq!((places(&answer[0]), places(&answer[2])), (vec![], vec![]));
-    // The package stops after a refusal; a detector continues, for its caller may mask what it lists.
+    // The package stops after a refusal. A detector continues, because its caller may mask the listed spans.
     let expected = [(10, 32, json!("A badword stands here.")), (33, 48, json!("Bad badly ends."))];
     assert_eq!(places(&answer[1]), expected);
 }

@@ -1,4 +1,4 @@
-//! Driven answers: the model continues from admitted text, and never sees what was refused.
+//! Driven answers: the model continues from admitted text, and never receives refused text.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use support::{Answer, Gateway, REFUSAL, Step, Upstream, delta, end, event, event_head, finish, policy, said, text};
 
-/// Sentences that one seed writes, one after the other; another seed writes others.
+/// Sentence number `place` of the text that belongs to a seed.
 fn sentence(place: usize, seed: i64) -> String {
     match (place, seed) {
         (2, 0 | 1) => "A badword stands here. ".into(),
@@ -18,7 +18,7 @@ fn sentence(place: usize, seed: i64) -> String {
     }
 }
 
-/// A server that continues from the text that its answer begins with, as those that can be driven do.
+/// A server that can continue from given text.
 fn server(kind: &'static str, sentence: fn(usize, i64) -> String) -> Upstream {
     Upstream::new(Arc::new(move |path, body: &Value| {
         let chat = path.ends_with("/chat/completions");
@@ -35,7 +35,7 @@ fn server(kind: &'static str, sentence: fn(usize, i64) -> String) -> Upstream {
         assert!(!begun.ends_with(' ') && !begun.contains("bad"), "{begun:?}");
         let seed = body["seed"].as_i64().unwrap_or(0);
         let mut place = begun.matches('.').count();
-        // A model begins a word with its space.
+        // Models write a space as the start of a word.
         let mut all = if begun.is_empty() { String::new() } else { " ".to_owned() };
         loop {
             let next = sentence(place, seed);
@@ -88,7 +88,7 @@ fn a_refused_sentence_is_followed_by_another_from_admitted_text() {
         let provenance = answer.provenance();
         assert_eq!(provenance["mode"], "driven_conversation");
         let stream = &provenance["streams"][0];
-        // The same sentence came twice: seeds 0 and 1 both write it.
+        // The same sentence was refused twice, because seeds 0 and 1 both give it.
         assert_eq!((&stream["rejected"], &stream["rules"]), (&json!(2), &json!(["NO-BAD"])));
         let asked = asked(&upstream);
         assert_eq!(asked.len(), 3, "an answer of which nothing was refused is read on");
@@ -101,7 +101,7 @@ fn a_refused_sentence_is_followed_by_another_from_admitted_text() {
     }
 }
 
-/// Every route drives; without a refusal there is one request.
+/// All dialects support driven answers; without a refusal there is only one request to the server.
 #[test]
 fn every_route_is_driven() {
     let upstream = server("vllm", |place, _| if place < 3 { format!("Bird {place} sings. ") } else { String::new() });
@@ -136,7 +136,7 @@ fn where_no_alternative_is_left_the_answer_ends() {
     assert!((2..20).contains(&asked(&upstream).len()));
 }
 
-/// The client's bounds hold over all requests: refused words do not count, and its stop text may span two.
+/// The client's limits apply to all requests together: refused tokens do not count, and a stop text may span two.
 #[test]
 fn the_clients_bounds_hold() {
     let upstream = server("vllm", sentence);
@@ -153,7 +153,7 @@ fn the_clients_bounds_hold() {
     assert_eq!((said(&answer, "content").as_str(), finish(&answer).as_str()), ("Bird 0 sings. Bird 1 sings. ", "stop"));
     asked(&upstream);
 
-    // Each choice has seeds of its own.
+    // Each choice uses its own seeds.
     let answer = gateway.post("/v1/chat/completions", &ask(&json!({"n": 2, "seed": 0, "stream": false})));
     let value = answer.json();
     assert_eq!(value["choices"][0]["message"]["content"], WHOLE);
@@ -161,11 +161,11 @@ fn the_clients_bounds_hold() {
     assert!(asked(&upstream).iter().all(|body| body.get("n").is_none()));
 }
 
-/// A text without sentence ends is judged in long spans, with any kind of white space.
+/// Text without sentence ends is judged in long spans, with any kind of white space.
 #[test]
 fn a_text_without_sentences_is_driven() {
     for space in [" ", "\u{3000}", ""] {
-        // Words that differ: a text that repeats itself is refused.
+        // The words must differ, because a repetitive text is refused.
         let syllable = |at: u32| ["ba", "ke", "li", "mo", "nu", "pa", "re", "si", "to", "vu", "wa"][at as usize % 11];
         let word = |at: u32| format!("{}{}{}{space}", syllable(at), syllable(at / 11), syllable(at / 121 + at % 7));
         let long = format!("{space}{}", (0..900).map(word).collect::<String>());
@@ -187,7 +187,7 @@ fn a_text_without_sentences_is_driven() {
     }
 }
 
-/// A tool call is a step: after a refused one comes the call that the next seed gives.
+/// A refused tool call is replaced by the call for the next seed.
 #[test]
 fn tool_calls_are_steps() {
     let upstream = Upstream::new(Arc::new(|_, body: &Value| {
@@ -228,7 +228,7 @@ fn what_cannot_be_driven_is_refused() {
     assert_eq!((answer.status, answer.json()["error"]["param"].as_str()), (400, Some("response_format")));
     assert_eq!(asked(&thinks).len(), 1);
 
-    // A server that breaks off, or dies between two sentences.
+    // A server that cuts off its answer, or stops between two sentences.
     let dies = Upstream::new(Arc::new(|_, body: &Value| {
         let begun = body["messages"].as_array().unwrap().last().unwrap()["role"] == "assistant";
         let status = Step::Write(b"HTTP/1.1 500 no\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_vec());

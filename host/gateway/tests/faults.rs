@@ -1,5 +1,5 @@
-//! Faults between a model server and a client, as other gateways had them: refused text never reaches the client, and
-//! every answer ends with a stated reason.
+//! Faults between a model server and a client that occurred in other gateways. Refused text never reaches the client,
+//! and every answer ends with a reason.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -14,7 +14,7 @@ use support::{
     policy, said, text,
 };
 
-/// The gate's two modes; the same faults are tried in both.
+/// The modes in which each fault is tested.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Mode {
     Held,
@@ -24,7 +24,7 @@ enum Mode {
 const MODES: [Mode; 2] = [Mode::Held, Mode::Driven];
 
 impl Mode {
-    /// The lines of a model's configuration.
+    /// Lines for the model's configuration.
     fn lines(self) -> &'static str {
         match self {
             Self::Held => "",
@@ -39,8 +39,8 @@ impl Mode {
     }
 }
 
-/// The word in a body's last message picks what is played. A seed comes with the request for another answer, after a
-/// refusal: this server has none.
+/// The word in the last message selects the answer. A seed in the request means that the gate wants an alternative
+/// after a refusal; this server has none.
 fn server(plays: impl Fn(&str) -> Vec<Step> + Send + Sync + 'static) -> Upstream {
     let script: Script = Arc::new(move |_, body: &Value| {
         if body["seed"].is_i64() {
@@ -56,19 +56,19 @@ fn one(steps: Vec<Step>) -> Upstream {
     server(move |_| steps.clone())
 }
 
-/// No form of a refused word that these tests write. A digest or a random name, 32 hexadecimal digits or more, can
-/// spell it.
+/// Asserts that a refused word of these tests occurs in no form. Digests and random names of 32 or more hexadecimal
+/// digits are ignored, since they can contain such a word by chance.
 fn assert_clean(answer: &Answer) {
     let is_name = |run: &str| run.len() >= 32 && run.bytes().all(|b| b.is_ascii_hexdigit());
     let mut runs = answer.body.split(|c: char| !c.is_ascii_alphanumeric());
     assert!(!runs.any(|run| run.contains("bad") && !is_name(run)), "a refused word left: {}", answer.body);
 }
 
-/// 1, 2, 18: a stream gets the verdicts of a whole answer; refused text in the last span; a clean stream arrives whole.
+/// 1, 2, 18: a stream gets the same verdicts as a whole answer; a refused last span; a clean stream is complete.
 #[test]
 fn a_stream_gets_the_verdicts_of_a_whole_answer() {
     let upstream = server(|asked| chat(asked.split_inclusive(' ').map(text), "stop"));
-    // A driven answer ends if no alternative is left, under `stop` and `redact` alike.
+    // A driven answer ends if there is no alternative, under both `stop` and `redact`.
     let all = [(Mode::Held, "stop", REFUSAL), (Mode::Held, "redact", PLACEHOLDER)];
     let all = all.into_iter().chain([(Mode::Driven, "stop", REFUSAL), (Mode::Driven, "redact", REFUSAL)]);
     for (mode, on_refuse, mark) in all {
@@ -87,7 +87,7 @@ fn a_stream_gets_the_verdicts_of_a_whole_answer() {
     }
 }
 
-/// 3: a refused tool call in pieces; what a call may say leaves as one.
+/// 3: a refused tool call that arrives in pieces; admitted calls are sent only when they are complete.
 #[test]
 fn tool_calls_are_held_until_they_are_whole() {
     let call = |name: &str, arguments: &str| -> Vec<Step> {
@@ -138,7 +138,7 @@ fn tool_calls_are_held_until_they_are_whole() {
     }
 }
 
-/// 4: other channels, and fields that carry text.
+/// 4: other channels, and fields that contain text.
 #[test]
 fn every_channel_is_judged_and_no_other_field_leaves() {
     let bad = json!({"token": "bad", "bytes": [98], "logprob": -1, "top_logprobs": [{"token": "badly"}]});
@@ -162,7 +162,7 @@ fn every_channel_is_judged_and_no_other_field_leaves() {
                 let answer = gateway.post("/v1/chat/completions", &ask(what, stream));
                 assert_clean(&answer);
                 if mode == Mode::Driven {
-                    // A model that writes beside its answer cannot be driven.
+                    // A model that writes outside its answer cannot be driven.
                     assert_eq!(answer.status, 502, "{what}: {}", answer.body);
                     continue;
                 }
@@ -203,8 +203,8 @@ fn every_channel_is_judged_and_no_other_field_leaves() {
     }
 }
 
-/// A client joins the parts of a channel, so they are judged as one text: another channel or a call cannot divide a
-/// word.
+/// A client joins the parts of a channel, so the gate judges them as one text. Text in another channel, or a call,
+/// between two parts cannot hide a word.
 #[test]
 fn a_channel_is_one_text() {
     let upstream = server(|asked| match asked {
@@ -233,7 +233,7 @@ fn a_channel_is_one_text() {
     }
 }
 
-/// A call's arguments are sent exactly as they were judged, including numbers. Two calls without an index stay two
+/// A call's arguments are sent exactly as they were judged, numbers included. Two calls without an index stay two
 /// calls.
 #[test]
 fn arguments_leave_as_they_were_judged() {
@@ -256,14 +256,14 @@ fn arguments_leave_as_they_were_judged() {
                 .all(|call| call["id"].as_str().unwrap().len() <= 40 && call["id"] != calls[0]["function"]["name"])
         );
         assert_ne!(calls[0]["id"], calls[1]["id"]);
-        // A whole message holds them as JSON, not as a string.
+        // A whole answer contains them as JSON, not as a string.
         let turn = json!([{"role": "user", "content": "go"}]);
         let message = gateway.post("/v1/messages", &json!({"model": "m", "max_tokens": 9, "messages": turn}));
         assert!(message.body.contains(&format!("\"input\":{arguments}")), "{}", message.body);
     }
 }
 
-/// A server that writes the same thought under both names that are in use wrote it once.
+/// A server that writes the same reasoning under both common names has written it once.
 #[test]
 fn a_thought_under_two_names_is_one() {
     let upstream =
@@ -273,8 +273,8 @@ fn a_thought_under_two_names_is_one() {
     assert_eq!((said(&answer, "reasoning_content"), said(&answer, "content")), ("I think.".into(), "Fine.".into()));
 }
 
-/// 16: a card that dies. What left before stays valid, nothing follows it, the answer says so, and the service ends
-/// with the reason.
+/// 16: the card fails. Text that was sent before stays valid, no text follows, and answer and service end with the
+/// reason.
 #[test]
 fn a_card_that_dies_ends_every_answer_with_a_stated_reason() {
     let upstream = server(|_| chat((0..6).map(|n| text(&format!("Bird number {n} sings. "))), "stop"));
@@ -301,7 +301,7 @@ fn a_card_that_dies_ends_every_answer_with_a_stated_reason() {
     assert!(served > 0);
 }
 
-/// 5: an error of the upstream that quotes.
+/// 5: the upstream's error message contains text.
 #[test]
 fn errors_do_not_quote() {
     let status = |status: &str, body: &str| {
@@ -326,7 +326,7 @@ fn errors_do_not_quote() {
     }
 }
 
-/// Faults 6 and 7: the stream is cut after every byte, and has every form of line end.
+/// 6, 7: the stream is cut after every byte, and uses every form of line end.
 #[test]
 fn every_cut_of_a_body_gives_the_same_answer() {
     let events = |line_end: &str| {
@@ -376,7 +376,7 @@ fn every_cut_of_a_body_gives_the_same_answer() {
     }
 }
 
-/// 8: answers that are too long or never end.
+/// 8: answers that are too long or do not end.
 #[test]
 fn what_has_no_end_is_cut_off() {
     let upstream = server(|asked| match asked {
@@ -396,13 +396,13 @@ fn what_has_no_end_is_cut_off() {
         let last = &answer.body[answer.body.len() - 300..];
         match mode {
             Mode::Held => assert!(answer.body.contains("upstream_error"), "{last}"),
-            // The number of candidates of a driven stream is limited, and that limit is reached first.
+            // A driven stream reaches the limit of candidates first.
             Mode::Driven => assert!(answer.body.contains("limit: the engine was asked"), "{last}"),
         }
     }
 }
 
-/// 9, 10: interleaved choices, other indices, data where none may be.
+/// 9, 10: interleaved choices, wrong indices, and data at wrong places.
 #[test]
 fn choices_and_ends_that_are_out_of_place() {
     let choice =
@@ -430,7 +430,7 @@ fn choices_and_ends_that_are_out_of_place() {
     });
     for mode in MODES {
         let gateway = mode.gateway("stop", &upstream, "");
-        // A driven choice is asked for by itself.
+        // In a driven answer, each choice has its own request.
         if mode == Mode::Held {
             let two = json!({"model": "m", "n": 2, "messages": [{"role": "user", "content": "two"}]});
             let answer = gateway.post("/v1/chat/completions", &two);
@@ -453,7 +453,7 @@ fn choices_and_ends_that_are_out_of_place() {
     }
 }
 
-/// 11: values of another kind.
+/// 11: values of a wrong type.
 #[test]
 fn values_of_another_kind_close_the_answer() {
     let kinds = [json!(7), json!(["a badword"]), json!({"a": "badword"}), json!(true)];
@@ -473,7 +473,7 @@ fn values_of_another_kind_close_the_answer() {
             }
         }
     }
-    // `null` says nothing, and a field that is not known is dropped.
+    // `null` counts as absent, and an unknown field is dropped.
     let upstream = one(chat(
         [delta(json!({"content": null, "audio": null})), delta(json!({"strange": "badword"})), text("Fine.")],
         "stop",
@@ -484,7 +484,7 @@ fn values_of_another_kind_close_the_answer() {
     }
 }
 
-/// 12: answers that are none, cut at every byte.
+/// 12: invalid answers, cut at every byte.
 #[test]
 fn answers_that_are_none_end_with_a_stated_reason() {
     let plain = |kind: &str, body: &str| {
@@ -496,7 +496,7 @@ fn answers_that_are_none_end_with_a_stated_reason() {
         .flat_map(|step| if let Step::Write(bytes) = step { bytes } else { Vec::new() })
         .collect();
     let bytes = whole.len();
-    // From here on only the usage and `[DONE]` are missing.
+    // After this point only the usage and `[DONE]` are missing.
     let finished = String::from_utf8(whole.clone()).unwrap().find("\"stop\"").unwrap() + "\"stop\"}]}\n\n".len();
     let upstream = server(move |asked| match asked {
         "html" => plain("text/html", "<html>badword</html>"),
@@ -531,23 +531,24 @@ fn answers_that_are_none_end_with_a_stated_reason() {
     }
 }
 
-/// 13: what is counted.
+/// 13: token counts.
 #[test]
 fn the_usage_counts_what_was_released() {
     let upstream = server(|asked| chat(asked.split_inclusive(' ').map(text), "stop"));
     for mode in MODES {
         let gateway = mode.gateway("stop", &upstream, "");
         let usage = |asked: &str| gateway.post("/v1/chat/completions", &ask(asked, false)).json()["usage"].clone();
-        // A whole answer has the server's count. A driven one may consist of several, so its pieces are counted.
+        // A whole answer has the server's count. A driven answer can come from several requests, so its pieces are
+        // counted.
         let whole = if mode == Mode::Driven { 2 } else { 9 };
         let counted = json!({"prompt_tokens": 5, "completion_tokens": whole, "total_tokens": 5 + whole});
         assert_eq!(usage("Birds sing."), counted);
-        // Two pieces of six were released.
+        // Two of six pieces were released.
         assert_eq!(usage("Birds sing. A badword stands here.")["completion_tokens"], 2);
     }
 }
 
-/// 14: fields that ask for text that nothing judges, or that would keep it. The model's server is not asked.
+/// 14: fields that ask for text that the gate does not judge, or for storage. The server gets no request.
 #[test]
 fn fields_that_ask_for_unjudged_text_are_refused() {
     let upstream = one(chat([text("Fine.")], "stop"));
@@ -581,7 +582,7 @@ fn fields_that_ask_for_unjudged_text_are_refused() {
     }
 }
 
-/// 15: clients that read slowly or not at all, or leave.
+/// 15: clients that read slowly, do not read, or disconnect.
 #[test]
 fn a_client_that_leaves_ends_the_upstream() {
     let endless = || {
@@ -609,7 +610,7 @@ fn a_client_that_leaves_ends_the_upstream() {
             assert!(since.elapsed() < Duration::from_secs(20), "the upstream still writes");
             std::thread::sleep(Duration::from_millis(10));
         }
-        // One that sends its request too slowly is let go.
+        // A client that sends its request too slowly is disconnected.
         let slow = mode.gateway("stop", &upstream, "[limits]\nrequest_ms = 200\n");
         let answer = slow.raw(b"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n{");
         assert_eq!(answer.status, 400);
@@ -617,7 +618,7 @@ fn a_client_that_leaves_ends_the_upstream() {
     }
 }
 
-/// A model server that says nothing.
+/// A model server that sends nothing.
 #[test]
 fn silence_is_bounded() {
     let second = Duration::from_secs(5);

@@ -1,4 +1,4 @@
-//! The listener: for whom a request is meant, TLS on both sides, other protocols, and clients that stand still.
+//! The listener: host names in requests, TLS on both sides, other protocols, and stalled clients.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -18,8 +18,8 @@ fn birds() -> Upstream {
     Upstream::new(Arc::new(|_, _: &Value| chat([text("Birds sing. "), text("Ships sail.")], "stop")))
 }
 
-/// A web page may give its own name the address 127.0.0.1, and then read the gateway's answers in a browser. Without
-/// keys nothing else would stop that page.
+/// A web page can give its own name the address 127.0.0.1, and then read the gateway's answers in a browser. If no
+/// keys are configured, only this check stops such a page.
 #[test]
 fn without_keys_a_request_for_another_host_is_refused() {
     let upstream = birds();
@@ -59,14 +59,14 @@ fn without_keys_a_request_for_another_host_is_refused() {
     for head in refused {
         assert!([400, 403].contains(&send(head).status), "{head}");
     }
-    // Each dialect has its form of an error.
+    // Each dialect has its own form of an error.
     let body = "{}";
     let answer =
         send(&format!("POST /v1/messages HTTP/1.1\r\nhost: evil.example\r\ncontent-length: {}\r\n", body.len()));
     assert_eq!((answer.status, &answer.json()["error"]["type"]), (403, &"permission_error".into()), "{}", answer.body);
     assert_eq!(answer.json()["type"], "error");
     assert!(upstream.asked.lock().unwrap().is_empty());
-    // With keys the name does not matter: a page that has no key gets nothing.
+    // With keys the name does not matter, since the page has no key.
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("key"), "sk-one").unwrap();
     let key = format!("[[key]]\nname = \"k\"\nsecret = {{ file = \"{}\" }}\n", folder.path().join("key").display());
@@ -76,8 +76,8 @@ fn without_keys_a_request_for_another_host_is_refused() {
     assert_eq!(keyed.raw(head.as_bytes()).status, 200);
 }
 
-/// A certificate for `localhost` and its key, as `NAME.pem` and `NAME.key`. Whether there is a program to make them
-/// with.
+/// Makes a certificate for `localhost` and its key, as `NAME.pem` and `NAME.key`. Returns whether the program for that
+/// is installed.
 fn make_certificate(folder: &Path, name: &str) -> bool {
     let made = Command::new("openssl")
         .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"])
@@ -90,7 +90,7 @@ fn make_certificate(folder: &Path, name: &str) -> bool {
     made.is_ok_and(|made| made.status.success())
 }
 
-/// A gateway behind a gateway: the first one is the second one's model server, behind TLS.
+/// Two gateways: the second one uses the first one as its model server, over TLS.
 #[test]
 fn tls_holds_on_both_sides() {
     let folder = tempfile::tempdir().unwrap();
@@ -121,40 +121,39 @@ fn tls_holds_on_both_sides() {
         assert_eq!(finish(&answer), "stop");
     }
     let asked = upstream.asked.lock().unwrap().len();
-    // Another authority, and those of the system, do not sign for this server.
+    // The server's certificate is refused under another CA, and under the system's CAs.
     for authority in [format!("upstream_ca = \"{}\"\n", path("other.pem")), String::new()] {
         let answer = outer(&authority).post("/v1/chat/completions", &ask("go", false));
         assert_eq!((answer.status, &answer.json()["error"]["code"]), (502, &"upstream_error".into()), "{authority}");
     }
     assert_eq!(upstream.asked.lock().unwrap().len(), asked, "a server that is not trusted was asked");
-    // A client that speaks no TLS gets no answer in the clear.
+    // A client without TLS gets no plain-text answer.
     let mut client = TcpStream::connect(inner.address).unwrap();
     client.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     client.write_all(b"GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
     let mut answer = Vec::new();
     let _ = client.read_to_end(&mut answer);
     assert!(!String::from_utf8_lossy(&answer).contains("HTTP/1.1"), "{answer:?}");
-    // A key of another certificate is refused before anything listens.
+    // A key that does not match the certificate is refused before the listener starts.
     let wrong = format!("listen = \"127.0.0.1:0\"\npolicy = \"unused\"\n{}", tls("server.pem", "other.key"));
     let wrong = format!("{wrong}[[model]]\nname = \"m\"\nupstream = \"http://127.0.0.1:9/v1\"\n");
     let error = Gateway::refused(&policy("stop"), Config::parse(&wrong).unwrap());
     assert!(error.to_string().starts_with("TLS: "), "{error}");
 }
 
-/// 19: the gateway speaks HTTP/1.1 alone, so streams that are reset in a flood, and heads without an end, cannot be
-/// sent.
+/// 19: the gateway supports only HTTP/1.1, so a flood of stream resets, or an endless head, cannot be sent.
 #[test]
 fn http_2_is_not_spoken() {
     let upstream = birds();
     let gateway = Gateway::new(&policy("stop"), &upstream, "");
-    // The preface, empty settings, then a thousand frames HEADERS with RST_STREAM, or one HEADERS with CONTINUATION
-    // without end.
+    // The preface, empty settings, then a thousand HEADERS frames with RST_STREAM, or one HEADERS with endless
+    // CONTINUATION frames.
     let frame = |kind: u8, flags: u8, stream: u32, payload: &[u8]| {
         let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
         [&length[1..], &[kind, flags], &stream.to_be_bytes()[..], payload].concat()
     };
     let preface = [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec(), frame(4, 0, 0, &[])].concat();
-    // `:method: GET`, `:scheme: http`, `:path: /` of HPACK's static table.
+    // `:method: GET`, `:scheme: http`, `:path: /` from HPACK's static table.
     let head = [0x82, 0x86, 0x84];
     let resets =
         (0..1_000).flat_map(|n| [frame(1, 5, 2 * n + 1, &head), frame(3, 0, 2 * n + 1, &[0, 0, 0, 8])].concat());
@@ -164,13 +163,13 @@ fn http_2_is_not_spoken() {
         client.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         let _ = client.write_all(&[&preface[..], &flood].concat());
         let mut answer = Vec::new();
-        // The connection ends; a server of HTTP/2 would keep it open.
+        // The connection ends; an HTTP/2 server would keep it open.
         if let Err(error) = client.read_to_end(&mut answer) {
             assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset, "{error}");
         }
         assert!(answer.is_empty() || answer.starts_with(b"HTTP/1.1 400"), "{}", String::from_utf8_lossy(&answer));
     }
-    // A head of HTTP/1.1 is bounded, too.
+    // The head of an HTTP/1.1 request is limited too.
     let many = "a: b\r\n".repeat(200);
     let long = format!("a: {}\r\n", "b".repeat(1 << 20));
     for lines in [many, long] {
@@ -180,7 +179,7 @@ fn http_2_is_not_spoken() {
     assert_eq!(gateway.get("/livez").status, 200);
 }
 
-/// 15: a client that never reads is let go: its connection is not in the way of others for ever.
+/// 15: a client that never reads is disconnected, so that it does not occupy a connection forever.
 #[test]
 fn a_client_that_never_reads_is_let_go() {
     let upstream = Upstream::new(Arc::new(|_, _: &Value| {
@@ -193,7 +192,7 @@ fn a_client_that_never_reads_is_let_go() {
     let head = format!("POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n\r\n");
     let mut client = TcpStream::connect(gateway.address).unwrap();
     client.write_all(format!("{head}{body}").as_bytes()).unwrap();
-    // The one place is taken until the gateway gives the client up.
+    // The only place is occupied until the gateway disconnects the client.
     let since = Instant::now();
     loop {
         let mut other = TcpStream::connect(gateway.address).unwrap();
@@ -207,7 +206,7 @@ fn a_client_that_never_reads_is_let_go() {
         assert!(since.elapsed() < Duration::from_secs(60), "the connection is still open");
         std::thread::sleep(Duration::from_millis(50));
     }
-    // Its answer is cut off in a way that every client notices.
+    // The answer is cut off in a way that every client detects.
     let mut got = Vec::new();
     client.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     let _ = client.read_to_end(&mut got);

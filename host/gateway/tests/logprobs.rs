@@ -1,4 +1,4 @@
-//! Log-probabilities of driven answers: each sentence is judged with those of its own tokens. None of them is sent to
+//! Log-probabilities of driven answers: each sentence is judged with those of its own tokens. They are not sent to
 //! clients.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use support::{Gateway, Upstream, end, event, event_head, opener, policy, said};
 
-/// Words with their log-probabilities; the second sentence comes in a token that the first one began.
+/// Tokens with log-probabilities; one token contains the end of the first sentence and the start of the second.
 const TOKENS: [(&str, &str); 7] = [
     ("Birds", "-0.125"),
     (" sing", "-0.25"),
@@ -25,16 +25,16 @@ const TOKENS: [(&str, &str); 7] = [
 ];
 const WHOLE: &str = "Birds sing. Bells rüng twice.";
 
-/// How a server gives its numbers.
+/// The form in which a server sends log-probabilities.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Form {
     /// `content`, as in chat answers.
     Content,
-    /// Parallel lists, as vLLM's completions.
+    /// Parallel lists, as in vLLM's completions.
     Lists,
     /// Not at all.
     None,
-    /// For bytes that differ from the text's.
+    /// For other bytes than those of the text.
     Other,
     /// `null` in place of a number.
     Null,
@@ -66,7 +66,7 @@ fn server(form: Form) -> Upstream {
     }))
 }
 
-/// The log-probabilities that came with the candidates of the first stream.
+/// The log-probabilities of the candidates in the first stream.
 fn proposed(form: Form, kind: &str, path: &str) -> Vec<Value> {
     let (upstream, folder) = (server(form), tempfile::tempdir().unwrap());
     let config = format!(
@@ -125,7 +125,7 @@ fn numbers_that_are_not_there_are_unknown() {
     }
 }
 
-/// llama.cpp's server refuses numbers beside tools; what was asked for and not given is counted.
+/// llama.cpp's server refuses log-probabilities together with tools. Requested but missing ones are counted.
 #[test]
 fn what_is_not_known_is_counted() {
     let (upstream, folder) = (server(Form::None), tempfile::tempdir().unwrap());

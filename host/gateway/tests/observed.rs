@@ -1,4 +1,4 @@
-//! Observed answers: clients get everything, and every record, report and answer says what would have been refused.
+//! Observed answers: clients get all text; records, reports and answers show which text would have been refused.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -25,7 +25,7 @@ const SENTENCES: [&str; 8] = [
     "{\"a\": 1}",
 ];
 
-/// Says what is after `#` in the prompt, as a list of pieces.
+/// A server that sends the text after `#` in the prompt, as a list of pieces.
 fn upstream() -> Upstream {
     Upstream::new(Arc::new(|_, body: &Value| {
         let prompt = body["messages"].as_array().unwrap().last().unwrap()["content"].as_str().unwrap();
@@ -56,7 +56,7 @@ fn content(answer: &Answer, stream: bool) -> String {
     }
 }
 
-/// Parts of a text that the answer says were refused.
+/// Parts of a text that the answer reports as refused.
 fn refused<'a>(answer: &Answer, text: &'a str) -> Vec<&'a str> {
     let provenance = answer.provenance();
     let ranges = provenance["streams"][0].get("refused").and_then(Value::as_array).cloned().unwrap_or_default();
@@ -80,7 +80,7 @@ fn clients_get_everything_and_learn_what_would_have_been_refused() {
             assert_eq!(finish(&answer), "stop");
         }
     }
-    // Every text of every chunking.
+    // Each text with several chunkings.
     let mut random = Random::new(1);
     for _ in 0..60 {
         let count = random.below(6);
@@ -103,7 +103,7 @@ fn clients_get_everything_and_learn_what_would_have_been_refused() {
     check(&folder.path().join("session-1"), 62);
 }
 
-/// Every context says `observed`, no refused text has a receipt, and the bundle replays.
+/// Checks that every context has mode `observed`, that refused text has no receipt, and that the bundle replays.
 fn check(session: &Path, streams: u64) {
     for context in std::fs::read_dir(session.join("contexts")).unwrap() {
         let context = std::fs::read(context.unwrap().path()).unwrap();

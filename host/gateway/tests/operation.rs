@@ -69,7 +69,7 @@ fn metrics_count_what_happened() {
     assert!(!found.contains("unknown-route") && !found.contains("=\"other\""), "no label is a client's choice");
     drop(gateway);
 
-    // A server that is not there, and a session that grows too long.
+    // An unreachable server, and a session that reaches its limit.
     let (address, lines) = admin(&folder);
     let models = format!("[[model]]\nname = \"m\"\nupstream = \"http://{dead}/v1\"\n");
     let rotation = "[rotation]\nrecords = 1\ndrain_ms = 50\n";
@@ -154,11 +154,11 @@ fn no_log_line_and_no_metric_holds_text() {
     const MARKER: &str = "qzmarkerqz";
     let lines = Lines::default();
     let writer = lines.clone();
-    // Every level of every crate of the process.
+    // All levels of all crates in the process.
     tracing::subscriber::set_global_default(logs::subscriber(move || writer.clone(), Level::TRACE)).unwrap();
     let server = Upstream::new(Arc::new(|_, body: &Value| {
         match body["temperature"].as_u64() {
-            // Everything that a model server can write into.
+            // All fields that a model server can write.
             Some(0) => {
                 let function = json!({"name": MARKER, "arguments": json!({MARKER: MARKER}).to_string()});
                 let call = json!([{"index": 0, "id": MARKER, "function": function}]);

@@ -1,4 +1,4 @@
-//! Proofs that go to clients: with the answer, and when they ask for them.
+//! Proofs for clients: as part of the answer, and on request.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -39,7 +39,7 @@ fn ask(stream: bool, nonce: &str) -> Value {
     json!({"model": "m", "stream": stream, "messages": messages, "portcullis": {"nonce": nonce, "receipt": true}})
 }
 
-/// The result of the proofs under the public root of simulations.
+/// Checks proofs under the public root of simulated cards.
 fn check(proofs: &Value) -> Vec<StreamFacts> {
     let mut trust = Trust::default();
     trust.roots.add_sim_root(ca::simulation().unwrap().certificate_pem().unwrap().as_bytes()).unwrap();
@@ -102,7 +102,7 @@ fn an_answer_holds_its_proofs_and_they_can_be_asked_for() {
         shown.push((again.json()["proofs"][0].clone(), facts));
     }
     gateway.stop();
-    // The same proofs come from the finished bundle.
+    // The finished bundle gives the same proofs.
     let session = std::fs::read_dir(bundles.path()).unwrap().next().unwrap().unwrap().path();
     let files = bundle::at(&session).unwrap();
     for (proof, facts) in shown {
@@ -118,7 +118,7 @@ fn an_answer_holds_its_proofs_and_they_can_be_asked_for() {
     }
 }
 
-/// The native API keeps the same promise: what an answer releases is signed when it leaves, and can be proven.
+/// With signed release, the native API also releases text only after it is signed and provable.
 #[test]
 fn the_native_api_releases_what_is_signed() {
     let (upstream, bundles) = (upstream(), tempfile::tempdir().unwrap());
@@ -154,7 +154,7 @@ fn signed(session: &Path) -> u64 {
     sizes.max().unwrap_or(0)
 }
 
-/// Text leaves after the signature over its record, not before it.
+/// Text is sent after its record is signed, not before.
 #[test]
 fn signed_release_waits_for_the_checkpoint() {
     let (upstream, bundles) = (upstream(), tempfile::tempdir().unwrap());
@@ -188,7 +188,7 @@ fn signed_release_waits_for_the_checkpoint() {
     gateway.stop();
 }
 
-/// Without a bundle there are no proofs, and the answer says so.
+/// Without a bundle there are no proofs, and the answer reports that.
 #[test]
 fn what_is_not_recorded_has_no_proof() {
     let upstream = upstream();

@@ -1,5 +1,4 @@
-//! Byte for byte: clients received exactly the text that the records admitted, and constants of the policy. Every
-//! bundle replays.
+//! Clients received exactly the bytes that the records admitted, and constants of the policy. Every bundle replays.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -18,7 +17,6 @@ use std::sync::{Arc, Mutex};
 use support::{Answer, Gateway, REFUSAL, Upstream, chat, delta, end, event, event_head, opener, policy};
 use zerocopy::FromBytes;
 
-/// The words of the texts.
 const WORDS: [&str; 12] = [
     "Birds sing in spring.",
     " Ships sail.",
@@ -34,7 +32,7 @@ const WORDS: [&str; 12] = [
     "{\"a\": 1}",
 ];
 
-/// The text that the records of each stream admit, and its tool calls in order, by the stream's identity.
+/// The admitted text of each stream, and its tool calls in order, by the stream's id.
 fn admitted(folder: &Path) -> BTreeMap<String, (String, Vec<String>)> {
     let lines = |name: &str| -> Vec<Value> {
         let text = std::fs::read_to_string(folder.join(name)).unwrap();
@@ -72,8 +70,8 @@ fn admitted(folder: &Path) -> BTreeMap<String, (String, Vec<String>)> {
     streams
 }
 
-/// Gives what the prompt asks for: pieces of JSON deltas after a `#`. From the beginning of an answer it continues with
-/// text that its seed decides.
+/// A server that sends what the prompt contains: pieces of JSON deltas after a `#`. When it continues an answer, the
+/// seed determines the text.
 fn server() -> Upstream {
     Upstream::new(Arc::new(|path, body: &Value| {
         let asked = body["messages"].as_array().map_or(&body["prompt"], |all| &all[0]["content"]);
@@ -137,7 +135,7 @@ fn deltas(random: &mut Random, chat: bool, thinks: bool) -> Vec<Value> {
     deltas
 }
 
-/// The answer of a client: text by channel (content and reasoning), and calls as the records write them.
+/// The answer that a client got: text by channel (content and reasoning), and calls in the form of the records.
 fn heard(path: &str, answer: &Answer) -> (BTreeMap<&'static str, String>, Vec<String>) {
     let stream = answer.head.contains("text/event-stream");
     let values = if stream { answer.events() } else { vec![answer.json()] };
@@ -204,7 +202,7 @@ fn assert_admitted(path: &str, answer: &Answer, streams: &BTreeMap<String, (Stri
             let constant = [support::PLACEHOLDER, REFUSAL].into_iter().find(|constant| constant.len() == length);
             text.insert_str(at, constant.unwrap());
         }
-        // Completions have one channel.
+        // Completions have only one channel.
         if path != "/v1/completions" || report["channel"] == "content" {
             expected.entry(report["channel"].as_str().unwrap().to_owned()).or_default().push_str(&text);
         }
@@ -218,7 +216,7 @@ fn assert_admitted(path: &str, answer: &Answer, streams: &BTreeMap<String, (Stri
     assert_eq!((texts, calls), (expected, expected_calls), "{path}: {}", answer.body);
 }
 
-/// Answers of every kind, by each mode: 480 in all, and 10,020 with `PORTCULLIS_LONG`.
+/// Answers of every kind in each mode: 480 in all, and 10,020 with `PORTCULLIS_LONG`.
 #[test]
 fn clients_receive_what_the_records_admitted() {
     let streams: usize = std::env::var("PORTCULLIS_LONG").map_or(160, |_| 3_340);

@@ -1,4 +1,4 @@
-//! Allowed and forbidden requests on every route, with their answers.
+//! Accepted and refused requests in all dialects, with their answers.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -10,7 +10,7 @@ use support::{
     Answer, Gateway, PLACEHOLDER, REFUSAL, Upstream, ask, chat, end, event, event_head, finish, policy, said, text,
 };
 
-/// Plays the last message, or the prompt, back word by word.
+/// A server that repeats the last message, or the prompt, word by word.
 fn echo() -> Upstream {
     Upstream::new(Arc::new(|path, body: &Value| {
         let asked = body["messages"].as_array().and_then(|all| all.last()).map_or(&body["prompt"], |m| &m["content"]);
@@ -24,7 +24,7 @@ fn echo() -> Upstream {
     }))
 }
 
-/// Every route with its way to ask, and to find what was said and why it ended.
+/// All dialects: a request, and functions that read text and end reason from an answer.
 fn routes(content: &str, stream: bool) -> [(&'static str, Value); 4] {
     let turn = json!([{"role": "user", "content": content}]);
     [
@@ -90,7 +90,7 @@ fn every_route_gives_the_same_text() {
     }
 }
 
-/// The pre-execution filter judges every message of every request; what it refuses, no server sees.
+/// The pre-execution filter judges every message of every request. A refused request reaches no server.
 #[test]
 fn a_refused_input_reaches_no_server() {
     let upstream = echo();
@@ -117,7 +117,7 @@ fn a_refused_input_reaches_no_server() {
     assert!(upstream.asked.lock().unwrap().is_empty());
 }
 
-/// Fields that the gateway does not know, or that ask for text that nothing judges.
+/// Unknown fields, and fields that ask for text that the gate does not judge.
 #[test]
 fn requests_that_are_not_taken_name_the_field() {
     let upstream = echo();
@@ -207,7 +207,7 @@ fn http(body: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// Known fields reach the server as they are, with the model's own name; others do not.
+/// Known fields reach the server unchanged, with the server's name for the model. Others are not sent.
 #[test]
 fn known_fields_are_handed_on() {
     let upstream = echo();
@@ -244,7 +244,7 @@ fn known_fields_are_handed_on() {
         ],
     });
     assert_eq!(asked, expected);
-    // The same conversation in the other dialects.
+    // The same conversation in other dialects.
     let messages = json!({
         "model": "m", "system": "Be brief.", "max_tokens": 9, "stop_sequences": ["END"],
         "messages": [
@@ -270,7 +270,7 @@ fn known_fields_are_handed_on() {
     }
 }
 
-/// Keys open their models and nothing else.
+/// A key gives access to its own models only.
 #[test]
 fn keys_open_their_models() {
     let upstream = echo();
@@ -309,7 +309,7 @@ fn keys_open_their_models() {
         data.as_array().unwrap().iter().map(|model| model["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!((listed("sk-one"), listed("sk-all")), (vec!["a".into()], vec!["a".into(), "b".into()]));
-    // A key of any name does not open a model that has a name of its own.
+    // A key for the model `*` does not open a model with its own name.
     let config = config.replace("name = \"a\"\nup", "name = \"*\"\nup").replace("models = [\"a\"]", "models = [\"*\"]");
     let any = Gateway::with(&policy("stop"), &config);
     let ask = |model: &str| {
@@ -320,7 +320,7 @@ fn keys_open_their_models() {
     assert_eq!((gateway.get("/livez").status, gateway.get("/readyz").status), (200, 200));
 }
 
-/// An object is judged whole: a policy that redacts stops here.
+/// An object is judged as a whole: a policy that redacts stops here.
 #[test]
 fn a_json_answer_is_never_cut_in_the_middle() {
     let upstream = echo();
@@ -336,7 +336,7 @@ fn a_json_answer_is_never_cut_in_the_middle() {
     assert_eq!((said(&refused, "content").as_str(), finish(&refused).as_str()), (REFUSAL, "content_filter"));
 }
 
-/// The records bind the request, and the client's own value.
+/// The records bind the request and the client's nonce.
 #[test]
 fn the_identity_of_a_stream_binds_request_and_nonce() {
     let upstream = echo();
@@ -354,7 +354,7 @@ fn the_identity_of_a_stream_binds_request_and_nonce() {
     assert_eq!(gateway.post("/v1/chat/completions", &body).status, 400);
 }
 
-/// A session that ends is followed by the next; streams wait in between.
+/// When a session ends, the next one begins; streams wait in between.
 #[test]
 fn sessions_rotate_under_load() {
     let upstream = echo();

@@ -1,4 +1,4 @@
-//! Answers while one session of the card follows another.
+//! Answers during a change of sessions.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use support::{Gateway, REFUSAL, Step, Upstream, ask, chat, finish, lenient_policy, policy, said, text};
 
-/// Sessions end when their time is over, with and without requests; no request is lost.
+/// Sessions end at their time limit, with and without requests. No request is lost.
 #[test]
 fn sessions_rotate_by_time() {
     let upstream = Upstream::new(Arc::new(|_, _: &Value| chat([text("Birds sing.")], "stop")));
@@ -35,14 +35,14 @@ fn sessions_rotate_by_time() {
     assert!(last >= 4, "{last}");
 }
 
-/// 17: the policy changes in the middle of a stream. The stream is judged by its own policy to its end; one that begins
-/// meanwhile waits, and is judged by the new one. The old policy refuses a word that the new one admits.
+/// 17: the policy changes during a stream. The stream keeps its policy until its end; a stream that begins meanwhile
+/// waits, and uses the new policy. The old policy refuses a word that the new one admits.
 #[test]
 fn a_stream_keeps_its_policy_to_its_end() {
     let bad = "A badword stands here. Cats sleep.";
     for mode in ["", "kind = \"vllm\"\nmode = \"driven\"\n"] {
         let upstream = Upstream::new(Arc::new(move |_, body: &Value| {
-            // Behind a refusal, a driven answer has nothing else to say.
+            // After a refusal, a driven answer has no alternative.
             if body["seed"].is_i64() {
                 return chat([], "stop");
             }
@@ -76,7 +76,7 @@ fn a_stream_keeps_its_policy_to_its_end() {
         let gateway = Gateway::over(Config::parse(&config).unwrap(), Box::new(open));
         let (old, new) = std::thread::scope(|scope| {
             let old = scope.spawn(|| gateway.post("/v1/chat/completions", &ask("long", true)));
-            // Its first sentences have asked for the rotation.
+            // The first sentences of the stream have requested the rotation.
             let since = Instant::now();
             while gateway.get("/readyz").status == 200 {
                 assert!(since.elapsed() < Duration::from_secs(60), "the session does not end");

@@ -1,4 +1,4 @@
-//! What of an answer's texts stands on the disk: all of them, none, or sealed ones that one key opens.
+//! The texts in a bundle: all of them, none, or sealed ones that only one key can open.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use support::{Gateway, Upstream, ask, chat, opener_with, policy, text};
 
-/// Words that stand in the request, in what is admitted, and in what is refused.
+/// Words in the request, in the admitted text, and in the refused text.
 const WORDS: [&str; 3] = ["qzpromptqz", "qzanswerqz", "badqzwordqz"];
 /// Two X25519 key pairs, made by OpenSSL.
 const KEYS: [(&str, [&str; 2]); 2] = [
@@ -41,7 +41,7 @@ fn unhex(hex: &str) -> Vec<u8> {
     (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
 }
 
-/// Writes a key pair in PEM (RFC 8410); the paths of the private and the public key.
+/// Writes a key pair in PEM (RFC 8410); returns the paths of private and public key.
 fn keys(folder: &Path, name: &str, [secret, public]: [&str; 2]) -> (PathBuf, PathBuf) {
     use base64ct::{Base64, Encoding};
     let write = |path: PathBuf, label: &str, before: &str, key: &str| {
@@ -57,7 +57,7 @@ fn keys(folder: &Path, name: &str, [secret, public]: [&str; 2]) -> (PathBuf, Pat
     )
 }
 
-/// Serves two answers with such texts in the bundle; the bundle's folder.
+/// Runs a gateway for two answers with this setting; returns the bundle's folder.
 fn session(folder: &Path, texts: Texts) -> PathBuf {
     let upstream = Upstream::new(Arc::new(|_, _| {
         let [_, answer, refused] = WORDS;
@@ -80,14 +80,14 @@ fn checked(files: &dyn Files) -> CheckReport {
     check(files, &trust, Options { allow_sim: true, at: None }, &mut |_| (), &mut || ()).unwrap()
 }
 
-/// The codes of what the verifier found.
+/// The codes of the findings.
 fn codes(checked: &CheckReport) -> Vec<&'static str> {
     let properties = &checked.verify.as_ref().unwrap().properties;
     let reasons = Property::ALL.iter().flat_map(|property| &properties.of(*property).reasons);
     reasons.map(|reason| reason.code.id()).collect()
 }
 
-/// Every byte below a folder, and of the files beside it.
+/// All bytes of the files in and beside a folder.
 fn bytes(folder: &Path) -> Vec<u8> {
     let mut all = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -124,7 +124,7 @@ fn plain_texts_stand_in_the_bundle_and_without_them_none_does() {
     assert!(WORDS.iter().all(|word| !holds(&all, word)));
     assert!(!beside(&session_1).exists());
     let checked = checked(&Directory::new(&session_1));
-    // The records are all there and the card's; what they are about is withheld.
+    // All records are present and signed; only their texts are withheld.
     assert_eq!((checked.status, checked.exit_code), (Status::Warned, 10), "{checked:#?}");
     let codes = codes(&checked);
     for code in ["context-withheld", "input-withheld", "span-withheld"] {
@@ -144,7 +144,7 @@ fn sealed_texts_are_opened_by_their_key_alone() {
     assert!(WORDS.iter().all(|word| !holds(&all, word)), "no byte of a text stands on the disk");
     let sealed = beside(&session_1);
     assert_eq!(std::fs::metadata(&sealed).unwrap().permissions().mode() & 0o777, 0o600);
-    // Without the key the bundle is as one without texts.
+    // Without the key, the bundle is like one without texts.
     let without = checked(&Directory::new(&session_1));
     assert_eq!(without.status, Status::Warned, "{without:#?}");
 
@@ -156,7 +156,7 @@ fn sealed_texts_are_opened_by_their_key_alone() {
     let replay = whole.replay.as_ref().unwrap();
     assert_eq!((replay.status, replay.replayed, replay.streams), (Status::Affirmed, 2, 2), "{whole:#?}");
     assert!(codes(&whole).iter().all(|code| !code.ends_with("withheld")));
-    // Opened, it has what a bundle with plain texts has.
+    // After unsealing, the bundle has the same content as one with plain texts.
     let opened = content(&unsealed);
     assert!(WORDS.iter().all(|word| opened.values().any(|file| holds(file, word))));
     let plain = tempfile::tempdir().unwrap();
@@ -169,7 +169,7 @@ fn sealed_texts_are_opened_by_their_key_alone() {
     };
     assert_eq!(shape(&opened), shape(&plain));
 
-    // Another key says so, and says nothing about the evidence.
+    // Another key gives an error, which is not a result about the evidence.
     let other = open(&sealed, &PrivateKey::load(&bob).unwrap()).err().unwrap();
     assert!(other.is_operational() && other.to_string().contains("another key"), "{other}");
     for (path, is_private) in [(&alice_pub, true), (&bob, false)] {
@@ -181,7 +181,7 @@ fn sealed_texts_are_opened_by_their_key_alone() {
     assert!(PrivateKey::load(&bob).err().unwrap().to_string().contains("mode 600"));
 }
 
-/// Whoever changes the file makes it unreadable, and whoever cuts it short takes texts out of it: no text comes in.
+/// A changed file cannot be read, and a truncated file lacks texts. Neither can add a text.
 #[test]
 fn changed_and_cut_files_of_sealed_texts() {
     let folder = tempfile::tempdir().unwrap();
@@ -201,7 +201,7 @@ fn changed_and_cut_files_of_sealed_texts() {
         let mut changed = sealed.clone();
         changed[at] ^= 1 << (at % 8);
         match open(&changed) {
-            // A stream that was given another place, or a length that reaches behind the end, is not opened.
+            // A stream at a wrong place, or with a length beyond the end, is not opened.
             Err(error) => assert!(matches!(error, BundleError::Content { .. } | BundleError::Io { .. }), "{error}"),
             Ok(opened) => assert!(opened.report().torn > 0, "byte {at}"),
         }
@@ -216,7 +216,7 @@ fn changed_and_cut_files_of_sealed_texts() {
             }
         };
         torn += u32::from(opened.report().torn > 0);
-        // What is there is what was sealed.
+        // All remaining texts are original.
         for (name, file) in content(&opened).iter().filter(|(name, _)| *name != MANIFEST) {
             let lines = |file: &[u8]| file.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect::<Vec<_>>();
             let (all, some) = (lines(&whole[name]), lines(file));
@@ -226,7 +226,7 @@ fn changed_and_cut_files_of_sealed_texts() {
     assert!(torn > 20, "{torn} files ended within a frame");
     let cut = checked(&open(&sealed[..sealed.len() / 2]).unwrap());
     assert_eq!(cut.status, Status::Warned, "{cut:#?}");
-    // Frames in another order, one left out, one doubled.
+    // Frames in another order, one missing, one duplicated.
     let frames = {
         let (mut frames, mut at) = (Vec::new(), 72);
         while at < sealed.len() {

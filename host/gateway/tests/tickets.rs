@@ -1,4 +1,4 @@
-//! Sessions under an issuer's tickets, before a witness.
+//! Sessions under tickets of an issuer, with a witness.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -60,7 +60,7 @@ impl Office {
         self.folder.path().join(name)
     }
 
-    /// Issues the card's next ticket into the folder.
+    /// Issues the card's next ticket and puts it into the folder.
     fn issue(&mut self, name: &str) {
         let request = Request {
             key: key_id(&self.card),
@@ -72,12 +72,12 @@ impl Office {
             window: Window { not_before: 0, not_after: 1 << 40 },
         };
         let ticket = self.issuer.issue(&request).unwrap();
-        // Whoever looks into the folder sees it whole.
+        // The file is written under another name first, so that a reader never finds a partial ticket.
         std::fs::write(self.path("new"), ticket).unwrap();
         std::fs::rename(self.path("new"), self.path("tickets").join(name)).unwrap();
     }
 
-    /// Shows the issuer how a session began and ended.
+    /// Reports to the issuer how a session began and ended.
     fn settle(&mut self, session: &str) {
         let folder = self.path(session).join("checkpoints");
         let mut checkpoints: Vec<_> = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
@@ -139,7 +139,7 @@ fn wait_for(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// The ticket of a bundle, and how many of its checkpoints the witness saw.
+/// The ticket of a bundle, its number of checkpoints, and how many of them the witness saw.
 fn held(session: &Path) -> (Ticket, usize, usize) {
     let count = |folder: &str| std::fs::read_dir(session.join(folder)).map_or(0, Iterator::count);
     let ticket = Ticket::parse(&std::fs::read(session.join("ticket.cose")).unwrap()).unwrap().content;
@@ -149,7 +149,7 @@ fn held(session: &Path) -> (Ticket, usize, usize) {
     (ticket, count("checkpoints"), count("witness"))
 }
 
-/// Each session takes the next ticket. While there is no ticket, requests wait and none is lost. If no ticket comes in
+/// Each session uses the next ticket. Without a ticket, requests wait and none is lost. If no ticket arrives in
 /// time, the gateway ends with that reason.
 #[test]
 fn each_session_has_the_next_ticket() {
@@ -176,7 +176,7 @@ fn each_session_has_the_next_ticket() {
     for (_, checkpoints, notes) in [one, two] {
         assert_eq!(checkpoints, notes, "the witness saw every checkpoint");
     }
-    // A ticket is for one session: the gateway that finds none ends.
+    // A ticket is for one session only, so a gateway without a new ticket ends.
     office.settle("session-2");
     let sessions = portcullis_gateway::session::Sessions::start(
         office.opener(Duration::from_millis(300)),
@@ -191,7 +191,7 @@ fn each_session_has_the_next_ticket() {
     assert!(since.elapsed() < Duration::from_secs(20));
 }
 
-/// The witness goes away: nothing leaves without its record, and the session ends with a stated reason.
+/// The witness becomes unreachable: no text is sent without its record, and the session ends with a reason.
 #[test]
 fn a_witness_that_is_gone_ends_the_session() {
     let (mut office, upstream) = (Office::new(), echo());

@@ -1,4 +1,4 @@
-//! OpenTelemetry traces: what a collector gets, and that a collector which does not answer delays no client.
+//! OpenTelemetry traces: the data that a collector gets. A collector that does not answer delays no client.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -20,10 +20,10 @@ const MARKER: &str = "qzmarkerqz";
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const PARENT: &str = "00f067aa0ba902b7";
 
-/// What a collector got: the head of each request, and its body.
+/// The requests that a collector got: head and body of each.
 type Received = Arc<Mutex<Vec<(String, Vec<u8>)>>>;
 
-/// A collector that takes traces in OTLP over HTTP.
+/// A collector that accepts traces in OTLP over HTTP.
 fn collector() -> (SocketAddr, Received) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (address, received) = (listener.local_addr().unwrap(), Received::default());
@@ -63,7 +63,7 @@ fn collector() -> (SocketAddr, Received) {
     (address, received)
 }
 
-/// The spans that have come, with the service that they are of.
+/// The received spans, each with its service name.
 fn spans(received: &Received) -> Vec<(String, Span)> {
     let mut spans = Vec::new();
     for (head, body) in received.lock().unwrap().iter() {
@@ -80,7 +80,7 @@ fn spans(received: &Received) -> Vec<(String, Span)> {
     spans
 }
 
-/// The spans once there are so many.
+/// Waits until this many spans have been received.
 fn await_spans(received: &Received, count: usize) -> Vec<Span> {
     let until = Instant::now() + Duration::from_secs(20);
     loop {
@@ -172,7 +172,7 @@ fn a_collector_gets_spans_without_text() {
     assert_eq!(about["gen_ai.response.id"], answer.provenance()["answer"]);
     assert!(about["gen_ai.response.time_to_first_chunk"].as_f64().is_some_and(|time| (0.0..60.0).contains(&time)));
 
-    // Errors have their codes: a model server that fails, and a request that is not taken.
+    // Errors have codes: for a model server that fails, and for a refused request.
     gateway.post("/v1/chat/completions", &ask("break", false));
     gateway.post("/v1/chat/completions", &json!({"model": MARKER, MARKER: MARKER}));
     let found = await_spans(&received, 5);
@@ -187,7 +187,7 @@ fn a_collector_gets_spans_without_text() {
     }
 }
 
-/// A collector that takes connections and never answers, and one that is not there.
+/// A collector that accepts connections but never answers, and an unreachable one.
 #[test]
 fn a_collector_that_does_not_answer_delays_no_request() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -199,7 +199,7 @@ fn a_collector_that_does_not_answer_delays_no_request() {
         for _ in 0..60 {
             assert_eq!(gateway.post("/v1/chat/completions", &ask("Birds?", true)).status, 200);
         }
-        // One wait for the collector would be a minute.
+        // If each request waited once for the collector, this would take a minute.
         assert!(begun.elapsed() < Duration::from_secs(30), "60 answers took {:?}", begun.elapsed());
         let begun = Instant::now();
         gateway.stop();

@@ -1,5 +1,5 @@
-//! The live page: who may see it, what stands on it, and that nothing on it is markup that somebody else wrote. How it
-//! looks in a browser is in `host/xtask/src/look/live.rs`.
+//! The live page: access to it, its content, and that foreign text never becomes markup. `host/xtask/src/look/live.rs`
+//! tests how it looks in a browser.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -77,7 +77,7 @@ fn the_page_wants_the_key_and_a_password_opens_nothing_else() {
     for part in ["content-security-policy: default-src 'none'", "frame-ancestors 'none'", "script-src 'sha256-"] {
         assert!(policy.contains(part) && !policy.contains("unsafe-inline"), "{policy}");
     }
-    // A page of another site can have the browser send a password along: it changes nothing.
+    // A page of another site can make the browser send the password, but cannot change anything.
     for (method, path) in [("POST", "/drain"), ("GET", "/metrics")] {
         assert_eq!(request(address, method, path, &basic("admin", "admin-secret")).0, 401, "{path}");
     }
@@ -122,11 +122,11 @@ fn figures_of_what_happens() {
         let held: u64 =
             (0..15).map(|row| shown[format!("hold-{row}-1")].as_str().unwrap().parse::<u64>().unwrap()).sum();
         assert!(held > 0, "the released pieces were timed");
-        // The page is the same cells.
+        // The page shows the same values.
         let (_, _, page) = request(address, "GET", "/ui", &basic("", "admin-secret"));
         assert!(page.contains("id=\"rule-0-0\">NO-BAD<"), "{page}");
         assert_eq!(page.matches("<script").count(), 1);
-        // No text of a request or an answer.
+        // The page contains no text of a request or an answer.
         for said in ["Birds", "badword", "slow"] {
             assert!(!page.contains(said) && !shown.to_string().contains(said), "{said}");
         }

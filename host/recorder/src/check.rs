@@ -1,4 +1,4 @@
-//! Check of a bundle: its verification and its replay, over one snapshot of its files.
+//! Checks a bundle: verification and replay, over one snapshot of its files.
 
 use crate::replay::{Error, ReplayReport, replay_after};
 use portcullis_evidence::bundle::{BundleError, Files, Snapshot};
@@ -7,11 +7,11 @@ use portcullis_evidence::verify::{Options, Report, Status, Trust, verify_snapsho
 /// The results of verification and replay.
 #[derive(Debug, serde::Serialize)]
 pub struct CheckReport {
-    /// The worse of the two.
+    /// The worse status of the two.
     pub status: Status,
     /// Exit code of `portcullis check`: 3 contradicted, else 10 simulated, else 5 warned, else 0.
     pub exit_code: u8,
-    /// Why the files are not a bundle.
+    /// Why the files are not a bundle, if they are not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,11 +35,11 @@ impl CheckReport {
     }
 }
 
-/// Verifies the bundle in `files` and replays it. `records` receives the number of records that are verified, `streams`
-/// is called after each stream that is replayed.
+/// Verifies and replays the bundle in `files`. `records` receives the number of verified records; `streams` is called
+/// after each replayed stream.
 ///
 /// # Errors
-/// [`Error`]: nothing could be read, or this program failed. Files that are not a bundle are [`CheckReport::broken`].
+/// [`Error`]: reading or this program failed. Files that are not a bundle give [`CheckReport::broken`] instead.
 pub fn check(
     files: &dyn Files,
     trust: &Trust,
@@ -50,8 +50,8 @@ pub fn check(
     check_after(&[], files, trust, options, (records, streams))
 }
 
-/// As [`check`], after the bundles of earlier sessions, the earliest first, whose streams this one's may continue.
-/// Nothing is reported of those.
+/// Like [`check`], but streams may continue those in bundles of `earlier` sessions, the earliest first. The report does
+/// not cover the earlier bundles.
 ///
 /// # Errors
 /// As [`check`].

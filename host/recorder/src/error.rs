@@ -1,4 +1,4 @@
-//! Why a session cannot be recorded.
+//! The reasons why a session cannot be recorded.
 
 use portcullis_authority::ca::CaError;
 use portcullis_authority::tickets::IssueError;
@@ -19,22 +19,20 @@ pub enum RecorderError {
     Log(#[from] std::io::Error),
     #[error("cannot read the {what} `{}`", path.display())]
     Read {
-        /// What the file holds.
+        /// The kind of file.
         what: &'static str,
-        /// The file.
         path: PathBuf,
-        /// What the system reports.
+        /// The error of the system.
         source: std::io::Error,
     },
-    /// The key that texts are sealed to.
+    /// The key for sealing texts is invalid.
     #[error(transparent)]
     SealingKey(#[from] portcullis_sealed::KeyError),
-    /// The file of sealed texts cannot be made.
+    /// The file for sealed texts cannot be created.
     #[error("cannot make the file of sealed texts `{}`: {source}", path.display())]
     Sealed {
-        /// The file.
         path: PathBuf,
-        /// What the system reports.
+        /// The error of the system.
         source: std::io::Error,
     },
     /// The ticket is malformed.
@@ -48,7 +46,7 @@ pub enum RecorderError {
     WitnessKey(#[from] NoteError),
     #[error("`{}` is not an approval", .0.display())]
     NoApproval(PathBuf),
-    /// The ticket permits certain profiles only, and the session's, with this digest, is not among them.
+    /// The ticket permits only certain profiles; the session's profile has this digest and is not permitted.
     #[error(
         "the ticket permits other profiles than that of this session, whose digest is {0}; give a permitted one with `--profile`, or ask \
          the issuer for a ticket that permits this one"

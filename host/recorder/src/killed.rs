@@ -1,8 +1,8 @@
-//! A recorder in a process that is killed: the bundle is completed, nothing is contradicted, and every released text
-//! has its record.
+//! Kills a recorder's process. Its bundle can be completed, nothing is contradicted, and every released text has its
+//! record.
 //!
-//! The session is a software card's, so that many can be killed. `PORTCULLIS_LONG=1` kills 1,000, otherwise 100 are
-//! killed.
+//! The session runs on a software card, so that many processes can be killed: 1,000 with `PORTCULLIS_LONG=1`, otherwise
+//! 100.
 
 use crate::Recorder;
 use crate::texts::Openings;
@@ -37,7 +37,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use zerocopy::IntoBytes;
 
-/// Where the process that is killed writes, and on how many lanes.
+/// Environment variable of the process to kill: its folder and number of lanes.
 const FOLDER: &str = "PORTCULLIS_KILLED_FOLDER";
 const LANES: &str = "PORTCULLIS_KILLED_LANES";
 const DESIGN: [u8; 16] = [0x80; 16];
@@ -76,13 +76,13 @@ fn context(id: &str, mode: Mode) -> ContextDocument {
     }
 }
 
-/// A software card and the recorder of its session.
+/// A software card, with the recorder of its session.
 struct Run {
     key: SoftKey,
     log: Log,
     recorder: Recorder,
     sink: Box<dyn RecordSink>,
-    /// Records of each lane, and checkpoints, that were handed over.
+    /// Number of records per lane, and of checkpoints, that were passed to the sink.
     given: (Vec<usize>, usize),
 }
 
@@ -129,7 +129,7 @@ impl Run {
         run
     }
 
-    /// Hands over what the card has made: the checkpoints first, as a card may.
+    /// Passes the card's new output to the sink. Checkpoints come first, as is possible on a real card.
     fn hand_over(&mut self) {
         for (at, checkpoint) in self.log.checkpoints.iter().enumerate().skip(self.given.1) {
             let message = self.key.sign(checkpoint).unwrap();
@@ -156,7 +156,7 @@ impl Run {
         self.recorder.event(&Event { stream, what }).unwrap();
     }
 
-    /// A stream with this many spans. Every other one is driven.
+    /// Runs a stream with this many spans. Every second stream is driven.
     fn stream(&mut self, number: u64, slot: u16, spans: u32) {
         let (id, mode) = (format!("s{number}"), if number.is_multiple_of(2) { Mode::Driven } else { Mode::Recorded });
         let context = context(&id, mode);
@@ -180,7 +180,7 @@ impl Run {
             });
             self.tell(number, EventKind::Determined(serde_json::from_value(judged).unwrap()));
             self.tell(number, EventKind::Released { seqs: vec![seq], text, calls: Vec::new() });
-            // From here on a reader may have it.
+            // From this point a reader may have the text.
             println!("released {lane} {index}");
         }
         self.log.end(slot, spans + 1, commitment(SpanKind::Text, &[1; 16], &[]));
@@ -196,10 +196,10 @@ impl Run {
     }
 }
 
-/// One test at a time: a process that is being started holds the locks of this one's files until it is another program.
+/// Runs one test at a time: a starting child process inherits the locks of open files until its exec.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// The process that the tests kill. Does nothing unless a test asks for it.
+/// The process that the tests kill. It does nothing unless a test started it.
 #[test]
 fn a_session_without_end() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
@@ -215,7 +215,7 @@ fn a_session_without_end() {
     }
 }
 
-/// Kills a session on this many lanes after this time; gives the released texts.
+/// Kills a session with this many lanes after this time; returns the released texts.
 fn kill(folder: &Path, lanes: u8, after: Duration) -> BTreeSet<(u8, u64)> {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["killed::a_session_without_end", "--exact", "--nocapture"])
@@ -225,7 +225,7 @@ fn kill(folder: &Path, lanes: u8, after: Duration) -> BTreeSet<(u8, u64)> {
         .spawn()
         .unwrap();
     let mut said = BufReader::new(child.stdout.take().unwrap());
-    // The time runs from the first release.
+    // The time starts at the first release.
     let mut first = String::new();
     while !first.contains("released") && said.read_line(&mut first).unwrap() > 0 {}
     std::thread::sleep(after);
@@ -276,7 +276,7 @@ fn a_killed_session_is_completed() {
     }
 }
 
-/// A recorder that dies before its card signed anything leaves no evidence, and `bundle finish` says so.
+/// A recorder that is killed before the first checkpoint leaves no evidence, and `bundle finish` reports that.
 #[test]
 fn nothing_signed_is_nothing_to_complete() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -285,7 +285,7 @@ fn nothing_signed_is_nothing_to_complete() {
     let files = [bundle::TICKET, bundle::CERTIFICATE, bundle::CHAIN, bundle::IMAGE].map(|n| (n.to_owned(), Vec::new()));
     drop(Recorder::create(&folder, &files, 1, 1, None, Openings::Bundle).unwrap());
     assert!(matches!(finish(&folder, false), Err(FinishError::NothingSigned(_))));
-    // One that ends in peace takes its folder with it.
+    // A recorder that ends normally removes its folder.
     let other = scene.path().join("c");
     let (recorder, sink) = Recorder::create(&other, &files, 1, 1, None, Openings::Bundle).unwrap();
     drop(sink);

@@ -1,4 +1,4 @@
-//! Lines about the records of one lane.
+//! Writes the lines about the records of one lane.
 
 use crate::RecorderError;
 use portcullis_core::commitment::SpanKind;
@@ -7,11 +7,11 @@ use portcullis_evidence::hex::{self, Hex};
 use portcullis_gate::replay::Input;
 use std::collections::BTreeMap;
 
-/// Files of lines that hold texts, or show what they are.
+/// Files whose lines contain texts or data about them.
 struct TextLines {
     spans: LineFile,
     inputs: LineFile,
-    /// In the order of release, until the end.
+    /// In order of release; sorted at the end.
     receipts: LineFile,
 }
 
@@ -21,14 +21,14 @@ pub(crate) struct LaneWriter {
     serial: u64,
     begun: u64,
     streams: LineFile,
-    /// Absent: the bundle holds no texts.
+    /// `None` if the bundle contains no texts.
     texts: Option<TextLines>,
-    /// What ended streams were given, until every stream that began before has ended; by the index of BEGIN.
+    /// Inputs by index of BEGIN. An input waits until every stream that began earlier has ended.
     given: BTreeMap<u64, Option<Input>>,
 }
 
 impl LaneWriter {
-    /// The files of `lane`; with texts, or without.
+    /// Creates the files of `lane`, with or without those for texts.
     pub(crate) fn create(writer: &Writer, lane: u8, serial: u64, with_texts: bool) -> Result<Self, BundleError> {
         let streams = writer.lines(bundle::STREAMS, lane)?;
         let texts = || {
@@ -42,7 +42,7 @@ impl LaneWriter {
         Ok(Self { lane, serial, begun: 0, streams, texts, given: BTreeMap::new() })
     }
 
-    /// A stream began with record `index`.
+    /// Writes the line for a stream whose BEGIN is record `index`.
     pub(crate) fn begin(&mut self, index: u64, id: &str) -> Result<(), BundleError> {
         self.streams.push(&bundle::StreamLine { index, stream: self.begun, id: id.to_owned() })?;
         self.begun += 1;
@@ -52,7 +52,7 @@ impl LaneWriter {
         Ok(())
     }
 
-    /// The line about a span, and the receipt of whoever reads it.
+    /// Writes the line for a span; returns it with the receipt.
     pub(crate) fn span(
         &mut self,
         index: u64,
@@ -70,7 +70,7 @@ impl LaneWriter {
         Ok((line, Receipt { serial: self.serial, lane: self.lane, index, salt, kind }))
     }
 
-    /// The span of that receipt is released.
+    /// Writes the receipt of a released span.
     pub(crate) fn release(&mut self, receipt: &Receipt) -> Result<(), BundleError> {
         self.texts.as_mut().map_or(Ok(()), |texts| texts.receipts.push(receipt))
     }
@@ -79,15 +79,14 @@ impl LaneWriter {
         self.texts.as_ref().map_or(0, |texts| texts.receipts.len())
     }
 
-    /// The stream that began with record `begin` was given `input`, and is over.
+    /// Sets the input of the stream whose BEGIN is record `begin`; the stream has ended.
     pub(crate) fn given(&mut self, begin: u64, input: Input) {
         if self.texts.is_some() {
             self.given.insert(begin, Some(input));
         }
     }
 
-    /// Inputs are in the order in which their streams began. One that cannot be written is left out: it is withheld
-    /// then.
+    /// Writes inputs in the order of the BEGIN records. An input that is too long is left out, and so is withheld.
     pub(crate) fn write_inputs(&mut self) -> Result<(), RecorderError> {
         let mut written = Ok(());
         while let Some(entry) = self.given.first_entry()
@@ -108,7 +107,7 @@ impl LaneWriter {
         [inputs, spans, receipts].into_iter().try_for_each(LineFile::flush)
     }
 
-    /// Writes what is left. Gives the first problem, after everything else was tried.
+    /// Writes the remaining lines. Tries everything, then returns the first error.
     pub(crate) fn finish(mut self, writer: &Writer) -> Result<(), RecorderError> {
         let given = self.write_inputs();
         self.flush()?;
@@ -119,7 +118,7 @@ impl LaneWriter {
     }
 }
 
-/// The line about what the stream was given that began with record `index`.
+/// The line with the input of the stream whose BEGIN is record `index`.
 pub(crate) fn input_line(index: u64, input: &Input) -> Result<InputLine, RecorderError> {
     Ok(InputLine { index, input: serde_json::value::to_raw_value(input)? })
 }

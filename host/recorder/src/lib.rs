@@ -1,10 +1,10 @@
-//! The evidence of a session, written while the session runs, and the replay of a finished bundle.
+//! Records the evidence of a session while it runs, and replays finished bundles.
 //!
-//! [`Options::start`] prepares a bundle and returns a [`Recorder`] and the configuration of the session to record. The
-//! session gives its records and checkpoints to the sink in that configuration. The caller gives every
-//! [`portcullis_gate::Event`] to [`Recorder::event`] before any other use, and calls [`Recorder::finish`] once the
-//! session is closed. [`replay()`] makes the records of a bundle again from its texts, and [`check()`] verifies a
-//! bundle and replays it.
+//! [`Options::start`] prepares a bundle. It returns a [`Recorder`], and the configuration with which the session must
+//! be opened. The session passes its records and checkpoints to the sink in that configuration. The caller passes every
+//! [`portcullis_gate::Event`] to [`Recorder::event`] before any other use, and calls [`Recorder::finish`] when the
+//! session is closed. [`replay()`] computes the records of a bundle again from its texts. [`check()`] verifies a bundle
+//! and replays it.
 
 pub mod check;
 mod error;

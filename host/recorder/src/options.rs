@@ -1,4 +1,4 @@
-//! Settings for recording a session, and the beginning of its bundle.
+//! Settings for recording a session, and the start of its bundle.
 
 use crate::texts::{Openings, Texts};
 use crate::witness::Poster;
@@ -33,28 +33,28 @@ const WITNESS_TIME: Duration = Duration::from_secs(10);
 pub struct Options {
     /// Folder of the bundle; it must not exist.
     pub folder: PathBuf,
-    /// The session's ticket; without it the session issues one to itself.
+    /// File with the session's ticket; without it the session uses a self-issued one.
     pub ticket: Option<PathBuf>,
     pub approval: Option<PathBuf>,
-    /// The card's certificate, PEM; without it a simulated card is certified by the public root of simulations.
+    /// The card's certificate in PEM. Without it, the public simulation root certifies a simulated card.
     pub device_cert: Option<PathBuf>,
-    /// Intermediate certificates above it, PEM.
+    /// Intermediate certificates in PEM.
     pub device_chain: Option<PathBuf>,
-    /// Address of the witness, and the file of its key.
+    /// Address of the witness, and the file with its key.
     pub witness: Option<(SocketAddr, PathBuf)>,
-    /// The profile that every stream of the session is governed under.
+    /// The profile of all streams.
     pub profile: Profile,
-    /// Records after which a checkpoint is due; without it 4096 on a simulated card, else 32768.
+    /// Records between two checkpoints; by default 4096 on a simulated card, else 32768.
     pub checkpoint_interval: Option<u32>,
-    /// What of the texts stands in the bundle.
+    /// Which texts the bundle contains.
     pub texts: Texts,
 }
 
 impl Options {
-    /// Prepares the bundle of a session on `card` under this policy, with these anchor stores: the recorder, and the
-    /// configuration of the session. Everything that is known before the session is on the disk then, and space for its
-    /// end is kept back. Errors: the card cannot sign, a file cannot be read or does not fit, or the bundle cannot be
-    /// written; then no folder is left.
+    /// Prepares the bundle of a session on `card` with this policy and these anchor stores. Returns the recorder, and
+    /// the configuration of the session. All data known before the session is then on the disk, and space for its end
+    /// is reserved. Errors: the card cannot sign, a file is unreadable or invalid, or the bundle cannot be written; the
+    /// folder is removed then.
     pub fn start(
         &self,
         card: &mut dyn Card,
@@ -108,7 +108,7 @@ impl Options {
         let openings = self.openings(parsed.digest)?;
         let (recorder, sink) = Recorder::create(&self.folder, &files, info.lanes, terms.serial, witness, openings)?;
         let interval = self.checkpoint_interval.unwrap_or(if simulated { 4096 } else { 32_768 });
-        // A heartbeat follows a checkpoint, so there must be checkpoints while the credit lasts.
+        // A heartbeat needs a checkpoint, so checkpoints must come before the credit is spent.
         let interval = match terms.heartbeat_records {
             0 => interval,
             records => interval.min((records / 2).max(1)),
@@ -158,7 +158,7 @@ impl Options {
         Ok(tickets::self_issued(&request)?)
     }
 
-    /// Where texts go, in the session of this ticket digest.
+    /// The destination of texts, for the session with this ticket digest.
     fn openings(&self, ticket: [u8; 32]) -> Result<Openings, RecorderError> {
         Ok(match &self.texts {
             Texts::Plain => Openings::Bundle,
@@ -171,7 +171,7 @@ impl Options {
         })
     }
 
-    /// The card's certificate, and those above it.
+    /// The card's certificate, and the intermediates.
     fn certificate(&self, key: &[u8; 32], info: &CardInfo, simulated: bool) -> Result<(String, String), RecorderError> {
         let text = |path: &PathBuf| read_text("certificate", path);
         match &self.device_cert {

@@ -1,4 +1,4 @@
-//! Proofs of streams while their session runs, for those who got the answers.
+//! Proofs of streams during their session, for the clients that got the answers.
 
 use portcullis_card::driver::{RecordSink, SignedCheckpoint, SinkError};
 use portcullis_core::hex::{self, Hex};
@@ -13,10 +13,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use zerocopy::IntoBytes;
 
-/// The records and checkpoints of a session, as far as proofs of its streams need them.
+/// Collects the records and checkpoints of a session for proofs of its streams.
 ///
-/// It takes records and checkpoints by [`ProofBook::sink`], and texts by [`ProofBook::event`]. It keeps 64 bytes for
-/// each record of the session, and the records and admitted texts of the streams that ended last.
+/// It gets records and checkpoints from [`ProofBook::sink`], and texts from [`ProofBook::event`]. It keeps 64 bytes per
+/// record of the session, and the records and admitted texts of the streams that ended last.
 pub struct ProofBook {
     session: SessionFiles,
     streams: usize,
@@ -24,43 +24,42 @@ pub struct ProofBook {
     changed: Box<dyn Fn() + Send + Sync>,
 }
 
-/// Whether there is a proof of a stream.
+/// Whether a stream can be proved.
 #[derive(Clone, Debug)]
 pub enum ProofState {
     Proven(Box<StreamProof>),
     /// The stream has not ended, or no checkpoint covers its end yet.
     Waiting,
-    /// There is none, and none will come: the session ended before the stream did, or the stream is not kept any more.
+    /// There will be no proof: the session ended before the stream did, or the stream is not kept any more.
     Missing,
 }
 
 #[derive(Default)]
 struct State {
     lanes: Vec<Lane>,
-    /// The last checkpoint with all its records here.
+    /// The last checkpoint whose records have all arrived.
     signed: Option<Signed>,
-    /// Checkpoints without all their records yet: the card writes the two into different rings.
+    /// Checkpoints with missing records, since the card writes records and checkpoints into different rings.
     waiting: VecDeque<Signed>,
     /// Streams by lane and index of BEGIN.
     streams: BTreeMap<(u8, u64), Stream>,
-    /// Places of the streams in the log, by number.
+    /// Lane and index of BEGIN of each stream, by number.
     numbers: BTreeMap<u64, (u8, u64)>,
-    /// Streams that ended, the oldest first.
+    /// Ended streams, the oldest first.
     ended: VecDeque<(u8, u64)>,
-    /// The session is over.
     over: bool,
 }
 
 #[derive(Default)]
 struct Lane {
     tree: Tree,
-    /// Index of BEGIN of the stream in each slot.
+    /// Index of BEGIN for the stream in each slot.
     open: BTreeMap<u16, u64>,
 }
 
 struct Signed {
     message: Hex<{ cose::MESSAGE_BYTES }>,
-    /// Records of each lane that it covers, and where the lane's head is among several.
+    /// For each lane: the number of records that it covers, and the proof of the lane's head if there are several.
     lanes: Vec<(u64, Option<HeadProof>)>,
 }
 
@@ -72,8 +71,8 @@ struct Stream {
 }
 
 impl ProofBook {
-    /// For a session with these files. `streams` ended streams are kept. `changed` is called when a checkpoint has
-    /// come, and at the end, in the thread of the session; it must not wait.
+    /// A book for a session with these files. It keeps `streams` ended streams. It calls `changed` in the session's
+    /// thread after each checkpoint and at the end; `changed` must not block.
     #[must_use]
     pub fn new(session: SessionFiles, streams: usize, changed: impl Fn() + Send + Sync + 'static) -> Arc<Self> {
         Arc::new(Self { session, streams, state: Mutex::default(), changed: Box::new(changed) })
@@ -83,13 +82,13 @@ impl ProofBook {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A sink that hands everything on to `kept`, and notes it here.
+    /// A sink that adds everything to this book, and passes it on to `kept`.
     #[must_use]
     pub fn sink(self: &Arc<Self>, kept: Box<dyn RecordSink>) -> Box<dyn RecordSink> {
         Box::new(ProofSink { kept, book: Arc::clone(self) })
     }
 
-    /// Takes an event of the session.
+    /// Adds an event of the session.
     pub fn event(&self, event: &Event) {
         let mut state = self.state();
         let state = &mut *state;
@@ -118,7 +117,7 @@ impl ProofBook {
         }
     }
 
-    /// Whether there is a proof of a stream, by its number in the session.
+    /// Whether the stream with this number can be proved.
     #[must_use]
     pub fn proof(&self, number: u64) -> ProofState {
         let state = self.state();
@@ -135,19 +134,18 @@ impl ProofBook {
         proof.map_or(ProofState::Missing, |proof| ProofState::Proven(Box::new(proof)))
     }
 
-    /// How many records of each lane are signed; a lane that is not named has none.
+    /// Number of signed records by lane; missing lanes have none.
     #[must_use]
     pub fn signed(&self) -> Vec<u64> {
         self.state().signed.as_ref().map(|s| s.lanes.iter().map(|(size, _)| *size).collect()).unwrap_or_default()
     }
 
-    /// Whether the session is over.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.state().over
     }
 
-    /// The session is over: streams without a proof will never get one.
+    /// Ends the session: streams without a proof will never get one.
     pub fn close(&self) {
         self.state().over = true;
         (self.changed)();
@@ -184,7 +182,7 @@ impl ProofBook {
         while state.ended.len() > self.streams {
             let oldest = state.ended.pop_front().and_then(|place| state.streams.remove(&place));
             if let Some(number) = oldest.and_then(|stream| stream.number) {
-                // Callers still learn that the stream is no longer kept.
+                // Callers can still learn that the stream is no longer kept.
                 state.numbers.entry(number).and_modify(|place| *place = (u8::MAX, u64::MAX));
             }
         }
@@ -208,7 +206,7 @@ impl ProofBook {
         Ok(())
     }
 
-    /// Takes the checkpoints whose records are all here.
+    /// Applies the checkpoints whose records have all arrived.
     fn take_signed(&self, state: &mut State) {
         let mut came = false;
         let lanes = &state.lanes;
@@ -226,7 +224,7 @@ impl ProofBook {
     }
 }
 
-/// Hands everything on, and notes it in the book.
+/// Adds everything to the book, and passes it on.
 struct ProofSink {
     kept: Box<dyn RecordSink>,
     book: Arc<ProofBook>,

@@ -1,4 +1,4 @@
-//! A bundle that is being written.
+//! Writes a bundle.
 
 use crate::RecorderError;
 use crate::lane::{LaneWriter, input_line};
@@ -19,18 +19,18 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bytes that are kept back for the end of a session: its last checkpoints, and what streams were given.
+/// Bytes reserved for the end of a session: its last checkpoints, and the inputs of streams.
 const CLOSING: u64 = 1 << 16;
-/// The same for each lane: the records in flight, and their texts.
+/// Bytes reserved in addition for each lane: the records in flight, and their texts.
 const CLOSING_LANE: u64 = 1 << 16;
 
-/// A bundle that is being written.
+/// Writes a bundle.
 pub struct Recorder {
     writer: Arc<Writer>,
     logs: Arc<Mutex<Logs>>,
     lanes: Vec<LaneWriter>,
     contexts: BTreeSet<[u8; 32]>,
-    /// Names of the files that were there from the start, and of the anchor stores that streams brought.
+    /// Names of the files written at the start, and of the anchor stores in streams' inputs.
     files: BTreeSet<String>,
     open: BTreeMap<u64, OpenStream>,
     session: SessionFiles,
@@ -41,12 +41,12 @@ pub struct Recorder {
 struct OpenStream {
     lane: usize,
     begin: u64,
-    /// Whether the whole text was known at the start, and is therefore written already.
+    /// Whether the whole text was known at the start, so that the input is already written.
     recorded: bool,
     answers: Vec<Result<Proposal, EngineError>>,
-    /// The receipts for the readers of released spans, by sequence.
+    /// Receipts of spans, by sequence.
     entries: BTreeMap<u32, Receipt>,
-    /// Sequences that were released before the event of their record: END's.
+    /// Sequences that were released before the event of their record, which happens for END.
     early: Vec<u32>,
 }
 
@@ -55,7 +55,7 @@ fn of_lane(lanes: &mut [LaneWriter], lane: usize) -> Result<&mut LaneWriter, Rec
     lanes.get_mut(lane).ok_or_else(missing)
 }
 
-/// Writes what is known before the session, and keeps space back for its end.
+/// Writes the files known before the session, and reserves space for its end.
 fn begin(
     writer: &Writer,
     files: &[(String, Vec<u8>)],
@@ -81,7 +81,7 @@ fn begin(
     })
 }
 
-/// The files of a session that every proof contains.
+/// The files of a session that every proof includes.
 fn session_files(files: &[(String, Vec<u8>)]) -> SessionFiles {
     let file = |name: &str| files.iter().find(|(other, _)| other == name).map(|(_, file)| file.clone());
     let text = |name: &str| String::from_utf8(file(name).unwrap_or_default()).unwrap_or_default();
@@ -93,8 +93,8 @@ fn session_files(files: &[(String, Vec<u8>)]) -> SessionFiles {
 }
 
 impl Recorder {
-    /// A bundle in a new folder, with these files, for a card of `lanes` lanes; and what the session hands its records
-    /// to. Errors: what could not be written; then no folder is left.
+    /// Creates a bundle in a new folder, with these files, for a card with `lanes` lanes. Also returns the sink for the
+    /// session's records. Errors: writing failed; the folder is removed then.
     pub(crate) fn create(
         folder: &Path,
         files: &[(String, Vec<u8>)],
@@ -127,14 +127,14 @@ impl Recorder {
         }
     }
 
-    /// The files that every proof about the session contains.
+    /// The files of the session that every proof includes.
     #[must_use]
     pub const fn session_files(&self) -> &SessionFiles {
         &self.session
     }
 
-    /// Takes an event before anything else does, so that every released text has its record in the bundle. Errors: any
-    /// failure to write; nothing further may be released.
+    /// Records an event. Must be called before any other use of the event, so that every released text has its record
+    /// in the bundle. Errors: writing failed; no more text may be released then.
     pub fn event(&mut self, event: &Event) -> Result<(), RecorderError> {
         self.keep(event)?;
         if self.writer.is_full() {
@@ -216,7 +216,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// The context document of the stream that began with record `begin`.
+    /// Writes the context document of the stream whose BEGIN is record `begin`.
     fn context(&mut self, lane: usize, begin: u64, context: &ContextDocument) -> Result<(), RecorderError> {
         let digest = context.digest();
         if self.openings.are_in_bundle() {
@@ -228,7 +228,7 @@ impl Recorder {
         Ok(self.openings.context(lane, begin, &context.bytes())?)
     }
 
-    /// The anchor store that a stream brought.
+    /// Writes the anchor store in a stream's input.
     fn supplied(&mut self, lane: usize, begin: u64, store: &str) -> Result<(), RecorderError> {
         let name = bundle::anchor(&Sha256::digest(store).into());
         if self.files.contains(&name) {
@@ -242,7 +242,7 @@ impl Recorder {
         Ok(self.openings.store(lane, begin, store.as_bytes())?)
     }
 
-    /// What the stream was given that began with record `begin`: nothing follows.
+    /// Writes the complete input of the stream whose BEGIN is record `begin`.
     fn given(&mut self, lane: usize, begin: u64, input: Input) -> Result<(), RecorderError> {
         if !self.openings.are_in_bundle() {
             return Ok(self.openings.input(lane, &input_line(begin, &input)?)?);
@@ -252,19 +252,19 @@ impl Recorder {
         lane.write_inputs()
     }
 
-    /// The bundle as it is now survives the end of this process.
+    /// Writes buffered data to the operating system, so that it survives a crash of this process.
     fn flush(&mut self) -> Result<(), RecorderError> {
         self.logs.lock().unwrap_or_else(PoisonError::into_inner).flush()?;
         self.lanes.iter_mut().try_for_each(LaneWriter::flush)?;
         self.openings.flush()?;
-        // Receipts are put in order at the end.
+        // Receipts are sorted at the end, which needs space for a copy.
         self.writer.keep(self.lanes.iter().map(LaneWriter::receipts).sum());
         Ok(())
     }
 
-    /// The session is over: writes what is left, and the manifest. Gives the bundle's folder; `None` when the card
-    /// signed nothing, so that there is no evidence and no folder is left. Errors: what could not be written. What was
-    /// written is a bundle all the same, unless the manifest had no room.
+    /// Ends the session: writes the remaining data, and the manifest. Returns the folder; `None` if the card signed
+    /// nothing, and the folder was removed. Errors: writing failed. The written part is still a bundle, unless there
+    /// was no space for the manifest.
     pub fn finish(mut self) -> Result<Option<PathBuf>, RecorderError> {
         let rest = self.flush().and_then(|()| self.write_rest());
         let Self { writer, logs, openings, .. } = self;
@@ -279,7 +279,7 @@ impl Recorder {
         let rest = openings.finish().map_err(RecorderError::from).and(rest);
         match rest {
             Ok(()) => writer.finish()?,
-            // The disk is full. The file may be incomplete.
+            // The disk is full, so files may be incomplete.
             Err(error) => {
                 writer.mend()?;
                 return Err(error);
@@ -288,7 +288,7 @@ impl Recorder {
         Ok(Some(folder))
     }
 
-    /// Streams that never ended: only their input is known.
+    /// Writes the inputs of streams that never ended.
     fn write_rest(&mut self) -> Result<(), RecorderError> {
         for (_, stream) in std::mem::take(&mut self.open) {
             if !stream.recorded && stream.lane < self.lanes.len() {

@@ -1,5 +1,5 @@
-//! Replay of a bundle: every descriptor and determination is made again from the texts and compared with the records,
-//! byte by byte.
+//! Replays a bundle: computes every descriptor and determination again from the texts, and compares them with the
+//! records byte by byte.
 
 mod outcome;
 
@@ -26,7 +26,7 @@ use std::path::Path;
 use std::sync::Arc;
 use zerocopy::FromBytes;
 
-/// Why nothing was replayed; it says nothing about the evidence.
+/// Why the replay could not run. This is not a result about the evidence.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error(transparent)]
@@ -35,15 +35,15 @@ pub enum Error {
     Replay(#[from] ReplayError),
 }
 
-/// A draw of streams.
+/// A random sample of streams.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample<'a> {
     pub streams: u64,
-    /// Seed of the sample; whoever checks chooses it after the bundle was handed over.
+    /// Seed of the sample. The checker chooses it after it has received the bundle.
     pub seed: &'a str,
 }
 
-/// Where a stream began: its BEGIN record.
+/// The place of a BEGIN record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Begin {
     lane: u8,
@@ -57,20 +57,20 @@ impl fmt::Display for Begin {
     }
 }
 
-/// A stream on its way through the log.
+/// A stream that is being read from the log.
 struct OpenStream {
     begin: Begin,
     records: Vec<Record>,
-    /// Its inputs, as JSON.
+    /// Its input, as JSON.
     input: Option<String>,
     salts: BTreeMap<u32, [u8; 16]>,
     withheld: bool,
 }
 
-/// A stream whose records equal those of the replay.
+/// A stream whose replay gave exactly its records.
 pub(crate) struct Replayed<'a> {
     pub(crate) stores: &'a [Store],
-    /// The streams that others continue; each is replayed once.
+    /// The end states of streams that others continue; each is replayed once.
     pub(crate) ends: &'a Ends,
     pub(crate) name: Option<Hex<32>>,
     pub(crate) context: &'a [u8],
@@ -80,8 +80,8 @@ pub(crate) struct Replayed<'a> {
 
 pub(crate) type OnReplayed<'a> = &'a mut dyn FnMut(Replayed<'_>) -> Result<(), Error>;
 
-/// Replays a bundle, or a sample of its streams. `progress` is called after each stream. What is wrong with the bundle
-/// is a finding. Errors: [`Error`]: there is no bundle, reading it failed, or this program did.
+/// Replays a bundle, or a sample of its streams. `progress` is called after each stream. Faults of the bundle are
+/// findings. Errors: [`Error`]: there is no bundle, reading it failed, or this program failed.
 pub fn replay(
     files: &Snapshot<'_>,
     drawn: Option<Sample<'_>>,
@@ -90,8 +90,8 @@ pub fn replay(
     replay_each(files, drawn, progress, &mut |_| Ok(()))
 }
 
-/// As [`replay()`], after the bundles of earlier sessions, the earliest first: its streams may continue theirs. Those
-/// bundles are not reported, and streams of theirs that do not replay cannot be continued. Errors: as [`replay()`].
+/// Like [`replay()`], but streams may continue those in `earlier` bundles, the earliest first. Earlier bundles are not
+/// reported, and only their streams that replay can be continued. Errors: as [`replay()`].
 pub fn replay_after(
     earlier: &[Snapshot<'_>],
     files: &Snapshot<'_>,
@@ -115,7 +115,7 @@ pub fn replay_after(
     replay_from(ends, files, drawn, (progress, &mut |_| Ok(())))
 }
 
-/// As [`replay()`]; `each` gets each stream that replays.
+/// Like [`replay()`]; calls `each` for every stream that replays.
 pub(crate) fn replay_each(
     files: &Snapshot<'_>,
     drawn: Option<Sample<'_>>,
@@ -202,8 +202,8 @@ fn attempt(
     Ok(())
 }
 
-/// The predecessor that each context document of the bundle names, by the document's digest. A malformed document is
-/// found when its stream is replayed.
+/// The predecessors that context documents name, by the document's digest. Malformed documents are skipped here, and
+/// reported when their stream is replayed.
 fn predecessors(bundle: &Bundle<'_>) -> Result<BTreeMap<[u8; 32], Hex<32>>, BundleError> {
     let mut named = BTreeMap::new();
     for (name, _) in bundle.below("contexts/") {
@@ -215,7 +215,7 @@ fn predecessors(bundle: &Bundle<'_>) -> Result<BTreeMap<[u8; 32], Hex<32>>, Bund
     Ok(named)
 }
 
-/// Adds the streams that the chosen ones continue, and those that these continue: without them they do not replay.
+/// Adds all predecessors of the chosen streams, which cannot be replayed without them.
 fn add_predecessors(
     bundle: &Bundle<'_>,
     named: &BTreeMap<[u8; 32], Hex<32>>,
@@ -252,7 +252,7 @@ fn add_predecessors(
     Ok(())
 }
 
-/// This version cannot repeat what another version made; that says nothing about the bundle.
+/// The reason if another version made the bundle and this version cannot replay it; not a result about the evidence.
 fn other_version(bundle: &Bundle<'_>) -> Result<Option<String>, BundleError> {
     let image = bundle.read(bundle::IMAGE)?;
     if let Some(version) = other_layout(&image) {
@@ -260,7 +260,7 @@ fn other_version(bundle: &Bundle<'_>) -> Result<Option<String>, BundleError> {
         return Ok(Some(format!("{what}; replay with the release that wrote the bundle")));
     }
     let header = ImageHeader::read_from_prefix(&image).ok().map(|(header, _)| header);
-    // Bytes that are not an image of any version differ from the compiled package.
+    // Bytes that are not an image of any version are reported later, since they differ from the compiled package.
     let Some(header) = header.filter(|header| header.magic.get() == IMAGE_MAGIC && header.version == LAYOUT_VERSION)
     else {
         return Ok(None);
@@ -278,7 +278,7 @@ fn other_version(bundle: &Bundle<'_>) -> Result<Option<String>, BundleError> {
     Ok(Some(format!("{what}; replay with {}", releases::replaying(mapping, &header.map_digest))))
 }
 
-/// The policies of the package, ready to govern, or why they are not those that were in force.
+/// Compiles the policies of the package. Errors: they do not give the image that was in force.
 fn compile(sources: BTreeMap<String, Vec<u8>>, image: &[u8]) -> Result<(Policies, Vec<Arc<Policy>>), String> {
     let policies = Policies::from_listed(sources);
     let policies = policies.map_err(|error| format!("the policy package does not compile: {error}"))?;
@@ -292,7 +292,7 @@ fn compile(sources: BTreeMap<String, Vec<u8>>, image: &[u8]) -> Result<(Policies
     Ok((policies, ready.map_err(|error| format!("the policy package cannot map text: {error}"))?))
 }
 
-/// The BEGIN records of the drawn streams: those whose digest with the seed is smallest.
+/// The BEGIN records of the sampled streams: those with the smallest digests over seed and place.
 fn draw(bundle: &Bundle<'_>, sample: Sample<'_>) -> Result<BTreeSet<Begin>, BundleError> {
     let mut drawn = BTreeSet::new();
     for lane in 0..bundle.lanes() {
@@ -314,7 +314,7 @@ fn draw(bundle: &Bundle<'_>, sample: Sample<'_>) -> Result<BTreeSet<Begin>, Bund
     Ok(drawn.into_iter().map(|(_, begin)| begin).collect())
 }
 
-/// The next record of a log. One that is cut short is a defect of the bundle.
+/// The next record of a log. An incomplete record is a fault of the bundle.
 fn next(records: &mut impl Read, lane: u8) -> Result<Option<Record>, BundleError> {
     log::read(records).map_err(|source| {
         let name = bundle::in_lane(bundle::RECORDS, lane);
@@ -328,19 +328,19 @@ fn next(records: &mut impl Read, lane: u8) -> Result<Option<Record>, BundleError
 struct LogReplay<'a> {
     bundle: &'a Bundle<'a>,
     stores: &'a [Store],
-    /// The streams that others continue; each is replayed once.
+    /// The end states of streams that others continue; each is replayed once.
     ends: &'a Ends,
     replayer: &'a mut Replayer,
     outcome: &'a mut ReplayReport,
     progress: &'a mut dyn FnMut(),
     each: OnReplayed<'a>,
-    /// Streams that continue one which was not replayed: it may be in another lane.
+    /// Streams whose predecessor was not replayed yet; it can be in another lane.
     waiting: Vec<OpenStream>,
     may_wait: bool,
 }
 
 impl LogReplay<'_> {
-    /// Streams are pinned to a lane, in which a slot has one stream at a time.
+    /// Replays one lane. A stream stays in its lane, and a slot has one stream at a time.
     fn lane(&mut self, lane: u8, chosen: Option<&BTreeSet<Begin>>) -> Result<(), Error> {
         let mut records = self.bundle.records(lane)?;
         let (mut spans, mut inputs) = (self.bundle.spans(lane)?, self.bundle.inputs(lane)?);
@@ -389,7 +389,7 @@ impl LogReplay<'_> {
         open.into_values().try_for_each(|stream| self.finish(stream))
     }
 
-    /// The streams that wait for their predecessors, when no predecessor comes any more.
+    /// Replays the streams that still wait, when no predecessor can follow.
     fn rest(&mut self) -> Result<(), Error> {
         while !self.waiting.is_empty() {
             let waiting = std::mem::take(&mut self.waiting);
@@ -400,7 +400,7 @@ impl LogReplay<'_> {
         Ok(())
     }
 
-    /// Whether a stream continues one that may yet be replayed.
+    /// Whether a stream continues one that may still be replayed.
     fn must_wait(&self, context: &[u8]) -> bool {
         let named = || ContextDocument::parse(context).ok().and_then(|document| document.predecessor);
         self.may_wait && !self.ends.is_empty() && named().is_some_and(|leaf| !self.replayer.has_end(&leaf))
@@ -428,7 +428,7 @@ impl LogReplay<'_> {
         let context = self.bundle.read(&context)?;
         let input: Input = match (serde_json::from_str(&input), ContextDocument::parse(&context)) {
             (Ok(input), _) => input,
-            // Another version may have been given something else.
+            // A context of another version may describe another input.
             (Err(_), Err(ContextError::Version { found })) => {
                 self.outcome.add(ReplayCode::UnknownVersion, of(&ReplayError::Version { found }));
                 return Ok(());

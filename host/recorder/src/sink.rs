@@ -1,4 +1,4 @@
-//! Writes the output of a session as it comes: records, checkpoints and the notes of a witness.
+//! Writes the output of a session as it arrives: records, checkpoints and witness notes.
 
 use crate::witness::Poster;
 use portcullis_card::driver::{RecordSink, SignedCheckpoint, SinkError};
@@ -10,7 +10,7 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use zerocopy::IntoBytes;
 
-/// The log of each lane, and the heads under each checkpoint where there are several.
+/// The log of each lane; with several lanes, also the heads under each checkpoint.
 pub(crate) struct Logs {
     records: Vec<GrowingFile>,
     heads: Option<GrowingFile>,
@@ -27,27 +27,27 @@ impl Logs {
         self.records.iter_mut().chain(&mut self.heads).try_for_each(GrowingFile::flush)
     }
 
-    /// Whether this many records of each lane are there.
+    /// Whether each lane has this many records.
     fn hold(&self, sizes: &[u64]) -> bool {
         self.records.iter().zip(sizes).all(|(log, size)| log.len() / Record::BYTES as u64 >= *size)
     }
 
-    /// After this, the content survives a loss of power.
+    /// Syncs the files, so that they survive a loss of power.
     fn sync(&mut self) -> io::Result<()> {
         self.records.iter_mut().chain(&mut self.heads).try_for_each(GrowingFile::sync)
     }
 }
 
-/// A checkpoint that the card signed, until its records are here: the card writes the two into different rings.
+/// A signed checkpoint with missing records, since the card writes records and checkpoints into different rings.
 struct PendingCheckpoint {
     serial: u64,
-    /// Records of each lane that it covers.
+    /// Number of records that it covers in each lane.
     sizes: Vec<u64>,
     heads: Vec<LaneHead>,
     message: Vec<u8>,
 }
 
-/// Writes what the session hands over into the bundle, and shows it to the witness.
+/// Writes the session's output to the bundle, and posts checkpoints to the witness.
 pub(crate) struct BundleSink {
     writer: Arc<Writer>,
     logs: Arc<Mutex<Logs>>,
@@ -60,8 +60,8 @@ impl BundleSink {
         Self { writer, logs, witness, waiting: VecDeque::new() }
     }
 
-    /// Writes the checkpoints whose records are all here. The records reach the disk first, so that no checkpoint is
-    /// there without them.
+    /// Writes the checkpoints whose records have all arrived. The records are synced first, so that the disk never has
+    /// a checkpoint without them.
     fn write_checkpoints(&mut self) -> Result<(), SinkError> {
         let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some(next) = self.waiting.pop_front_if(|next| logs.hold(&next.sizes)) {
@@ -95,7 +95,7 @@ impl RecordSink for BundleSink {
         let bytes = signed.checkpoint.as_bytes().try_into()?;
         let message = cose::encode(bytes, signed.signature.as_ref().try_into()?);
         let lanes = self.logs.lock().unwrap_or_else(PoisonError::into_inner).records.len();
-        // With one lane, every record is of that lane.
+        // With one lane, the size of the checkpoint is the size of the lane.
         let sizes = match lanes {
             1 => vec![signed.checkpoint.size.get()],
             lanes if signed.heads.len() != lanes => return Err("a checkpoint without the heads of its lanes".into()),

@@ -1,4 +1,4 @@
-//! What of the texts of streams stands in a bundle.
+//! The texts that a bundle contains.
 
 use portcullis_evidence::bundle::{InputLine, Receipt, SpanLine};
 use portcullis_sealed::{Opening, Sealer};
@@ -8,17 +8,17 @@ use std::io;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// What of the texts of streams stands in a bundle: spans with their salts, receipts, what streams were given, their
-/// context documents, and the anchor stores that they brought.
+/// Which texts a bundle contains: spans with their salts, receipts, inputs of streams, their context documents, and the
+/// anchor stores in inputs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum Texts {
-    /// Everything.
+    /// All texts.
     #[default]
     Plain,
-    /// Nothing: the texts of every stream are withheld.
+    /// No texts: those of every stream are withheld.
     None,
-    /// Nothing. They stand beside the bundle, sealed to the X25519 key in this file.
+    /// No texts. A file beside the bundle contains them, sealed to the X25519 key in this file.
     Sealed(PathBuf),
 }
 
@@ -55,23 +55,23 @@ impl fmt::Display for Texts {
     }
 }
 
-/// Where openings go that do not go into the bundle.
+/// The destination of openings. An opening is a text with the data that its commitment needs.
 pub(crate) enum Openings {
-    /// They go into the bundle.
+    /// The bundle.
     Bundle,
-    /// Nowhere.
+    /// They are dropped.
     Nowhere,
-    /// Into the file beside it.
+    /// The file of sealed texts beside the bundle.
     Sealed(Box<Sealer>),
 }
 
 impl Openings {
-    /// Whether they go into the bundle.
+    /// Whether the bundle contains the openings.
     pub(crate) const fn are_in_bundle(&self) -> bool {
         matches!(self, Self::Bundle)
     }
 
-    /// Takes an opening of the stream that began with record `begin` of `lane`, where it does not go into the bundle.
+    /// Adds an opening of the stream whose BEGIN is record `begin` of `lane`, if the bundle does not contain openings.
     fn take(&mut self, lane: usize, begin: u64, opening: Opening<'_>) -> io::Result<()> {
         match self {
             Self::Bundle | Self::Nowhere => Ok(()),
@@ -99,14 +99,14 @@ impl Openings {
         self.take(lane, begin, Opening::Receipt(receipt))
     }
 
-    /// Nothing of this stream follows.
+    /// Ends a stream.
     pub(crate) fn end(&mut self, lane: usize, begin: u64) {
         if let (Self::Sealed(sealer), Ok(lane)) = (self, lane_number(lane)) {
             sealer.end(lane, begin);
         }
     }
 
-    /// What was taken survives this process.
+    /// Writes buffered openings to the operating system.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         match self {
             Self::Bundle | Self::Nowhere => Ok(()),
@@ -121,7 +121,7 @@ impl Openings {
         }
     }
 
-    /// There was no session: nothing is left.
+    /// Removes the file, for a session that did not open.
     pub(crate) fn discard(self) -> io::Result<()> {
         match self {
             Self::Bundle | Self::Nowhere => Ok(()),

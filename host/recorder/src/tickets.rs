@@ -1,4 +1,4 @@
-//! The tickets of sessions that follow each other: a folder of files, each for one session.
+//! The tickets of successive sessions: a folder of files, one per session.
 
 use crate::RecorderError;
 use portcullis_evidence::ticket::Ticket;
@@ -8,15 +8,15 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Appended to the name of a used ticket.
+/// Suffix of the name of a used ticket.
 const USED: &str = "used";
-/// How often the folder is looked into.
+/// Interval between two reads of the folder.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Takes the next ticket of a folder: the first by its name that is for tables of this digest. An issuer gives it once
-/// the session before is closed, so it is waited for, at most `within`. The file is renamed before the session begins,
-/// so that no other session takes it, whatever becomes of this one. Gives its new path. Errors: none came in time; the
-/// folder cannot be read, or the file not be renamed.
+/// Takes the next ticket from a folder: the first by name for tables with this digest. The issuer adds it after the
+/// previous session is closed, so this function waits, at most `within`. It renames the file before the session begins,
+/// so that no other session uses the ticket, even if this session fails. Returns the new path. Errors: no ticket in
+/// time; the folder cannot be read; the file cannot be renamed.
 pub fn next_ticket(folder: &Path, policy: [u8; 32], within: Duration) -> Result<PathBuf, RecorderError> {
     let until = Instant::now() + within;
     loop {
@@ -37,7 +37,7 @@ pub fn next_ticket(folder: &Path, policy: [u8; 32], within: Duration) -> Result<
     }
 }
 
-/// The first ticket for these tables. A file that is not a ticket is still being written, or is of another kind.
+/// The first ticket for these tables. Invalid files are skipped: they may still be being written.
 fn first(folder: &Path, policy: &[u8; 32]) -> io::Result<Option<PathBuf>> {
     let mut paths = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
     paths.sort();

@@ -1,10 +1,9 @@
-//! Trial of a policy: what it decides differently from the policy that was in force, over the streams of finished
+//! Trial of a new policy: finds the decisions that differ from those of the old policy, over the streams of finished
 //! bundles.
 //!
 //! Each stream is first replayed, to make sure that the old policy gives exactly its records. Then it is governed again
-//! under the other policy, with the same input. Texts that were there before they were judged, whole or in chunks, are
-//! compared to their ends. An engine writes on from what was admitted: its answers are compared up to the first
-//! determination that is another one.
+//! under the new policy with the same input. A text that was known before it was judged is compared to its end. An
+//! engine's answer depends on the admitted text, so it is compared only up to the first determination that differs.
 
 use crate::replay::{Error, ReplayReport, Replayed, replay_each};
 use portcullis_core::context::{ContextDocument, Mode};
@@ -17,46 +16,46 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The differences of a policy's decisions for one bundle.
+/// The differences between two policies for one bundle.
 #[derive(Debug, serde::Serialize)]
 pub struct TrialReport {
     pub compared: u64,
-    /// Streams that were decided differently, in order.
+    /// Streams with different decisions, in order.
     pub different: Vec<StreamTrial>,
-    /// Why the other streams of the bundle that replay were not compared, with the number of each.
+    /// Why the other replayed streams were not compared, with the number of streams per reason.
     pub not_compared: BTreeMap<String, u64>,
-    /// The replay of the bundle: only streams that replay are compared.
+    /// The replay of the bundle; only streams that replay are compared.
     pub replay: ReplayReport,
 }
 
-/// A stream that went another way.
+/// A stream with different decisions.
 #[derive(Debug, serde::Serialize)]
 pub struct StreamTrial {
-    /// Its identity in its input.
+    /// Its id in the input.
     pub id: String,
     /// How its text came to the gate.
     pub mode: Mode,
-    /// Spans that are decided otherwise, in order.
+    /// Spans with different decisions, in order.
     pub changes: Vec<Change>,
-    /// Why it stopped early before, if it did.
+    /// Why the stream stopped early under the old policy, if it did.
     pub stopped_before: Option<String>,
-    /// The same under the other policy.
+    /// Why it stops early under the new policy, if it does.
     pub stops: Option<String>,
     pub admitted_before: usize,
-    /// The same under the other policy; of an engine's answers, not known.
+    /// Admitted bytes under the new policy; `None` for an engine's answers, which are not known.
     pub admitted: Option<usize>,
 }
 
-/// A span that is decided otherwise.
+/// A span with a different decision.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Change {
-    /// Its first byte in the text.
+    /// First byte in the text.
     pub start: usize,
-    /// One past its last byte.
+    /// One past the last byte.
     pub end: usize,
     pub text: String,
     pub before: Fate,
-    /// The outcome under the other policy.
+    /// Outcome under the new policy.
     pub after: Fate,
 }
 
@@ -71,12 +70,12 @@ pub enum Fate {
     Decomposed {
         rule: String,
     },
-    /// It was not judged: the stream had ended, or the engine had written something else.
+    /// Not judged: the stream had ended, or the engine had written other text.
     NotJudged,
 }
 
-/// Tries policies on the streams of a bundle: `image` and its policies, which may be one. Errors: [`Error`]: there is
-/// no bundle, reading it failed, or this program did.
+/// Tries policies on the streams of a bundle. `image` is compiled from them; there may be just one. Errors: [`Error`]:
+/// there is no bundle, reading it failed, or this program failed.
 pub fn trial(
     files: &Snapshot<'_>,
     (image, policies): (&Image, &[Arc<Policy>]),
@@ -95,7 +94,7 @@ pub fn trial(
         match replayer.trial(stream.context, stream.input, stream.name) {
             Ok(course) => {
                 compared += 1;
-                // The stream replays, so it has a context document.
+                // The stream replays, so its context document exists.
                 let document = ContextDocument::parse(stream.context);
                 let document = document.map_err(|error| ReplayError::Context(error.to_string()))?;
                 different.extend(compare(document, &stream.course, &course));
@@ -131,7 +130,7 @@ fn compare(document: ContextDocument, before: &Course, after: &Course) -> Option
     })
 }
 
-/// The first determination of an engine's candidates that is another one.
+/// The first determination that differs for an engine's candidates.
 fn first_change(before: &Course, after: &Course) -> Vec<Change> {
     let most = before.judgements.len().max(after.judgements.len());
     let pair = |at: usize| (before.judgements.get(at), after.judgements.get(at));
@@ -144,15 +143,15 @@ fn first_change(before: &Course, after: &Course) -> Vec<Change> {
     let change = first.and_then(|(before, after)| {
         let shown = before.or(after)?;
         let range = shown.determination.range();
-        // After a different split or end, the spans are no longer the same.
+        // After a different split or end, the spans are no longer comparable.
         let after = after.filter(|after| after.text == shown.text);
         Some(change(shown, range, before.map_or(Fate::NotJudged, fate), after.map_or(Fate::NotJudged, fate)))
     });
     change.into_iter().collect()
 }
 
-/// Every span of a text that was admitted and would not be, or the other way round. The two may cut the text
-/// differently: what is compared is the outcome of its bytes.
+/// Every span that one policy refuses although the other admits its text. The policies may cut the text differently, so
+/// the outcomes of bytes are compared.
 fn changes(before: &Course, after: &Course) -> Vec<Change> {
     let (was, is) = (Outcome::new(before), Outcome::new(after));
     let refused = |of: &Outcome, by: &Outcome, flip: bool| {
@@ -173,9 +172,9 @@ fn changes(before: &Course, after: &Course) -> Vec<Change> {
     changes
 }
 
-/// The outcome of the spans of a text.
+/// The outcomes of the spans of a text.
 struct Outcome<'a> {
-    /// The last judgement of each span: one that was deferred is judged again.
+    /// The last judgement of each span, since a deferred span is judged again.
     last: BTreeMap<(usize, usize), &'a Judgement>,
 }
 
@@ -185,7 +184,7 @@ impl<'a> Outcome<'a> {
         Self { last: course.judgements.iter().map(|judgement| (place(judgement), judgement)).collect() }
     }
 
-    /// Whether some byte of this range was admitted.
+    /// Whether any byte of this range was admitted.
     fn admits(&self, range: &Range<usize>) -> bool {
         let admitted = self.last.values().filter(|j| j.determination.determination == Some(Determination::Admit));
         admitted.map(|j| j.determination.range()).any(|other| other.start < range.end && range.start < other.end)

@@ -1,4 +1,4 @@
-//! Checkpoints on their way to a witness.
+//! Posts checkpoints to a witness.
 
 use portcullis_authority::witness::client::{Client, WitnessReply};
 use portcullis_authority::witness::{LanePost, Post};
@@ -8,26 +8,26 @@ use portcullis_evidence::tree;
 use std::collections::VecDeque;
 use zerocopy::IntoBytes;
 
-/// Posts each checkpoint. All its records are here before.
+/// Posts each checkpoint. All its records must have been added before.
 pub(crate) struct Poster {
     client: Client,
     ticket: Vec<u8>,
     public_key: [u8; 32],
     lanes: Vec<Lane>,
-    /// Sizes of the lanes and message of the checkpoints to post.
+    /// The checkpoints to post: sizes of the lanes, and message.
     next: VecDeque<(Vec<u64>, Vec<u8>)>,
 }
 
-/// A lane's log on its way to a witness.
+/// The log of a lane, as far as the poster needs it.
 #[derive(Clone, Default)]
 struct Lane {
     leaves: Vec<tree::Hash>,
-    /// Records under the last checkpoint that the witness has.
+    /// Number of records under the last checkpoint that the witness accepted.
     old: u64,
 }
 
 impl Poster {
-    /// A poster for the session of the card with this key and this many lanes, under this ticket.
+    /// A poster for the session under this ticket, of the card with this key and number of lanes.
     pub(crate) fn new(client: Client, ticket: &[u8], public_key: [u8; 32], lanes: u8) -> Self {
         let lanes = vec![Lane::default(); lanes.into()];
         Self { client, ticket: ticket.to_vec(), public_key, lanes, next: VecDeque::new() }
@@ -39,7 +39,7 @@ impl Poster {
         Ok(())
     }
 
-    /// Queues the message of a checkpoint; `sizes` are its numbers of records of each lane.
+    /// Queues a checkpoint; `sizes` are its numbers of records by lane.
     pub(crate) fn checkpoint(&mut self, sizes: Vec<u64>, message: Vec<u8>) {
         self.next.push_back((sizes, message));
     }
@@ -60,7 +60,7 @@ impl Poster {
 }
 
 impl Lane {
-    /// The first `size` records, after those that the witness has.
+    /// The lane's part of the post of a checkpoint over its first `size` records.
     fn post(&self, size: u64) -> Result<LanePost, SinkError> {
         let leaves = self.leaves.get(..usize::try_from(size)?).unwrap_or_default();
         let mut prover = tree::Prover::consistency(self.old, size);

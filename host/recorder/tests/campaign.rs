@@ -1,13 +1,13 @@
-//! A campaign of random changes to bundles in memory: neither `verify` nor `check` affirms one, and nothing panics. A
-//! table tells the outcome of each kind of change, a histogram which check refused first.
+//! A campaign of random changes to bundles in memory: neither `verify` nor `check` affirms a changed bundle, and
+//! nothing panics. A table shows the outcome of each kind of change, a histogram which check refused first.
 //!
-//! `PORTCULLIS_LONG=1` makes 1,000,000 changes, otherwise a few thousand are made; `PORTCULLIS_MUTATIONS` sets another
-//! number, and `PORTCULLIS_SEED` another seed. The changes are cut into shards, each with a seed of its own, so that
-//! the result does not depend on the number of threads or on timing. Progress is printed on standard error.
+//! `PORTCULLIS_LONG=1` makes 1,000,000 changes instead of a few thousand; `PORTCULLIS_MUTATIONS` sets another number,
+//! and `PORTCULLIS_SEED` another seed. The changes are divided into shards with their own seeds, so that the result
+//! does not depend on the number of threads or on timing. Progress is printed on standard error.
 //!
-//! `verify` reads every bundle. `check` is `verify` and a replay, and its verdict is the worse of the two: it cannot
-//! affirm what `verify` contradicts. So `check` runs on every bundle that `verify` does not contradict, and on one in
-//! [`SAMPLE`] of the others, where the replay must not panic.
+//! `verify` reads every bundle. `check` is `verify` plus a replay, with the worse verdict of the two, so it cannot
+//! affirm what `verify` contradicts. Therefore `check` runs on every bundle that `verify` does not contradict, and on
+//! one in [`SAMPLE`] of the others, where the replay must not panic.
 #![cfg(test)]
 
 use portcullis_test_sessions as real;
@@ -54,7 +54,7 @@ fn change(bytes: &mut Vec<u8>, random: &mut Random) {
     }
 }
 
-/// Changes files, as whoever stores or carries a bundle can. Returns the kind of change.
+/// Changes files, as a party that stores or carries a bundle can. Returns the kind of change.
 fn change_files(files: &mut MemoryFiles, random: &mut Random) -> &'static str {
     let names: Vec<String> = files.0.keys().filter(|name| *name != bundle::README).cloned().collect();
     let pick = |random: &mut Random| names[random.below(names.len())].clone();
@@ -100,7 +100,7 @@ fn change_files(files: &mut MemoryFiles, random: &mut Random) -> &'static str {
     kind
 }
 
-/// Another letter in what a stream was given. No record and no commitment names the input: only a replay can find that.
+/// Changes a letter in the input of a stream. No record and no commitment covers the input; only a replay detects this.
 fn change_input(files: &mut MemoryFiles, random: &mut Random) {
     let names: Vec<String> = files.0.keys().filter(|name| name.starts_with("inputs")).cloned().collect();
     let text = files.0.get_mut(&names[random.below(names.len())]).unwrap();
@@ -110,7 +110,7 @@ fn change_input(files: &mut MemoryFiles, random: &mut Random) {
     }
 }
 
-/// Changes what the card wrote. Returns the kind of change.
+/// Changes the card's output. Returns the kind of change.
 fn change_log(parts: &mut Parts, random: &mut Random) -> &'static str {
     let lanes = &mut parts.log.lanes;
     let lane = random.below(lanes.len());
@@ -139,7 +139,7 @@ fn change_log(parts: &mut Parts, random: &mut Random) -> &'static str {
             lanes[lane][at].descriptor.commitment = random.bytes();
             "another commitment"
         }
-        // Between lanes: two exchanged, a record moved to another one, the number of a lane in a record.
+        // Between lanes: exchanges two, moves a record to another, or changes the lane number in a record.
         6 => {
             let other = random.below(lanes.len());
             lanes.swap(lane, other);
@@ -163,7 +163,7 @@ fn change_log(parts: &mut Parts, random: &mut Random) -> &'static str {
             "bit of a record"
         }
     };
-    // Everything that can be made to fit without the card's key is: CRC, index, often the lane, roots.
+    // Recompute everything that does not need the card's key: CRC, index, often the lane, roots.
     let renumber = random.one_in(2);
     for (lane, records) in (0..).zip(lanes.iter_mut()) {
         for (index, record) in (0..).zip(records.iter_mut()) {
@@ -194,7 +194,7 @@ impl Forger {
         Self { card, own_certificate, issuer: SigningKey::from_bytes(&[67; 32]) }
     }
 
-    /// A changed log in a bundle that is consistent in itself, except for signatures that only the card can make.
+    /// A bundle with a changed log. It is consistent in itself, except for signatures that only the card can make.
     fn forge(&self, honest: &Parts, random: &mut Random) -> (MemoryFiles, &'static str) {
         let mut parts = honest.clone();
         let kind = change_log(&mut parts, random);
@@ -210,7 +210,7 @@ impl Forger {
             parts.ticket.issuer = "self".to_owned();
         }
         if random.one_in(2) {
-            // The new ticket, where the log names it.
+            // The digest of the new ticket, where the log contains it.
             let digest = sha(&parts.ticket_bytes());
             for records in &mut parts.log.lanes {
                 let last = records.len().saturating_sub(1);
@@ -226,16 +226,17 @@ impl Forger {
             parts.witness = self.issuer.clone();
         }
         match random.below(64) {
-            // A key of the forger's own. Few, because two such signatures cost as much as twenty bundles do otherwise.
+            // Signatures by a key of the forger. These are few, because two of them cost as much time as twenty
+            // bundles.
             0 => parts.signer = Rc::clone(&self.card),
-            // Real signatures of the card, over other records.
+            // Real signatures of the card, but over other records.
             1..=20 => {
                 parts.log.checkpoints.clone_from(&honest.log.checkpoints);
                 if random.one_in(2) {
                     parts.log.heads.clone_from(&honest.log.heads);
                 }
             }
-            // The card's signatures, over what it did not sign.
+            // The card's signatures, put under other checkpoints.
             _ => parts.signer.graft(parts.log.checkpoints.iter().zip(&honest.log.checkpoints)),
         }
         (parts.files(), kind)
@@ -249,18 +250,18 @@ fn receipts(files: &MemoryFiles) -> Vec<String> {
     lines.filter_map(|line| Some(format!("{:?}", serde_json::from_str::<bundle::Receipt>(&line).ok()?))).collect()
 }
 
-/// The meaning of a bundle's files, without the parts for people: JSON has many forms for one content.
+/// The meaning of a bundle's files, without the parts for people. JSON has many encodings of one content.
 type Meaning = BTreeMap<String, Vec<u8>>;
 
 /// The meaning of a bundle for a verifier, and for a replay too if `replayed`; `None` if a line cannot be read. A
-/// receipt matters to its reader only, and a bundle may lack any of them. So only receipts that differ from the
-/// `honest` ones count.
+/// receipt matters only to its reader, and any of them may be missing. So only receipts that differ from the `honest`
+/// ones count.
 fn meaning(files: &MemoryFiles, honest: &[String], replayed: bool) -> Option<Meaning> {
     let mut meaning = files.0.clone();
     let kinds = [bundle::STREAMS, bundle::INPUTS, bundle::SPANS, bundle::RECEIPTS];
     for (kind, lane) in kinds.into_iter().flat_map(|kind| (0..LANES_MAX).map(move |lane| (kind, lane))) {
         let name = &bundle::in_lane(kind, lane);
-        // A lane without streams needs none of these files.
+        // A lane without streams may lack these files.
         let text = String::from_utf8(meaning.remove(name).unwrap_or_default()).ok()?;
         for line in text.lines() {
             let said = match kind {
@@ -270,7 +271,7 @@ fn meaning(files: &MemoryFiles, honest: &[String], replayed: bool) -> Option<Mea
                 bundle::SPANS => serde_json::from_str::<SpanLine>(line)
                     .ok()
                     .map(|s| format!("{} {:?} {:?} {:?}", s.index, s.salt, s.held, s.text)),
-                // Only the replay can tell whether the stream was given this.
+                // Only the replay checks the stream's input.
                 bundle::INPUTS => match serde_json::from_str::<bundle::InputLine>(line).ok() {
                     Some(line) if replayed => {
                         let input = serde_json::from_str::<Input>(line.input.get()).ok();
@@ -302,7 +303,7 @@ fn first_code(report: &Report) -> String {
     format!("{} {}", report.status.name(), found.unwrap_or_default())
 }
 
-/// The first check that refused, or why the files are no bundle.
+/// The first check that refused, or why the files are not a bundle.
 fn code_of_verify(verified: &Result<Report, BundleError>) -> String {
     match verified {
         Ok(report) => first_code(report),
@@ -313,7 +314,7 @@ fn code_of_verify(verified: &Result<Report, BundleError>) -> String {
     }
 }
 
-/// How often something was contradicted, was affirmed with a reservation, or was affirmed.
+/// Numbers of contradicted bundles, of bundles affirmed with a reservation, and of affirmed ones.
 #[derive(Clone, Copy, Default)]
 struct Verdicts([u64; 3]);
 
@@ -331,7 +332,7 @@ impl Verdicts {
     }
 }
 
-/// The outcome of the changes of one kind.
+/// The results for the changes of one kind.
 #[derive(Clone, Copy, Default)]
 struct Kind {
     made: u64,
@@ -339,14 +340,14 @@ struct Kind {
     check: Verdicts,
 }
 
-/// The outcome of the bundles of a shard.
+/// The results of a shard.
 #[derive(Default)]
 struct Tally {
     made: u64,
     reframed: u64,
     kinds: BTreeMap<&'static str, Kind>,
     histogram: BTreeMap<String, u64>,
-    /// Time of all threads in `verify`, and in `check`.
+    /// Time that all threads spent in `verify`, and in `check`.
     spent: [Duration; 2],
 }
 
@@ -395,13 +396,13 @@ impl Tally {
     }
 }
 
-/// The honest bundle of a card with this many lanes, and its forger.
+/// The honest bundle of a card with this many lanes, and a forger.
 struct Scene {
     trust: Trust,
     honest: Parts,
     original: MemoryFiles,
     receipts: Vec<String>,
-    /// Its meaning to a verifier, and to a replay.
+    /// Its meaning for a verifier, and for a replay.
     same: [Option<Meaning>; 2],
     forger: Forger,
 }
@@ -428,7 +429,7 @@ impl Scene {
         check(files, &self.trust, Options::default(), &mut |_| (), &mut || ()).unwrap()
     }
 
-    /// Makes `count` changed bundles, and offers each to `verify` and, where it can decide, to `check`.
+    /// Makes `count` changed bundles, runs `verify` on each, and runs `check` where its verdict can differ.
     fn shard(&self, seed: u64, count: u64, done: &dyn Fn()) -> Tally {
         let mut random = Random::new(seed);
         let mut tally = Tally::default();
@@ -442,7 +443,7 @@ impl Scene {
                 let name = change_files(&mut files, &mut random);
                 (files, name)
             };
-            // A change without effect does not count. A forger changes a log.
+            // A changed bundle with the honest meaning does not count. A forged one must differ in a log.
             let is_log = |name: &str| name.starts_with("records/lane-");
             let logs = || self.original.0.iter().filter(|(name, _)| is_log(name)).all(|(n, log)| files.0[n] == *log);
             let changed = if forged {
@@ -478,7 +479,7 @@ impl Scene {
             let status = verified.as_ref().map_or(Status::Contradicted, |report| report.status);
             let affirmed = for_verify && status == Status::Affirmed;
             assert!(!affirmed, "`verify` affirmed; generator state {state}, changed {:?}", names());
-            // A forged bundle is never merely incomplete.
+            // A forged bundle must be contradicted, not only incomplete.
             assert!(!forged || status == Status::Contradicted, "{verified:#?}; generator state {state}");
             let kind = tally.kinds.entry(name).or_default();
             kind.made += 1;
@@ -511,7 +512,7 @@ fn none_is_affirmed() {
     let seed = number("PORTCULLIS_SEED").unwrap_or(20_260_321);
     let count = number("PORTCULLIS_MUTATIONS").unwrap_or(if long { 1_000_000 } else { 3_000 });
     let shards = count.div_ceil(SHARD) as usize;
-    // A seed of its own for each shard.
+    // Each shard has its own seed.
     let mut seeds = Random::new(seed);
     let seeds: Vec<u64> = (0..shards).map(|_| seeds.bits()).collect();
     let (next, made, began) = (AtomicUsize::new(0), AtomicU64::new(0), Instant::now());
@@ -532,7 +533,7 @@ fn none_is_affirmed() {
             let scene = scenes.entry(lanes).or_insert_with(|| Scene::new(lanes));
             let share = SHARD.min(count - SHARD * shard as u64);
             let made = scene.shard(*seed, share, &done);
-            // Sums do not depend on the order of the shards.
+            // The sums do not depend on the order of the shards.
             tally.lock().unwrap().add(made);
         }
     };

@@ -26,7 +26,7 @@ fn streams_of_two_members_verify_and_replay_from_one_bundle() {
             },
         );
         assert_eq!(domains.keys().copied().collect::<Vec<_>>(), [0, 1], "each member has a domain of its own");
-        // The verifier and the independent one, which know no compositions.
+        // Both verifiers, which do not know compositions.
         let files = parts.files();
         let report = world.check(&files);
         assert_eq!(report.status, Status::Affirmed, "{report:#?}");

@@ -1,9 +1,9 @@
-//! Escapes of hostile text: for terminals, for JSON that goes to one, and for HTML.
+//! Escapes hostile text: for terminals, for JSON on a terminal, and for HTML.
 
 use maud::Render;
 use std::fmt::Write as _;
 
-/// Characters that control a terminal, or hide or reorder what is around them.
+/// Whether a character controls a terminal, or hides or reorders the characters around it.
 fn is_unseen(c: char) -> bool {
     c.is_control()
         || matches!(
@@ -12,14 +12,14 @@ fn is_unseen(c: char) -> bool {
         )
 }
 
-/// `text` in one line of a terminal, with U+FFFD for every character that is not seen.
+/// `text` as one line for a terminal, with U+FFFD in place of invisible characters.
 #[must_use]
 pub fn printable(text: &str) -> String {
     text.chars().map(|c| if is_unseen(c) { '\u{fffd}' } else { c }).collect()
 }
 
-/// JSON with U+007F to U+009F as `\u00xx`. RFC 8259 allows them in a string, but terminals take them for commands, as
-/// they do the characters below U+0020. They occur only in strings, so the meaning of the JSON does not change.
+/// JSON with U+007F to U+009F as `\u00xx`. RFC 8259 allows them in strings, but terminals interpret them as commands,
+/// like the characters below U+0020. They occur only in strings, so the meaning of the JSON does not change.
 #[must_use]
 pub fn json(json: String) -> String {
     let controls = |c: char| ('\u{7f}'..='\u{9f}').contains(&c);
@@ -37,8 +37,7 @@ pub fn json(json: String) -> String {
     escaped
 }
 
-/// Text in HTML, with a visible mark such as `⟨U+202E⟩` for every character that is not seen; line ends and tabs are
-/// as they are.
+/// Text in HTML, with a visible mark such as `⟨U+202E⟩` in place of invisible characters. Line ends and tabs are kept.
 #[derive(Clone, Copy, Debug)]
 pub struct Text<'a>(pub &'a str);
 
@@ -48,7 +47,7 @@ impl Render for Text<'_> {
     }
 }
 
-/// As [`Text`], for names and words that have one line: line ends and tabs are marked, too.
+/// Like [`Text`], for names and words of one line: line ends and tabs are marked too.
 #[derive(Clone, Copy, Debug)]
 pub struct Line<'a>(pub &'a str);
 
@@ -58,7 +57,7 @@ impl Render for Line<'_> {
     }
 }
 
-/// The same marks as [`Line`] makes, in a text that a script or a renderer escapes.
+/// `text` with the marks of [`Line`], for scripts and renderers that escape it themselves.
 #[must_use]
 pub fn marked(text: &str) -> String {
     mark(text, |_| false)

@@ -1,4 +1,4 @@
-//! Reports of the verifier: about one bundle, and about the bundles of a card.
+//! The verifier's reports: on one bundle, and on a series of bundles.
 
 mod page;
 mod text;

@@ -1,6 +1,6 @@
 //! Reports for people: text for a terminal, and self-contained HTML pages.
 //!
-//! Names and texts in a report can come from a hostile bundle or model. [`escape`] has the one rule for invisible
+//! Names and texts in a report can come from a hostile bundle or model. [`escape`] implements the rule for invisible
 //! characters.
 
 pub mod escape;

@@ -1,7 +1,7 @@
-//! The live page of a gateway: cells of text, which a small script keeps up to date.
+//! The live page of a gateway: cells of text, which a small script updates.
 //!
 //! The page has a fixed number of cells. [`Live::page`] renders them, and [`Live::cells`] gives their texts under the
-//! same ids, so that the script sets texts only. Ids of streams and names of rules can be hostile: what is not seen is
+//! same ids, so the script only sets texts. Ids of streams and names of rules can be hostile: invisible characters are
 //! marked ([`marked`]), the page escapes by type, and the script writes `textContent`.
 
 use crate::escape::marked;
@@ -12,53 +12,51 @@ use std::time::Duration;
 
 const SCRIPT: &str = include_str!("live.js");
 
-/// Rows for rules.
+/// Number of rows for rules.
 pub const RULES: usize = 16;
-/// Rows for open streams.
+/// Number of rows for open streams.
 pub const STREAMS: usize = 24;
-/// Characters of the longest bar.
+/// Length of the longest bar in characters.
 const BAR: u64 = 20;
-/// From the lowest to the highest.
+/// Bars from the lowest to the highest.
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// What a gateway does now. It holds no text of a request or an answer.
+/// The current state of a gateway. It contains no text of a request or an answer.
 #[derive(Clone, Debug, Default)]
 pub struct Live {
-    /// Name and version of the program, and what it is used for.
+    /// Name and version of the program, and its role.
     pub program: String,
-    /// The time, by the clock of the machine.
+    /// The time by the machine's clock.
     pub now: String,
-    /// The main figures: a name of the program's, and a value.
+    /// The main figures, as pairs of name and value.
     pub figures: Vec<(&'static str, String)>,
-    /// How the card and its session are, in the same form.
+    /// The state of the card and its session, as pairs of name and value.
     pub card: Vec<(&'static str, String)>,
-    /// How often each rule or reason refused something.
+    /// Number of refusals per rule or reason.
     pub rules: BTreeMap<String, u64>,
-    /// Streams that are open, the newest first.
+    /// The open streams, the newest first.
     pub streams: Vec<LiveStream>,
     /// The highest trust slope of the open streams, in basis points: one value per second, the newest last.
     pub slopes: Vec<u16>,
-    /// Upper bounds of a time, and how often it was within each and not within the one before. The last is how often it
-    /// was longer than all of them.
+    /// Upper bounds of the hold times, and the count in each bucket. The last count is for times above all bounds.
     pub hold: (Vec<Duration>, Vec<u64>),
 }
 
 /// A stream that is open.
 #[derive(Clone, Debug, Default)]
 pub struct LiveStream {
-    /// Its identity.
     pub id: String,
     /// Time since its BEGIN.
     pub age: Duration,
-    /// What was admitted and what was refused, in mutations.
+    /// Numbers of admitted and of refused mutations.
     pub counts: (u64, u64),
-    /// Bytes that were released.
+    /// Number of released bytes.
     pub bytes: u64,
-    /// Its trust slope, in basis points.
+    /// Trust slope in basis points.
     pub slope: u16,
 }
 
-/// A table of cells: a caption, the heads of its columns, and its rows. Each row has an id for its cells.
+/// A table of cells: caption, column heads and rows. The row number is part of the cells' ids.
 struct Table {
     name: &'static str,
     caption: &'static str,
@@ -66,8 +64,8 @@ struct Table {
     rows: Vec<Vec<String>>,
 }
 
-/// The value for the header `Content-Security-Policy`, for a page of [`Live::page`]: it may also ask where it came from
-/// for its figures, and stands in no other page.
+/// The value of the header `Content-Security-Policy` for [`Live::page`]. It also permits requests to the page's own
+/// origin, for the figures, and forbids to show the page in a frame.
 #[must_use]
 pub fn header_policy() -> String {
     format!("{}; frame-ancestors 'none'", page_policy())
@@ -78,7 +76,6 @@ fn page_policy() -> String {
 }
 
 impl Live {
-    /// The page.
     #[must_use]
     pub fn page(&self) -> String {
         let cell = |id: &str, text: &str| html! { span id=(id) { (marked(text)) } };
@@ -91,7 +88,7 @@ impl Live {
         page_with("Gateway", &content, SCRIPT, &page_policy())
     }
 
-    /// The text of every cell, by its id.
+    /// The texts of all cells, by id.
     #[must_use]
     pub fn cells(&self) -> BTreeMap<String, String> {
         let mut cells = BTreeMap::from([("now".to_owned(), marked(&self.now))]);
@@ -119,7 +116,7 @@ impl Live {
         ]
     }
 
-    /// The rules that refused most often.
+    /// The rules with the most refusals.
     fn refusals(&self) -> Table {
         let mut rules: Vec<_> = self.rules.iter().collect();
         rules.sort_by(|(a, most), (b, more)| more.cmp(most).then(a.cmp(b)));
@@ -192,7 +189,7 @@ impl Table {
                         @for (row, texts) in self.rows.iter().enumerate() {
                             tr {
                                 @for (column, text) in texts.iter().enumerate() {
-                                    // A bar says what its neighbour says.
+                                    // A bar shows the value of the neighbouring cell again.
                                     @let drawn = self.columns.get(column).is_some_and(|head| head.is_empty());
                                     td id=(self.id(row, column)) class=[drawn.then_some("bar")]
                                         aria-hidden=[drawn.then_some("true")] { (marked(text)) }
@@ -206,13 +203,13 @@ impl Table {
     }
 }
 
-/// The rows, with empty ones behind them.
+/// The rows, followed by empty rows up to `length`.
 fn padded(mut rows: Vec<Vec<String>>, length: usize, columns: usize) -> Vec<Vec<String>> {
     rows.resize(length, vec![String::new(); columns]);
     rows
 }
 
-/// A bar for `value`, of which the longest stands for `most`. What is not zero is seen.
+/// A bar for `value`; the longest bar stands for `most`. A value above zero gives at least one character.
 fn bar(value: u64, most: u64) -> String {
     let length = value.saturating_mul(BAR).div_ceil(most.max(1)).min(BAR);
     (0..length).map(|_| '█').collect()
@@ -224,12 +221,12 @@ fn level(value: u64, most: u64) -> char {
     usize::try_from(step).ok().and_then(|step| LEVELS.get(step)).copied().unwrap_or('▁')
 }
 
-/// Basis points in percent.
+/// Basis points as a percentage.
 fn share(basis_points: u16) -> String {
     format!("{}.{:02} %", basis_points / 100, basis_points % 100)
 }
 
-/// A time in the unit that fits.
+/// A time in a suitable unit.
 #[must_use]
 pub fn time(time: Duration) -> String {
     match time.as_millis() {
@@ -272,7 +269,7 @@ mod tests {
         }
     }
 
-    /// Whatever the script sets stands on the page, and the page has nothing that it does not set.
+    /// The page contains every cell that the script sets, and no other.
     #[test]
     fn the_page_and_its_cells_are_the_same() {
         let (live, other) = (live(), Live::default());
@@ -282,7 +279,7 @@ mod tests {
             let found = cell.split_once('>').unwrap().1.split_once("</").unwrap().0;
             assert_eq!(found, maud::html! { (text) }.into_string(), "{id}");
         }
-        // Rows that are not in use are there.
+        // Unused rows exist too.
         let rows = |live: &Live, name: &str| live.cells().keys().filter(|id| id.starts_with(name)).count();
         assert_eq!(rows(&live, "stream-"), STREAMS * 6);
         assert_eq!(rows(&live, "rule-"), RULES * 3);

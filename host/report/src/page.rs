@@ -1,4 +1,4 @@
-//! Shared by all pages: the head, the one stylesheet and the one script.
+//! The parts of all pages: the head, the stylesheet and the script.
 
 use crate::escape::Line;
 use crate::time::utc;
@@ -7,15 +7,15 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
 const STYLE: &str = include_str!("style.css");
-/// Opens what is folded before the page is printed, and hides streams. Without it the page can be read all the same.
+/// Unfolds sections before printing, and filters streams. The page is also readable without it.
 const SCRIPT: &str = include_str!("script.js");
 
-/// The program that made a page, and the time.
+/// The program that made a page, and the time of that.
 #[derive(Clone, Debug, Default)]
 pub struct Origin {
     /// Name and version of the program.
     pub program: String,
-    /// Unix second by the clock of the machine. Nothing vouches for it.
+    /// Unix second by the machine's clock, which is not verified.
     pub made: Option<u64>,
 }
 
@@ -25,13 +25,13 @@ impl Origin {
     }
 }
 
-/// A whole page around the content of its `main`. The browser runs this script and uses this stylesheet only, and loads
+/// A whole page around the content of its `main`. The browser uses only this script and this stylesheet, and loads
 /// nothing.
 pub(crate) fn page(title: &str, content: &Markup) -> String {
     page_with(title, content, SCRIPT, &policy(SCRIPT))
 }
 
-/// The policy of a page: this script and the stylesheet, and nothing else.
+/// The content security policy of a page: only this script and the stylesheet.
 pub(crate) fn policy(script: &str) -> String {
     format!(
         "default-src 'none'; style-src {}; script-src {}; base-uri 'none'; form-action 'none'",
@@ -40,7 +40,7 @@ pub(crate) fn policy(script: &str) -> String {
     )
 }
 
-/// As [`page`], with another script and a policy that permits it.
+/// Like [`page`], with another script and a policy that permits it.
 pub(crate) fn page_with(title: &str, content: &Markup, script: &str, policy: &str) -> String {
     let page = html! {
         (DOCTYPE)
@@ -60,7 +60,7 @@ pub(crate) fn page_with(title: &str, content: &Markup, script: &str, policy: &st
     page
 }
 
-/// The source expression of an inline element (Content Security Policy Level 3, section 2.3.1).
+/// The source expression for an inline element (Content Security Policy Level 3, section 2.3.1).
 fn source(content: &str) -> String {
     format!("'sha256-{}'", Base64::encode_string(&Sha256::digest(content)))
 }
@@ -86,7 +86,7 @@ pub(crate) fn table(caption: &str, rows: &[(&str, Option<String>)]) -> Markup {
 mod tests {
     use super::*;
 
-    /// A page permits one script, by its digest, so that a name in a report cannot add another.
+    /// A page permits one script, by its digest, so text in a report cannot add another.
     #[test]
     fn a_page_runs_its_own_script_only() {
         let page = page("<script>", &html! { p { (Line("<script>alert(1)</script>")) } });

@@ -1,13 +1,13 @@
-//! Colour and width of the stream that a report goes to.
+//! Colour and width of an output stream.
 
 use std::fmt::Display;
 use unicode_width::UnicodeWidthChar;
 
-/// The layout of text on an output. The default is for files and pipes: no colour, and lines are not wrapped.
+/// The layout of text on an output. By default, as for files and pipes, there is no colour and no wrapping.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Terminal {
     pub colour: bool,
-    /// Columns of a line; without them lines are not wrapped.
+    /// Columns of a line; `None` turns wrapping off.
     pub columns: Option<usize>,
 }
 
@@ -21,12 +21,12 @@ pub enum Tone {
     /// Rejected, contradicted, an error.
     Bad,
     Strong,
-    /// Beside the point.
+    /// Less important.
     Quiet,
 }
 
 impl Tone {
-    /// Parameter of the sequence "select graphic rendition" (ECMA-48, 8.3.117).
+    /// Parameter of the escape sequence "select graphic rendition" (ECMA-48, 8.3.117).
     const fn parameter(self) -> &'static str {
         match self {
             Self::Good => "32",
@@ -39,14 +39,14 @@ impl Tone {
 }
 
 impl Terminal {
-    /// Text in a colour, where colours are shown.
+    /// Colours text if the output has colour.
     #[must_use]
     pub fn paint(self, tone: Tone, text: impl Display) -> String {
         if self.colour { format!("\u{1b}[{}m{text}\u{1b}[0m", tone.parameter()) } else { text.to_string() }
     }
 
-    /// A line, broken between words where it is too wide; what follows a break is indented by `indent` columns. A word
-    /// that is too wide by itself, such as a digest, stays whole.
+    /// Wraps a line between words; continuation lines are indented by `indent` columns. A word that is too wide by
+    /// itself, such as a digest, is not broken.
     #[must_use]
     pub fn wrap(self, indent: usize, line: &str) -> String {
         let Some(columns) = self.columns.filter(|columns| width(line) > *columns) else { return line.to_owned() };
@@ -71,7 +71,7 @@ impl Terminal {
     }
 }
 
-/// Columns that text takes; sequences that select a colour take none.
+/// Width of text in columns, without the sequences that select a colour.
 fn width(text: &str) -> usize {
     let mut columns = 0;
     let mut is_sequence = false;
@@ -109,16 +109,16 @@ mod tests {
             "a colour takes no columns, and the gap at a break is gone"
         );
         assert!(lines.iter().all(|line| width(line) <= 20));
-        // Two columns each.
+        // Each of these characters takes two columns.
         assert_eq!(narrow.wrap(0, "字字字字字 字字字字字"), "字字字字字\n字字字字字");
         let digest = "a".repeat(64);
         assert_eq!(narrow.wrap(2, &format!("digest {digest} x")), format!("digest\n  {digest}\n  x"));
         assert_eq!(Terminal::default().wrap(4, &line), line);
-        // Wider than the terminal: the indent gives way.
+        // The terminal is narrower than the indent, so the indent is reduced.
         assert_eq!(Terminal { columns: Some(6), colour: false }.wrap(40, "one two"), "one\n   two");
     }
 
-    /// Whatever is wrapped has the same words in the same order.
+    /// Wrapping keeps all words, in order.
     #[test]
     fn no_word_is_lost_at_any_width() {
         let line = "  - no-witness: the operator issued the ticket, or no witness saw it (3 times)";

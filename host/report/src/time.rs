@@ -1,9 +1,9 @@
-//! Times as ISO 8601 writes them, in UTC.
+//! Times in ISO 8601, in UTC.
 
 use der::DateTime;
 use std::time::Duration;
 
-/// A Unix second.
+/// Formats a Unix second.
 #[must_use]
 pub fn utc(second: u64) -> String {
     DateTime::from_unix_duration(Duration::from_secs(second))
@@ -25,7 +25,7 @@ mod tests {
         ] {
             assert_eq!(utc(second), date);
         }
-        // Whatever a note says.
+        // A note can contain any number.
         assert_eq!(utc(u64::MAX / 2), "after the year 9999");
     }
 }

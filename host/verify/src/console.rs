@@ -1,11 +1,11 @@
-//! What a command writes to stdout and stderr, and its exit code.
+//! Writes the output of commands to stdout and stderr, and determines the exit code.
 //!
-//! The result of a command decides its exit code. Whatever happens to stdout or stderr never turns another code into 0:
+//! The result of a command decides its exit code. A failure of stdout or stderr never changes another code to 0:
 //!
-//! - A closed pipe is quiet. The command runs to its end, its further output is dropped, and its code stays.
-//! - Any other failure to write, such as a full disk, is reported on stderr. It turns code 0 into 1 and leaves every
-//!   other code.
-//! - A failure to write to stderr is ignored.
+//! - A closed pipe is not reported. The command runs to its end, its further output is dropped, and its code stays.
+//! - Any other failed write to stdout, such as on a full disk, is reported on stderr. It changes code 0 to 1 and keeps
+//!   every other code.
+//! - A failed write to stderr is ignored.
 
 use portcullis_report::escape::{self, printable};
 use portcullis_report::terminal::{Terminal, Tone};
@@ -17,10 +17,10 @@ use std::process::ExitCode;
 use std::sync::OnceLock;
 use terminal_size::terminal_size_of;
 
-/// Why stdout takes no more output: the first failure.
+/// The first failure to write to stdout; no more output is written after it.
 static STDOUT_FAILURE: OnceLock<io::Error> = OnceLock::new();
 
-/// When output is coloured; [`When::Auto`] until [`colour`] sets it.
+/// When output is coloured; [`When::Auto`] until it is set.
 static COLOUR: OnceLock<When> = OnceLock::new();
 
 /// When output is coloured.
@@ -45,19 +45,19 @@ pub struct ColourArg {
 }
 
 impl ColourArg {
-    /// Sets this for the whole process. The first call counts.
+    /// Sets this for the whole process. Later calls have no effect.
     pub fn set(self) {
         let _ = COLOUR.set(self.color);
     }
 }
 
-/// How lines on stdout are set.
+/// Colour and width of stdout.
 #[must_use]
 pub fn stdout_terminal() -> Terminal {
     terminal(&io::stdout())
 }
 
-/// How lines on stderr are set.
+/// Colour and width of stderr.
 #[must_use]
 pub fn stderr_terminal() -> Terminal {
     terminal(&io::stderr())
@@ -69,19 +69,19 @@ fn terminal(stream: &(impl IsTerminal + AsFd)) -> Terminal {
     let colour = match COLOUR.get().copied().unwrap_or_default() {
         When::Always => true,
         When::Never => false,
-        // https://no-color.org, and a terminal that interprets nothing.
+        // https://no-color.org; and `TERM=dumb` means a terminal without escape sequences.
         When::Auto => is_terminal && set("NO_COLOR").is_none() && set("TERM").is_some_and(|term| term != "dumb"),
     };
     let size = if is_terminal { terminal_size_of(stream) } else { None };
     Terminal { colour, columns: size.map(|(width, _)| usize::from(width.0)).filter(|columns| *columns > 0) }
 }
 
-/// Standard output. Writing to it never fails; output that cannot be written is dropped, and [`exit`] considers that.
+/// Standard output. Writing never fails: after a failure, output is dropped, and [`exit`] takes it into account.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stdout;
 
 impl Stdout {
-    /// Whether output no longer reaches a reader. A command whose output is its only result can then stop.
+    /// Whether a write has failed. A command whose only result is its output can then stop.
     #[must_use]
     pub fn is_gone(self) -> bool {
         STDOUT_FAILURE.get().is_some()
@@ -112,7 +112,7 @@ impl Write for Stdout {
     }
 }
 
-/// The first of two failures counts.
+/// Keeps the first failure.
 fn keep(error: io::Error) {
     let _ = STDOUT_FAILURE.set(error);
 }
@@ -122,12 +122,12 @@ pub fn say(text: impl Display) {
     let _ = writeln!(Stdout, "{text}");
 }
 
-/// A value as JSON in one line, safe for a terminal: see [`escape::json`]. Errors: a value that JSON cannot hold.
+/// A value as one line of JSON that is safe for a terminal: see [`escape::json`]. Errors: JSON cannot represent it.
 pub fn json_line(value: &(impl Serialize + ?Sized)) -> serde_json::Result<String> {
     serde_json::to_string(value).map(escape::json)
 }
 
-/// A value as JSON in many lines, safe for a terminal: see [`escape::json`]. Errors: a value that JSON cannot hold.
+/// A value as indented JSON that is safe for a terminal: see [`escape::json`]. Errors: JSON cannot represent it.
 pub fn json_pretty(value: &(impl Serialize + ?Sized)) -> serde_json::Result<String> {
     serde_json::to_string_pretty(value).map(escape::json)
 }
@@ -137,12 +137,12 @@ pub fn warn(text: impl Display) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// Writes an error to stderr, wrapped to its terminal.
+/// Writes an error to stderr, wrapped to the terminal's width.
 pub fn error(text: impl Display) {
     problem("error", text);
 }
 
-/// The same under another name, such as `fault`.
+/// Like [`error`], under another name, such as `fault`.
 pub fn problem(name: &str, text: impl Display) {
     let terminal = stderr_terminal();
     let text = format!("{} {text}", terminal.paint(Tone::Bad, format_args!("{name}:")));
@@ -151,8 +151,8 @@ pub fn problem(name: &str, text: impl Display) {
     }
 }
 
-/// An error with its causes, printable in a terminal: names in it can come from a hostile bundle. A cause whose words
-/// are in the text already is left out.
+/// An error with its causes, safe for a terminal, since names in it can come from a hostile bundle. A cause whose text
+/// already occurs is left out.
 #[must_use]
 pub fn describe(error: &anyhow::Error) -> String {
     let mut text = String::new();
@@ -166,7 +166,7 @@ pub fn describe(error: &anyhow::Error) -> String {
     printable(&text)
 }
 
-/// The exit code of a command that came to the result `code`. The last call of every program.
+/// The exit code for a command with the result `code`. Every program calls this last.
 #[must_use]
 pub fn exit(code: u8) -> ExitCode {
     let _ = Stdout.flush();

@@ -2,10 +2,10 @@
 
 use clap::Command;
 
-/// The words that name a command below its program, and command lines of it without the program's name.
+/// The name of a command without the program's name, and example command lines.
 pub type Example = (&'static str, &'static [&'static str]);
 
-/// For the commands about evidence.
+/// Examples for the commands on evidence.
 pub const EVIDENCE: &[Example] = &[
     (
         "verify",
@@ -22,7 +22,7 @@ pub const EVIDENCE: &[Example] = &[
     ("extract", &["extract bundle --output parts"]),
 ];
 
-/// For the commands that only `portcullis-verify` has.
+/// Examples for commands that only `portcullis-verify` has.
 pub const VERIFIER: &[Example] = &[("report", &["report bundle --trust trust --output report.html"])];
 
 /// Adds examples to the help of a program's commands.
@@ -41,13 +41,13 @@ pub fn add(mut command: Command, examples: &[Example]) -> Command {
 fn add_to(command: Command, path: &[&str], text: &str) -> Command {
     match path.split_first() {
         None => command.after_help(text.to_owned()),
-        // A command that another build has, such as one of the simulated card, is left out.
+        // A command that this build does not have, such as one for the simulated card, is skipped.
         Some((name, _)) if command.find_subcommand(name).is_none() => command,
         Some((name, rest)) => command.mut_subcommand(*name, |sub| add_to(sub, rest, text)),
     }
 }
 
-/// Faults in the examples of a program: commands without an example, and command lines that do not parse.
+/// Checks a program's examples: finds commands without an example, and command lines that do not parse.
 #[must_use]
 pub fn problems(program: &Command) -> Vec<String> {
     let mut found = Vec::new();
@@ -55,7 +55,7 @@ pub fn problems(program: &Command) -> Vec<String> {
     found
 }
 
-/// Checks one command, whose command lines begin with `path`, and those below it.
+/// Checks one command, whose command lines begin with `path`, and its subcommands.
 fn look(program: &Command, command: &Command, path: &str, found: &mut Vec<String>) {
     let below: Vec<&Command> = command.get_subcommands().filter(|sub| sub.get_name() != "help").collect();
     for sub in &below {
@@ -70,7 +70,7 @@ fn look(program: &Command, command: &Command, path: &str, found: &mut Vec<String
         found.push(format!("`{path}` has no example"));
     }
     for line in lines {
-        // The rest belongs to the shell.
+        // Ignore the part after a pipe or redirection.
         let own = [" | ", " < ", " > "].iter().fold(line, |line, mark| line.split(mark).next().unwrap_or_default());
         if let Err(error) = program.clone().try_get_matches_from(words(own)) {
             found.push(format!("`{}`: {error}", line.trim()));
@@ -78,7 +78,7 @@ fn look(program: &Command, command: &Command, path: &str, found: &mut Vec<String
     }
 }
 
-/// The words of a command line, as a shell reads plain words and those in single or double quotes.
+/// Splits a command line into words, as a shell does for plain words and for single and double quotes.
 fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let (mut word, mut quote, mut is_word) = (String::new(), None, false);

@@ -1,6 +1,6 @@
-//! Exit codes of commands about evidence.
+//! Exit codes of commands on evidence.
 
-/// Contradicted, or not what it should be.
+/// Contradicted, or not of the expected form.
 pub const CONTRADICTED: u8 = 3;
 /// Simulated evidence, with `--allow-sim`.
 pub const SIMULATED: u8 = 10;

@@ -1,4 +1,4 @@
-//! `extract`.
+//! The command `extract`.
 
 use crate::console::say;
 use portcullis_evidence::bundle;

@@ -1,4 +1,4 @@
-//! `inspect`.
+//! The command `inspect`.
 
 use crate::console::{Stdout, json_line, json_pretty, say};
 use anyhow::Context;

@@ -1,8 +1,8 @@
-//! The commands of `portcullis-verify`: they read evidence and the trust folder, write their findings, and return an
+//! The commands of `portcullis-verify`. They read evidence and the trust folder, print their findings, and return an
 //! exit code.
 //!
 //! Exit codes: 0 affirmed, 5 warned, 10 simulated, 3 contradicted or not a bundle, 1 an operational error, 2 usage.
-//! [`console`] describes the exit code when the output cannot be written.
+//! [`console`] describes the exit code if the output cannot be written.
 
 pub mod console;
 pub mod examples;
@@ -38,13 +38,13 @@ struct Cli {
     command: Command,
 }
 
-/// The program's commands, with their examples.
+/// The program's commands with their examples.
 #[must_use]
 pub fn command() -> clap::Command {
     examples::add(Cli::command(), &[examples::EVIDENCE, examples::VERIFIER].concat())
 }
 
-/// The program: reads its arguments and runs the command that they name.
+/// Parses the program's arguments and runs the command.
 #[must_use]
 pub fn main() -> ExitCode {
     let matches = command().get_matches();
@@ -82,7 +82,7 @@ pub enum Evidence {
     Extract(extract::Args),
 }
 
-/// Runs a command. An error goes to stderr.
+/// Runs a command; prints an error to stderr.
 fn run(command: &Command) -> ExitCode {
     match command {
         Command::Evidence(command) => run_evidence(command),
@@ -91,7 +91,7 @@ fn run(command: &Command) -> ExitCode {
     }
 }
 
-/// Runs a command about evidence, as [`run`] does.
+/// Runs a command on evidence, like [`run`].
 #[must_use]
 pub fn run_evidence(command: &Evidence) -> ExitCode {
     exit(match command {

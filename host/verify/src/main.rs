@@ -1,4 +1,4 @@
-//! Checks the evidence of a Portcullis card, offline, trusting neither the card nor whoever hands the evidence over.
+//! Checks the evidence of a Portcullis card offline. It trusts neither the card nor the supplier of the evidence.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! Files, progress, and what an error's exit code is.
+//! Output files, progress, and the exit code of errors.
 
 use crate::exit_code::CONTRADICTED;
 use anyhow::Context;
@@ -13,13 +13,13 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-/// Writes a new file; one that exists is left as it is.
+/// Writes a new file. Errors: the file exists; it is not changed then.
 pub(crate) fn write_new(path: &Path, content: &[u8]) -> anyhow::Result<()> {
     let written = File::create_new(path).and_then(|mut file| file.write_all(content));
     written.with_context(|| format!("cannot write `{}`", path.display()))
 }
 
-/// 3 for evidence that is not what it should be, 1 for everything else.
+/// Exit code of an error: 3 for evidence of the wrong form, 1 for everything else.
 pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
     let evidence = error.chain().any(|cause| {
         let bundle = cause.downcast_ref::<BundleError>().is_some_and(|e| !e.is_operational());
@@ -39,7 +39,7 @@ pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
     if evidence { CONTRADICTED } else { 1 }
 }
 
-/// A bar over the records of a bundle, where stderr is a terminal.
+/// A progress bar over the records of a bundle, if stderr is a terminal.
 pub(crate) fn bar(files: &dyn Files) -> ProgressBar {
     let is_log = |name: &str| (0..LANES_MAX).any(|lane| name == bundle::in_lane(bundle::RECORDS, lane));
     let names = files.names().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `proxy`: passes only proven answers.
+//! The command `proxy`: passes on only proven answers.
 
 use crate::console::say;
 use crate::trust::TrustArgs;
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
         expected: Expectations { trust, options, constants: args.constant.clone() },
         patience: Duration::from_secs(args.patience),
     };
-    // A signal ends the process: nothing is kept here that could be lost.
+    // A signal may end the process at any time, because it keeps no state.
     serve(settings, std::future::pending(), |address| {
         say(format_args!("listening on http://{address}/v1"));
         if options.allow_sim {

@@ -1,4 +1,4 @@
-//! `prove` and `check-receipt`.
+//! The commands `prove` and `check-receipt`.
 
 use crate::console::{json_line, json_pretty, say};
 use crate::exit_code::{CONTRADICTED, SIMULATED, WARNED};
@@ -75,7 +75,7 @@ pub(crate) fn check(args: &CheckArgs) -> anyhow::Result<u8> {
     }
 }
 
-/// The result of `check-receipt` if nothing is contradicted.
+/// The result of `check-receipt` without a contradiction.
 struct Outcome {
     standing: Standing,
     exit_code: u8,

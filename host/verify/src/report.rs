@@ -1,4 +1,4 @@
-//! `report`.
+//! The command `report`.
 
 use crate::console::say;
 use crate::output::write_new;
@@ -24,11 +24,11 @@ pub struct Args {
     output: PathBuf,
 }
 
-/// The exit code is that of `verify`; a page about a contradiction is written all the same.
+/// Writes the page, also for a contradiction. The exit code is that of `verify`.
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let (trust, options) = args.trust.load()?;
     let report = check(&*args.unseal.at(&args.bundle)?, &trust, options)?;
-    // The clock of this machine dates the page. Nothing is decided by it.
+    // The machine's clock only dates the page; no decision depends on it.
     let made = SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|time| time.as_secs());
     let making = Making {
         name: args.bundle.file_name().unwrap_or_default().to_string_lossy().into_owned(),

@@ -1,4 +1,4 @@
-//! `verify-series`.
+//! The command `verify-series`.
 
 use crate::console::{json_pretty, say, stdout_terminal};
 use crate::trust::TrustArgs;

@@ -1,4 +1,4 @@
-//! The arguments that name the trust folder.
+//! The arguments for the trust folder.
 
 use clap::Args;
 use portcullis_evidence::verify::{Options, Trust};
@@ -24,7 +24,7 @@ impl TrustArgs {
         &self.trust
     }
 
-    /// The trust folder and the options. Errors: a folder that cannot be used.
+    /// Loads the trust folder and the options. Errors: the folder cannot be used.
     pub fn load(&self) -> anyhow::Result<(Trust, Options)> {
         let trust = Trust::load(&self.trust, self.allow_sim)?;
         Ok((trust, Options { allow_sim: self.allow_sim, at: self.at }))

@@ -1,4 +1,4 @@
-//! The arguments that open sealed texts.
+//! The arguments for sealed texts.
 
 use crate::console;
 use portcullis_evidence::bundle::{self, BundleError, Files};
@@ -17,15 +17,15 @@ pub struct UnsealArgs {
 }
 
 impl UnsealArgs {
-    /// The files of the bundle at `path`, with its sealed texts where a key was given.
+    /// The files of the bundle at `path`, with its sealed texts if a key was given.
     ///
     /// # Errors
-    /// As [`bundle::at`] and [`Unsealed::open`], and a key that cannot be used.
+    /// As [`bundle::at`] and [`Unsealed::open`], and for an invalid key.
     pub fn at(&self, path: &Path) -> Result<Box<dyn Files>, BundleError> {
         self.open(path, self.sealed.as_deref())
     }
 
-    /// As [`UnsealArgs::at`] for an earlier bundle, which may have no sealed texts.
+    /// Like [`UnsealArgs::at`], for an earlier bundle, which need not have sealed texts.
     ///
     /// # Errors
     /// As [`UnsealArgs::at`].

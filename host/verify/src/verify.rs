@@ -1,4 +1,4 @@
-//! `verify`.
+//! The command `verify`.
 
 use crate::console::{json_pretty, say, stdout_terminal};
 use crate::exit_code::CONTRADICTED;
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     Ok(report.exit_code)
 }
 
-/// Checks a bundle, with a bar for the long ones.
+/// Checks a bundle, with a progress bar.
 pub(crate) fn check(files: &dyn Files, trust: &Trust, options: Options) -> Result<Report, BundleError> {
     let bar = bar(files);
     let report = verify(files, trust, options, &mut |records| bar.set_position(records));

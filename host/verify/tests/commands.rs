@@ -1,4 +1,4 @@
-//! The commands as a user runs them, on bundles on disk.
+//! Runs the commands as a user does, on bundles on disk.
 #![cfg(test)]
 
 use portcullis_test_support::world;
@@ -93,7 +93,7 @@ fn verify_says_what_holds() {
     assert_eq!((&report["status"], &report["exit_code"]), (&"affirmed".into(), &0.into()));
     assert_eq!(report["session"]["key_id"].as_str().unwrap().len(), 64);
 
-    // Warned, contradicted, no bundle, not there, usage.
+    // Warned, contradicted, not a bundle, missing, usage error.
     let mut unwitnessed = parts.clone();
     unwitnessed.witnessed = false;
     let unwitnessed = scene.bundle("unwitnessed", &unwitnessed.files());
@@ -111,7 +111,7 @@ fn verify_says_what_holds() {
     assert_code(&scene.run("verify", &[]), 2);
 }
 
-/// The same command on a terminal of 60 columns, by `script` of util-linux.
+/// Runs a command on a terminal of 60 columns, with `script` of util-linux.
 fn on_a_terminal(scene: &Scene, words: &str, environment: &[(&str, &str)]) -> (i32, String) {
     let program = env!("CARGO_BIN_EXE_portcullis-verify");
     let trust = scene.path("trust");
@@ -121,7 +121,7 @@ fn on_a_terminal(scene: &Scene, words: &str, environment: &[(&str, &str)]) -> (i
     run.env("TERM", "xterm").env_remove("NO_COLOR").envs(environment.iter().copied());
     let output = run.output().unwrap();
     let shown = String::from_utf8(output.stdout).unwrap().replace("\r\n", "\n");
-    // The bar of progress goes to the same terminal, and clears its line.
+    // The progress bar uses the same terminal, and clears its line.
     (output.status.code().unwrap(), shown.rsplit("\u{1b}[2K").next().unwrap().to_owned())
 }
 
@@ -139,7 +139,7 @@ fn a_terminal_gets_colours_and_lines_that_fit() {
     assert!(!plain.contains('\u{1b}'), "{plain:?}");
     let wide = |line: &&str| line.chars().count() > 60 && line.trim().contains(' ');
     assert_eq!(plain.lines().find(wide), None, "a line of words is wider than the terminal");
-    // The output is the one for a pipe: lines are not wrapped.
+    // Output to a pipe is not wrapped.
     let piped = assert_code(&scene.run("verify", &[text(&forged)]), 3);
     assert!(!piped.contains('\u{1b}') && piped.lines().any(|line| line.len() > 80), "{piped}");
     assert!(plain.split_whitespace().eq(piped.split_whitespace()), "{plain}\n{piped}");
@@ -151,12 +151,12 @@ fn a_terminal_gets_colours_and_lines_that_fit() {
     assert!(coloured.contains(RED), "{coloured}");
     let json = assert_code(&scene.run("verify", &[text(&forged), "--json", "--color", "always"]), 3);
     assert!(!json.contains('\u{1b}'), "{json}");
-    // Errors go to a terminal of their own.
+    // Errors are wrapped for the terminal of stderr.
     let (code, shown) = on_a_terminal(&scene, "verify /nowhere/at/all/that/anybody/could/have/put/a/bundle", &[]);
     assert!(code == 1 && shown.starts_with(&format!("{RED}error:\u{1b}[0m")), "{code} {shown:?}");
 }
 
-/// A report shows the verdict first, then the claim of each part, and what to do.
+/// A report shows the verdict first, then the claim of each part, then advice.
 #[test]
 fn a_report_begins_with_its_verdict_and_says_what_to_do() {
     let scene = Scene::new();
@@ -164,7 +164,7 @@ fn a_report_begins_with_its_verdict_and_says_what_to_do() {
     let said = assert_code(&scene.run("verify", &[text(&simulated), "--allow-sim"]), 10);
     assert!(said.starts_with("verdict      warned\n             What was checked holds."), "{said}");
     assert_eq!(said.matches("claim: ").count(), 5, "{said}");
-    // Every mark of a simulated card is in one line.
+    // All marks of a simulated card are on one line.
     let line = said.lines().find(|line| line.contains("sim-design")).unwrap();
     assert!(["sim-flag", "sim-key", "sim-root"].iter().all(|code| line.contains(code)), "{line}");
     assert_eq!(said.matches("sim-").count(), 4, "{said}");
@@ -233,8 +233,8 @@ fn series() {
     assert_code(&scene.run("verify-series", &[text(&series)]), 1);
 }
 
-/// A missing bundle was 1 and an empty folder 3; a file of the Finder was 3, the code of contradicted evidence, without
-/// a remedy.
+/// Regression: a missing bundle gave code 1 but an empty folder 3, and a file of the macOS Finder gave 3, the code of
+/// contradicted evidence, without advice.
 #[test]
 fn what_holds_no_bundle_is_named() {
     let scene = Scene::new();
@@ -262,7 +262,7 @@ fn what_holds_no_bundle_is_named() {
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(said.contains(litter) && said.contains("remove it"), "{said}");
     }
-    // Empty folders with any name were once accepted.
+    // Regression: empty folders were accepted under any name.
     let folder = scene.bundle("folders", &files);
     fs::create_dir_all(folder.join("texts/of another")).unwrap();
     let output = scene.run("verify", &[text(&folder)]);
@@ -296,7 +296,7 @@ fn receipts() {
     assert_code(&scene.run("check-receipt", &args), 1);
 }
 
-/// END is judged by no one: its receipt is never 0, and none at all where the bytes are more than formatting.
+/// No rule judges END: its receipt never gives 0, and its bytes have no receipt if they are more than formatting.
 #[test]
 fn the_receipt_of_an_end_is_not_an_admit() {
     let scene = Scene::new();
@@ -331,7 +331,7 @@ fn the_receipt_of_an_end_is_not_an_admit() {
         let json: serde_json::Value = serde_json::from_str(&json).unwrap();
         let status = if code == 5 { "not_judged" } else { "contradicted" };
         assert_eq!((&json["status"], &json["exit_code"]), (&status.into(), &code.into()), "{name}");
-        // Whoever has the text sees it without the receipt.
+        // A reader of the text can detect this without the receipt.
         let verified = scene.run("verify", &[text(&bundle)]);
         let said = assert_code(&verified, if code == 5 { 0 } else { 3 });
         assert_eq!(said.contains("end-not-formatting"), code == 3, "{name}: {said}");
@@ -372,7 +372,7 @@ fn inspect_checks_nothing() {
 fn report_is_one_page() {
     let scene = Scene::new();
     let mut parts = scene.world.honest();
-    // Names of people and places are hostile text.
+    // Names in evidence are hostile text.
     parts.witnessed = false;
     let honest = scene.bundle("<script>alert(1)</script>", &parts.files());
     let page = scene.path("page.html");
@@ -394,7 +394,7 @@ fn report_is_one_page() {
         assert!(!html.contains(outside), "nothing from elsewhere: {outside}");
     }
     assert_eq!(html.matches("<script").count(), 1, "the page's own, by its digest");
-    // Everything that another reader needs for the same check.
+    // The page contains all data needed to repeat the check.
     let roots = sha(&fs::read(scene.path("trust/roots/test.pem")).unwrap());
     for known in [
         hex::encode(&roots),
@@ -409,13 +409,13 @@ fn report_is_one_page() {
         assert!(html.contains(&known), "{known}");
     }
     assert!(!html.contains("sim-roots/"), "a root that is not believed is not listed");
-    // Well-formed: every element that is opened is closed, in order.
+    // The page is well-formed: every opened element is closed, in order.
     let mut open = Vec::new();
     for tag in html.split('<').skip(1).map(|rest| rest.split('>').next().unwrap()) {
         let name = tag.split(' ').next().unwrap();
         match tag.strip_prefix('/') {
             Some(closed) => assert_eq!(open.pop(), Some(closed.to_owned()), "</{closed}>"),
-            // Elements without an end tag: HTML, section 13.1.2.
+            // Elements without an end tag (HTML, section 13.1.2).
             None if tag.starts_with('!') || ["meta", "link", "br", "hr"].contains(&name) => {}
             None => open.push(name.to_owned()),
         }
@@ -424,7 +424,7 @@ fn report_is_one_page() {
     assert_code(&scene.run("report", &[text(&honest), "--output", text(&page)]), 1);
 }
 
-/// Runs the script of stock tools; its exit code and what it said.
+/// Runs the script of stock tools; returns its exit code and output.
 fn stock(scene: &Scene, extracted: &Path) -> (i32, String) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/stock-tools.sh");
     let root = scene.path("trust/roots/test.pem");
@@ -442,7 +442,7 @@ fn stock_tools_check_every_lane() {
     stock_tools(4, &[("records/lane-0.bin", 700), ("records/lane-3.bin", 700), ("records/heads.bin", 4 * 48 + 8)]);
 }
 
-/// The stock tools find a changed byte at these places: records, heads, and the files that every bundle has.
+/// The stock tools detect a changed byte in records, in heads, and in the files that every bundle has.
 fn stock_tools(lanes: u8, logs: &[(&str, usize)]) {
     let scene = Scene::new();
     let honest = scene.bundle("honest", &scene.world.honest_in(lanes).files());
@@ -475,7 +475,7 @@ fn stock_tools(lanes: u8, logs: &[(&str, usize)]) {
     }
 }
 
-/// A log of 1,200,000 records, 230 MB, within 160 MB of address space.
+/// A log of 1,200,000 records, 230 MB, is verified within 160 MB of address space.
 #[test]
 fn long_logs_take_no_memory() {
     let scene = Scene::new();
@@ -504,19 +504,19 @@ fn long_logs_take_no_memory() {
     assert!(said.contains("1200002 signed") && said.contains("span-withheld"), "{said}");
 }
 
-/// A pipe whose reader is gone.
+/// A pipe without a reader.
 fn closed_pipe() -> Stdio {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     writer.into()
 }
 
-/// A device that takes nothing.
+/// A device on which every write fails.
 fn full() -> Stdio {
     fs::File::options().write(true).open("/dev/full").unwrap().into()
 }
 
-/// `verify bad | true` ended with 0: whoever looked at the exit code took contradicted evidence for affirmed.
+/// Regression: `verify bad | true` ended with 0, so that scripts took contradicted evidence for affirmed.
 #[test]
 fn a_closed_pipe_does_not_change_the_exit_code() {
     let scene = Scene::new();
@@ -576,14 +576,14 @@ fn a_closed_pipe_does_not_change_the_exit_code() {
             let mut command = Command::new(env!("CARGO_BIN_EXE_portcullis-verify"));
             command.args(line.split(' ').map(|word| word.replace('\u{a0}', " "))).args(["--trust", "trust"]);
             let ended = command.current_dir(scene.path("")).stdout(stdout()).stderr(stderr()).status().unwrap();
-            // If output is lost to a full disk and nothing else is wrong, that is an operational error.
+            // If a full disk loses output and nothing else is wrong, the exit code reports an operational error.
             let expected = if code == 0 && name.starts_with("full") { 1 } else { code };
             assert_eq!(ended.code(), Some(expected), "{line}: {name}");
         }
     }
 }
 
-/// The failure is named once, and a closed pipe is not a failure.
+/// The failure is reported once; a closed pipe is not a failure.
 #[test]
 fn lost_output_is_reported_unless_nobody_reads() {
     let scene = Scene::new();

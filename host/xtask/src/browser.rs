@@ -1,4 +1,4 @@
-//! A browser without a screen, and what reads the PDF that it prints: the machine's own, else Debian's packages in
+//! A headless browser, and a reader for the PDFs that it prints: the machine's own, or Debian's packages in
 //! `target/browser`.
 
 use anyhow::{Context, Result, ensure};
@@ -12,12 +12,12 @@ use std::process::Command;
 
 const FOLDER: &str = "target/browser";
 const PACKAGES: [&str; 3] = ["chromium-headless-shell", "poppler-utils", "fonts-dejavu-core"];
-/// Browsers that are tried, after the one that `CHROME` names.
+/// Browsers to try if `CHROME` is not set.
 const BROWSERS: [&str; 5] = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome"];
-/// Milliseconds of its own time that a page has to load.
+/// Virtual time, in milliseconds, for a page to load.
 const BUDGET: &str = "--virtual-time-budget=10000";
 
-/// Has pages believe that the reader prefers dark ones.
+/// Makes pages use their dark colours.
 const DARK: &str = "--blink-settings=preferredColorScheme=0";
 
 pub(crate) struct Browser {
@@ -28,7 +28,7 @@ pub(crate) struct Browser {
 }
 
 impl Browser {
-    /// The machine's browser where it has one, else the one of Debian's packages, fetched once.
+    /// Finds the machine's browser; otherwise fetches Debian's packages once.
     pub(crate) fn find() -> Result<Self> {
         let named = env::var("CHROME").ok();
         let names = named.iter().map(String::as_str).chain(BROWSERS);
@@ -53,7 +53,7 @@ impl Browser {
             }
             let view = View::new(&folder.join("apt"), &archive, &[own.as_str()])?;
             view.get(&[&["--download-only", "install"], &PACKAGES[..]].concat())?;
-            // The C library is this system's: it belongs to the program that loads the others.
+            // The unpacked programs must use the C library of this system.
             view.unpack(&root, &["libc6_"])?;
             let fonts = root.join("usr/share/fonts");
             let cache = folder.join("fonts");
@@ -77,12 +77,12 @@ impl Browser {
         Ok(browser)
     }
 
-    /// The page's DOM after its scripts ran.
+    /// The page's DOM after its scripts have run.
     pub(crate) fn dom(&self, page: &Path, dark: bool) -> Result<String> {
         self.dom_at(&url(page)?, dark)
     }
 
-    /// The same of a page at this address of this machine.
+    /// The DOM of a page at this local URL.
     pub(crate) fn dom_at(&self, url: &str, dark: bool) -> Result<String> {
         let mut command = self.headless();
         if dark {
@@ -91,12 +91,12 @@ impl Browser {
         capture(command.args([BUDGET, "--dump-dom"]).arg(url))
     }
 
-    /// Writes a picture of a window of this size that shows the page.
+    /// Writes a screenshot of the page in a window of this size.
     pub(crate) fn screenshot(&self, page: &Path, picture: &Path, size: (u32, u32), dark: bool) -> Result<()> {
         self.screenshot_at(&url(page)?, picture, size, dark)
     }
 
-    /// The same of a page at this address of this machine.
+    /// Writes a screenshot of a page at this local URL.
     pub(crate) fn screenshot_at(&self, url: &str, picture: &Path, size: (u32, u32), dark: bool) -> Result<()> {
         let mut command = self.headless();
         command.args([BUDGET, "--hide-scrollbars"]).arg(format!("--window-size={},{}", size.0, size.1));
@@ -108,7 +108,7 @@ impl Browser {
         Ok(())
     }
 
-    /// Prints the page as PDF and returns the text in it, in the order in which it was drawn: cell after cell.
+    /// Prints the page as PDF and returns its text in drawing order: cell after cell.
     pub(crate) fn print(&self, page: &Path, pdf: &Path) -> Result<String> {
         let print = format!("--print-to-pdf={}", absolute(pdf)?.display());
         capture(self.headless().args(["--no-pdf-header-footer", &print]).arg(url(page)?))?;
@@ -117,7 +117,7 @@ impl Browser {
 
     fn headless(&self) -> Command {
         let mut command = self.command(&self.chromium);
-        // The pages are our own, and the browser cannot reach anything outside this machine.
+        // The pages are our own, and the browser has no access beyond this machine.
         command.args(["--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files"]);
         command.arg("--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1");
         command

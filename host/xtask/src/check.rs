@@ -1,6 +1,6 @@
-//! The inner loop: format, clippy and the unit tests of what changed, and of what depends on it.
+//! The quick check: format, clippy and unit tests of the changed packages, and of the packages that depend on them.
 //!
-//! Everything is built with the features that the whole workspace asks for, so that a check builds nothing that CI or a
+//! Everything is built with the features of the whole workspace, so that a check builds nothing that CI or a
 //! test would not.
 
 use anyhow::{Context, Result};
@@ -12,18 +12,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Folders that are built into a package that is elsewhere.
+/// Folders whose files are built into a package in another folder.
 const ELSEWHERE: [(&str, &str); 2] = [("rtl", "portcullis-verilated"), ("policies", "portcullis-policy")];
-/// Files that every package is built by.
+/// Files that affect the build of every package.
 const COMMON: [&str; 4] = ["Cargo.toml", "Cargo.lock", "clippy.toml", ".cargo"];
 
-/// A package of the workspace: its folder, and the packages that it depends on, for its tests too.
+/// A package of the workspace: its folder, and its dependencies, those of its tests included.
 struct Package {
     folder: PathBuf,
     needs: BTreeSet<String>,
 }
 
-/// Checks what changed since `base`: since the branch left `main` where none is given.
+/// Checks the changes since `base`; by default, since the branch left `main`.
 pub(crate) fn run(tally: &mut Tally, base: Option<&str>) -> Result<()> {
     let changed = changed(base)?;
     let packages = packages()?;
@@ -48,7 +48,7 @@ fn join(names: &BTreeSet<String>) -> String {
     names.iter().map(String::as_str).collect::<Vec<_>>().join(" ")
 }
 
-/// Files that differ from `base`, and those that git does not know yet.
+/// Files that differ from `base`, and untracked files.
 fn changed(base: Option<&str>) -> Result<Vec<PathBuf>> {
     let git = |words: &[&str]| capture(Command::new("git").args(words));
     let base = match base {
@@ -82,7 +82,7 @@ fn packages() -> Result<BTreeMap<String, Package>> {
     Ok(packages)
 }
 
-/// The packages that hold a changed file, and those that depend on one, be it through others.
+/// The packages with a changed file, and those that depend on them, directly or indirectly.
 fn affected(packages: &BTreeMap<String, Package>, changed: &[PathBuf]) -> BTreeSet<String> {
     let mut affected: BTreeSet<String> = BTreeSet::new();
     for file in changed {
@@ -104,7 +104,7 @@ fn affected(packages: &BTreeMap<String, Package>, changed: &[PathBuf]) -> BTreeS
     }
 }
 
-/// The package of a file: the innermost folder counts.
+/// The package of a file: that of the innermost folder.
 fn owner(packages: &BTreeMap<String, Package>, file: &Path) -> Option<String> {
     let inside = packages.iter().filter(|(_, package)| file.starts_with(&package.folder));
     let innermost = inside.max_by_key(|(_, package)| package.folder.components().count()).map(|(name, _)| name.clone());

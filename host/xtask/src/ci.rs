@@ -1,8 +1,8 @@
-//! What CI runs, from nothing: everything but the long runs.
+//! The complete CI run from a fresh checkout: everything but the long runs.
 //!
-//! Two tracks run side by side: what cargo builds and tests, and what needs only the pinned tools (lint and proofs of
-//! the RTL, benches of the shells). The second has a low priority and fills the processors while the first waits for
-//! one long compilation or test.
+//! Two tracks run at the same time: the cargo builds and tests, and the steps that need only the pinned tools (lint and
+//! proofs of the RTL, benches of the shells). The second track has a low priority. It uses the processors while the
+//! first waits for one long compilation or test.
 
 use crate::{claims, formal, independent, lint, look};
 use anyhow::{Context, Result, bail, ensure};
@@ -16,7 +16,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Instant;
 
-/// Lines of the demo's output that the README quotes at least.
+/// Fewest lines of the demo's output that the README must quote.
 const QUOTED_LINES: usize = 5;
 /// Niceness of the second track.
 const LOW_PRIORITY: i32 = 15;
@@ -59,7 +59,7 @@ fn software(tally: &mut Tally, clock: &Clock) {
     clock.part(tally, "mutate", |t| task::counted(t, "mutate", &["mutate"]));
 }
 
-/// Lint of the RTL, benches of the shells and proofs.
+/// RTL lint, shell benches and proofs.
 fn hardware(clock: &Clock) -> Tally {
     let mut tally = Tally::default();
     // The children of this thread inherit its priority.
@@ -82,7 +82,7 @@ impl Clock {
         self.0.elapsed().as_secs()
     }
 
-    /// Runs a part of CI. An error that ends it early counts as one failure.
+    /// Runs a part of CI. An error that ends the part early counts as one failure.
     fn part(&self, tally: &mut Tally, name: &str, task: impl FnOnce(&mut Tally) -> Result<()>) {
         let begin = self.seconds();
         say(&format!("[{begin} s] {name}"));
@@ -94,17 +94,17 @@ impl Clock {
     }
 }
 
-/// User and system time of the children that have ended, by proc_pid_stat(5).
+/// User and system time of the child processes that have ended, from proc_pid_stat(5).
 fn processor_seconds() -> Result<u64> {
     let stat = fs::read_to_string("/proc/self/stat")?;
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
-    // Fields 16 and 17, counted from 1; the state, field 3, is the first one here. A tick is a hundredth of a second.
+    // Fields 16 and 17, counted from 1; `fields` starts at field 3, the state. A tick is a hundredth of a second.
     let ticks: Vec<u64> = fields.skip(13).take(2).map(str::parse).collect::<Result<_, _>>()?;
     ensure!(ticks.len() == 2, "/proc/self/stat is too short");
     Ok(ticks.iter().sum::<u64>() / 100)
 }
 
-/// The demo's bundle, by a script that knows nothing of ours.
+/// Checks the demo's bundle with a script that uses only stock tools.
 fn stock_tools(tally: &mut Tally) -> Result<()> {
     const NAME: &str = "stock tools verify the demo's bundle";
     let output = Command::new("sh").arg("tests/stock-tools.sh").arg(demo::bundle()?).arg(demo::root()?).output()?;
@@ -118,7 +118,7 @@ fn stock_tools(tally: &mut Tally) -> Result<()> {
     Ok(())
 }
 
-/// The README quotes a part of the demo's output: some of its lines, in their order.
+/// Checks that the README quotes lines of the demo's output, in their order.
 fn readme() -> Result<()> {
     let readme = fs::read_to_string("README.md")?;
     let quotations = pages::blocks(&readme).into_iter().filter(|block| matches!(block.usage(), Ok(Use::Output)));

@@ -1,4 +1,4 @@
-//! docs/claims.toml: every requirement has code and a test that exist, or is among the open ones.
+//! docs/claims.toml: every requirement names existing code and an existing test, or is marked as open.
 
 use anyhow::{Context, Result, bail, ensure};
 use portcullis_tools::cargo_test::JOINED;
@@ -10,7 +10,7 @@ use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-/// Where engineers look up which file holds what.
+/// The page on which engineers look up the file for a topic.
 const WHERE: &str = "docs/reference/where-is-what.md";
 
 #[derive(Deserialize)]
@@ -68,7 +68,7 @@ fn check(claim: &Claim, tests: &BTreeSet<String>) -> Result<()> {
     Ok(())
 }
 
-/// Each row of the page ends with a file and a name that the file holds.
+/// Checks the page: each row ends with a file and a name that occurs in it.
 fn places() -> Result<()> {
     let page = fs::read_to_string(WHERE).context(WHERE)?;
     let rows: Vec<Vec<&str>> =
@@ -87,7 +87,7 @@ fn holds(path: &str, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Every test of the workspace as `file::name`, or as `crate::name` where it is in the crate itself.
+/// Every test of the workspace, as `file::name`, or as `crate::name` for unit tests.
 fn known_tests() -> Result<BTreeSet<String>> {
     let messages = capture(cargo().args(["test", "--locked", "--workspace", "--no-run", "--message-format", "json"]))?;
     let mut found = BTreeSet::new();
@@ -99,7 +99,7 @@ fn known_tests() -> Result<BTreeSet<String>> {
         let target = message["target"]["name"].as_str().context("a test binary has a name")?.replace('-', "_");
         for entry in capture(std::process::Command::new(program).args(["--list", "--format", "terse"]))?.lines() {
             if let Some(name) = entry.strip_suffix(": test") {
-                // A program of many files begins each name with the file's.
+                // In a program of many files, each test's name begins with the name of its file.
                 let joined = JOINED.contains(&target.as_str());
                 found.insert(if joined { name.to_owned() } else { format!("{target}::{name}") });
             }

@@ -1,4 +1,4 @@
-//! docs/explanation/verification.md names the proofs of each module: exactly those whose design holds its logic.
+//! docs/explanation/verification.md: the proofs of each module must be exactly those whose design includes its logic.
 
 use anyhow::{Context, Result, ensure};
 use portcullis_tools::proofs::{DOC, FOLDERS, modules_of};
@@ -6,7 +6,7 @@ use portcullis_tools::tally::Tally;
 use std::collections::BTreeSet;
 use std::fs;
 
-/// Every module is in a proof, and the document names exactly those that it is in.
+/// Checks that every module is in a proof, and that the document names exactly the proofs of each module.
 pub(crate) fn check(tally: &mut Tally) -> Result<()> {
     let doc = fs::read_to_string(DOC).context(DOC)?;
     for (module, proofs) in modules_of(&FOLDERS)? {

@@ -1,15 +1,15 @@
-//! The dialect of the RTL: what no tool checks and every file keeps.
+//! The project's rules for RTL that no other tool checks.
 
 use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 const WIDTH: usize = 100;
-/// Folders of files that other tools write.
+/// Folders with files that other tools write.
 const GENERATED: &str = "gen";
 
-/// Checks every file of rtl: at most 100 columns of ASCII, generate blocks `g_…`, and in the design ports in columns
-/// and each assertion by the macro with a message.
+/// Checks every file of rtl: at most 100 columns of ASCII; generate blocks named `g_…`; in the design also aligned
+/// ports, and assertions by the macro with a message.
 pub(crate) fn run() -> Result<()> {
     let mut files = Vec::new();
     collect(Path::new("rtl"), &mut files)?;
@@ -46,12 +46,12 @@ fn faults(line: &str, design: bool) -> impl Iterator<Item = &'static str> + use<
     let code = line.split("//").next().unwrap_or_default();
     let words = code.trim_start();
     let block = code.split_once("begin : ").map(|(before, name)| (before.trim_start(), name));
-    // An instance array, a loop of elaboration or a choice of it; a block of a process needs no name.
+    // A generate loop needs a name; a loop inside a process does not.
     let unnamed = words.starts_with("for (genvar") && block.is_none();
     let misnamed = block.is_some_and(|(_, name)| !name.starts_with("g_"));
     let port = words.strip_prefix("input ").is_some_and(|rest| design && !rest.starts_with(' '));
     let bare = design && code.contains("assert (") && !code.contains("`define");
-    // The message is the macro's last argument, which may be on a later line: what ends here must end with it.
+    // The message is the macro's last argument and may be on a later line. A call that ends here must end with it.
     let mute =
         design && code.contains("`ASSERT(") && code.trim_end().ends_with(");") && !code.trim_end().ends_with("\");");
     [
@@ -69,7 +69,7 @@ fn faults(line: &str, design: bool) -> impl Iterator<Item = &'static str> + use<
     .filter_map(|(wrong, what)| wrong.then_some(what))
 }
 
-/// The lines of the ports whose names do not begin where that of the first of their list does.
+/// Numbers of the lines with a port whose name is not aligned with the first name of its list.
 fn ragged(text: &str) -> impl Iterator<Item = usize> + use<> {
     let mut first = None;
     let mut lines = Vec::new();
@@ -85,7 +85,7 @@ fn ragged(text: &str) -> impl Iterator<Item = usize> + use<> {
     lines.into_iter()
 }
 
-/// Where the name of a port begins.
+/// The column of a port's name.
 fn name_column(line: &str) -> Option<usize> {
     let code = line.split("//").next().unwrap_or_default();
     let words = code.strip_prefix("    ")?;
@@ -107,7 +107,7 @@ mod tests {
         let list = "(\n    input  logic       a_i,  // One.\n    output logic [3:0] b_o,\n    output t           c_o [4]\n);\n";
         assert_eq!(ragged(list).count(), 0);
         assert_eq!(ragged(&list.replace("t           c", "t          c")).collect::<Vec<_>>(), [4]);
-        // Another list has a column of its own.
+        // Each list has its own column.
         assert_eq!(ragged(&format!("{list}(\n    input  logic d_i\n);\n")).count(), 0);
     }
 

@@ -1,4 +1,4 @@
-//! Proofs of rtl/formal/proofs.toml, by the open proof flow.
+//! Runs the proofs of rtl/formal/proofs.toml with the open proof flow.
 
 use crate::covered;
 use anyhow::{Result, ensure};
@@ -10,7 +10,7 @@ use portcullis_tools::tool::{capture, python_tool, say};
 use std::fs;
 use std::time::Instant;
 
-/// Proves; `quick` shortens the long proofs.
+/// Runs the proofs; `quick` shortens the long ones.
 pub(crate) fn run(tally: &mut Tally, filter: Option<&str>, quick: bool) -> Result<()> {
     setup::tools()?;
     fs::create_dir_all("target/formal")?;
@@ -48,7 +48,7 @@ fn prove(proof: &Proof) -> Result<()> {
         "-f",
         &table,
     ]))?;
-    // sby ends with 0 only when every task passes; the words guard against a run that proved nothing.
+    // sby ends with 0 only if every task passes. The text check guards against a run without a task.
     ensure!(output.contains("DONE (PASS"), "no task passed:\n{output}");
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Generated files: the layout in three languages; the register block, its Rust accessors and its docs; word tables.
 //!
-//! Everything is made in a scratch folder first. `gen` then copies it into the tree, `gen --check` compares and says
-//! what differs.
+//! All files are first made in a scratch folder. `gen` then copies them into the tree; `gen --check` compares them
+//! with the tree and reports differences.
 
 use crate::{layout, lexicon, manifest, registers, requirements, top};
 use anyhow::{Context, Result, bail, ensure};
@@ -14,18 +14,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The card's sources: what a design id names.
+/// The list of the card's sources, over which a design id is computed.
 const DESIGN_SOURCES: &str = "rtl/portcullis.f";
-/// The versions that each release writes into its bundles.
+/// The versions that each release writes in its bundles.
 const RELEASES: &str = "docs/reference/formats/releases.txt";
-/// The system's requirements, and the page made of them.
+/// The system's requirements, and the page generated from them.
 const CLAIMS: &str = "docs/claims.toml";
 const REQUIREMENTS: &str = "docs/explanation/requirements.md";
 const TOP: &str = "docs/reference/top.md";
-/// Folders that hold nothing but generated files; a file that no source gives any more is removed from them.
+/// Folders that contain only generated files. Files that are not generated any more are removed from them.
 const WHOLLY_GENERATED: [&str; 4] = ["rtl/layout/gen", "rtl/pkg/gen", "rtl/csr/gen", "host/regs/src"];
 
-/// Makes the generated files, or with `check` compares them with the tree.
+/// Makes the generated files; with `check`, compares them with the tree.
 pub(crate) fn run(check: bool) -> Result<()> {
     lexicon::run(check)?;
     setup::tools()?;
@@ -66,9 +66,9 @@ pub(crate) fn run(check: bool) -> Result<()> {
     Ok(())
 }
 
-/// The pages that say what the programs are: the tables of reason codes and the manual. `xtask` must build where
-/// generated Rust does not, so that tests make them. The test of the manual needs the whole program: a check leaves it
-/// to the other tests.
+/// Makes the pages about the programs: the tables of reason codes and the manual. Tests make them, because `xtask` must
+/// build even if generated Rust does not. The manual needs the whole program, so `check` leaves its comparison to the
+/// other tests.
 fn pages(check: bool) -> Result<()> {
     let mut cargo = Command::new("cargo");
     cargo.args(["test", "--quiet", "--workspace", "--locked", "--test", "reasons"]);
@@ -101,11 +101,11 @@ fn make(scratch: &Path) -> Result<()> {
         tool::capture(python_tool("peakrdl")?.arg(exporter).arg(REGISTERS).arg("-o").arg(out).args(flags))?;
         Ok(())
     };
-    // A register behind the read multiplexer: a read takes a clock more, and the multiplexer is no longer the card's
-    // longest path.
+    // A register after the read multiplexer: a read takes one clock more, and the multiplexer is no longer on the
+    // card's longest path.
     let block = ["--cpuif", "passthrough", "--default-reset", "rst", "--rt-read-response", "--rt-read-fanin"];
     peakrdl("regblock", "rtl/csr/gen", &block)?;
-    // A lane's registers are a block that the card has once for each lane.
+    // The registers of a lane are a separate block, of which the card has one per lane.
     peakrdl("regblock", "rtl/csr/gen", &[&["--top", "lane_regs"], &block[..]].concat())?;
     address_from_the_port(&scratch.join("rtl/csr/gen/card.sv"))?;
     peakrdl("rust", "host/regs/src", &["--force"])?;
@@ -114,7 +114,7 @@ fn make(scratch: &Path) -> Result<()> {
     let page = scratch.join("docs/reference/registers.md");
     fs::write(&page, registers::page(&fs::read_to_string(&page)?))?;
 
-    // Generated sources count in their new form.
+    // The design id is computed over the new form of generated sources.
     let design = Sources::new(".").with_overlay(scratch).design_id()?;
     write(DESIGN_PACKAGE, design_package(&design))?;
     for (target, shell) in manifest::TARGETS {
@@ -132,9 +132,9 @@ fn make(scratch: &Path) -> Result<()> {
     tool::run(Command::new("rustfmt").args(["--edition", "2024", "--config-path", "rustfmt.toml"]).args(rust))
 }
 
-/// Lets the read multiplexer of the card's register block take the address as the port gives it. PeakRDL keeps a copy
-/// for as long as an external block has not answered; the card's port holds the address until then (axil_port), and the
-/// choice between the two is a fifth of the longest path.
+/// Makes the read multiplexer of the card's register block use the address from the port. PeakRDL selects a copy of the
+/// address until an external block has answered. The card's port holds the address until then (axil_port), and the
+/// selection takes a fifth of the longest path.
 fn address_from_the_port(block: &Path) -> Result<()> {
     const CHOICE: &str = "assign rd_mux_addr = decoded_req ? decoded_addr : pending_rd_addr;";
     let text = fs::read_to_string(block)?;
@@ -142,7 +142,7 @@ fn address_from_the_port(block: &Path) -> Result<()> {
     Ok(fs::write(block, text.replace(CHOICE, "assign rd_mux_addr = decoded_addr;"))?)
 }
 
-/// Makes the root module of the accessors the root of a crate.
+/// Turns the root module of the accessors into the root of a crate.
 fn crate_root(accessors: &Path) -> Result<()> {
     let module = accessors.join("mod.rs");
     let text = fs::read_to_string(&module)?;
@@ -153,7 +153,7 @@ fn crate_root(accessors: &Path) -> Result<()> {
     Ok(fs::remove_file(module)?)
 }
 
-/// The list of releases with the line of this one made again, as its last.
+/// The list of releases, with this release's line made again at its end.
 fn releases(map_digest: &[u8]) -> Result<String> {
     let version = env!("CARGO_PKG_VERSION");
     let number = |path: &str, name: &str| -> Result<String> {
@@ -173,7 +173,7 @@ fn releases(map_digest: &[u8]) -> Result<String> {
     Ok(format!("{others}{version} mapping {mapping} context {context} map {}\n", encode_string(map_digest)))
 }
 
-/// The package that holds the design id.
+/// The package with the design id.
 fn design_package(id: &[u8]) -> String {
     // The layout has the first byte lowest.
     let id: Vec<u8> = id.iter().rev().copied().collect();

@@ -1,5 +1,5 @@
-//! A verifier that shares no code with ours, written from docs/reference/formats: on the demo's bundle, on changes of
-//! it, on the golden bundles and on the test vectors.
+//! Runs the independent verifier, which was written from docs/reference/formats and shares no code with ours. It reads
+//! the demo's bundle, changed copies of it, the golden bundles and the test vectors.
 
 use anyhow::{Context, Result, ensure};
 use portcullis_tools::demo;
@@ -9,9 +9,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Bundles that releases of the past left: a folder for each release, with `bundle` and `trust`.
+/// Bundles of earlier releases: a folder per release, with `bundle` and `trust`.
 pub(crate) const GOLDEN: &str = "tests/golden";
-/// Exit code of a verifier for simulated evidence that it was asked to accept.
+/// A verifier's exit code for simulated evidence that its options accept.
 const SIMULATED: i32 = 10;
 
 pub(crate) fn run(tally: &mut Tally) -> Result<()> {
@@ -34,7 +34,6 @@ pub(crate) fn run(tally: &mut Tally) -> Result<()> {
     Ok(())
 }
 
-/// The folders of the golden bundles, in order.
 fn releases() -> Result<Vec<PathBuf>> {
     let entries = fs::read_dir(GOLDEN).context(GOLDEN)?;
     let mut found = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
@@ -47,12 +46,12 @@ fn releases() -> Result<Vec<PathBuf>> {
 fn verify(bundle: &Path, trust: &Path) -> Result<()> {
     let status = python("verify.py").arg(bundle).arg("--trust").arg(trust).arg("--allow-sim").status()?;
     ok(status.code(), SIMULATED)?;
-    // Simulated evidence is not evidence for whoever did not ask for it.
+    // By default, simulated evidence is refused.
     let refused = python("verify.py").arg(bundle).arg("--trust").arg(trust).status()?;
     ok(refused.code(), 3)
 }
 
-/// Stream proofs are made from the bundle and checked by another program, which needs the standard library alone.
+/// Makes stream proofs from the bundle, and checks them with another program that needs only the standard library.
 fn proofs(bundle: &Path, trust: &Path) -> Result<()> {
     let status = python("stream_proofs.py").arg(bundle).arg(trust).status()?;
     ok(status.code(), 0)

@@ -1,5 +1,5 @@
-//! Links: every relative link of a page leads to a file and a heading of the repository, every page under `docs/`
-//! is once in the table of contents, and every path `docs/…` that a file mentions exists.
+//! Checks links: every relative link of a page leads to a file and heading of the repository, every page under `docs/`
+//! is in the table of contents once, and every path `docs/…` in a file exists.
 
 use anyhow::{Context, Result, ensure};
 use portcullis_tools::pages::{Use, blocks};
@@ -11,7 +11,7 @@ use std::process::Command;
 
 const DOCS: &str = "docs/";
 const CONTENTS: &str = "docs/SUMMARY.md";
-/// Pages of another place: bundles and packages are read where they are handed to, and golden ones stay as they are.
+/// Pages that are not checked: pages inside bundles and packages, which are read elsewhere, and golden files.
 const ELSEWHERE: [&str; 5] = [
     "host/evidence/src/extract/",
     "host/evidence/src/format/bundle/",
@@ -19,20 +19,20 @@ const ELSEWHERE: [&str; 5] = [
     "tests/golden/0",
     "tests/cases/",
 ];
-/// Files that a digest covers: their comments keep old paths. And this file, because of its tests.
+/// Files that a digest covers, whose comments may have old paths; and this file, because of its tests.
 const FIXED: [&str; 4] =
     ["host/prefilter/rules/", "host/xtask/src/links.rs", "rtl/layout/card.rdl", "rtl/layout/layout.toml"];
-/// Endings of the names of pages, and of files named in pages.
+/// Extensions of pages, and of files that pages name.
 const ENDS: [&str; 4] = [".md", ".toml", ".txt", ".service"];
 
-/// Looks at every file of the repository.
+/// Checks every file of the repository.
 pub(crate) fn run() -> Result<()> {
     let listed = capture(Command::new("git").args(["ls-files"]))?;
     let files: BTreeSet<&str> = listed.lines().filter(|path| Path::new(path).is_file()).collect();
     let mut pages = BTreeMap::new();
     let mut faults = Vec::new();
     for path in files.iter().filter(|path| !ELSEWHERE.iter().any(|folder| path.starts_with(folder))) {
-        // A file that is not text mentions no page.
+        // Files that are not text contain no paths.
         let Ok(text) = fs::read_to_string(path) else { continue };
         if !FIXED.iter().any(|fixed| path.starts_with(fixed)) {
             let lost = mentions(&text).into_iter().filter(|mention| !files.contains(mention.as_str()));
@@ -62,7 +62,7 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// Lists and counts the blocks of commands that a page marks `norun`; `pages`, a test, runs the others.
+/// Lists and counts the code blocks that a page marks `norun`; the test `pages` runs the others.
 pub(crate) fn commands() -> Result<()> {
     let (mut run, mut left) = (0, Vec::new());
     for path in capture(Command::new("git").args(["ls-files", "*.md"]))?.lines() {
@@ -82,7 +82,7 @@ pub(crate) fn commands() -> Result<()> {
     Ok(())
 }
 
-/// The fault of a page's link.
+/// What is wrong with a page's link, if anything.
 fn fault(page: &str, target: &str, headings: &BTreeMap<&str, BTreeSet<String>>) -> Option<String> {
     if target.contains("://") || target.starts_with("mailto:") {
         return None;
@@ -97,7 +97,7 @@ fn fault(page: &str, target: &str, headings: &BTreeMap<&str, BTreeSet<String>>) 
     (!is_there).then(|| "there is no such heading".to_owned())
 }
 
-/// The file that a relative link names, from the root of the repository.
+/// The target file of a relative link, relative to the root of the repository.
 fn below(page: &str, target: &str) -> Option<PathBuf> {
     let target = target.split_once('#').map_or(target, |(path, _)| path);
     let mut found = Path::new(page).parent()?.to_path_buf();
@@ -113,7 +113,7 @@ fn below(page: &str, target: &str) -> Option<PathBuf> {
     Some(found)
 }
 
-/// Lines of a page outside of fenced code, counted from 1.
+/// Lines of a page outside of fenced code, with line numbers from 1.
 fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut is_code = false;
     text.lines().enumerate().filter_map(move |(at, line)| {
@@ -125,7 +125,7 @@ fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Targets of the links of a page, with their lines. What is in code is not a link; a link may go over two lines.
+/// Targets of the links of a page, with their lines. Links in code are skipped; a link may span two lines.
 fn links(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (at, line) in prose(text) {
@@ -159,12 +159,12 @@ fn anchors(text: &str) -> BTreeSet<String> {
     found
 }
 
-/// Paths below `docs/` that a text mentions, without what leads there.
+/// Paths below `docs/` in a text, without the part before `docs/`.
 fn mentions(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (at, _) in text.match_indices(DOCS) {
         let before = text.get(..at).unwrap_or_default().trim_end_matches("../");
-        // A part of another path, such as `QEMU/docs/`.
+        // This is part of another path, such as `QEMU/docs/`.
         if before.ends_with(|c: char| c.is_alphanumeric() || matches!(c, '/' | '_' | '-' | '.')) {
             continue;
         }

@@ -1,5 +1,5 @@
-//! Style of both halves of the tree: the software (format, clippy, the build without the simulated card, licences) and
-//! the hardware (Verilator lint, the card's parameter guards, the shells' benches).
+//! Style checks: of the software (format, clippy, the build without the simulated card, licences) and of the
+//! hardware (Verilator lint, the card's parameter guards, the shells' benches).
 
 use crate::{dialect, generate, guards, links, prose, shells};
 use anyhow::{Context, Result, ensure};
@@ -10,10 +10,10 @@ use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::fs;
 
-/// Which licences dependencies may carry, and which crates are not used.
+/// The permitted licences of dependencies, and the banned crates.
 const DENY: &str = "deny.toml";
 
-/// The parts of [`DENY`] that are checked here: the rest takes cargo-deny.
+/// The parts of [`DENY`] that are checked here; cargo-deny checks the rest.
 #[derive(Deserialize)]
 struct Deny {
     licenses: Licences,
@@ -43,7 +43,7 @@ pub(crate) fn run(tally: &mut Tally) -> Result<()> {
     Ok(())
 }
 
-/// The checks that need no Rust compiler. CI runs them beside the builds.
+/// The checks that need no Rust compiler. CI runs them at the same time as the builds.
 pub(crate) fn hardware(tally: &mut Tally) {
     say("verilator --lint-only");
     tally.check("verilator lint", rtl());
@@ -53,7 +53,7 @@ pub(crate) fn hardware(tally: &mut Tally) {
     shells::run(tally, None, 1);
 }
 
-/// The checks by cargo, and of the generated files.
+/// The checks with cargo, and of the generated files.
 pub(crate) fn software(tally: &mut Tally) {
     tally.check("generated files", generate::run(true));
     pages(tally);
@@ -69,7 +69,7 @@ pub(crate) fn software(tally: &mut Tally) {
     let clippy = ["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"];
     tally.check("clippy", tool::run(cargo().args(clippy)));
     say("the build without the simulated card");
-    // The whole workspace, so that clippy's dependencies are used here too, except the simulated card itself.
+    // The whole workspace except the simulated card, so that dependencies built for clippy are used again.
     let bare = ["check", "--locked", "--workspace", "--no-default-features"];
     let without = ["portcullis-sim", "portcullis-verilated"].map(|name| format!("--exclude={name}"));
     tally.check("no-default-features", tool::run(cargo().args(bare).args(without)));
@@ -84,7 +84,7 @@ pub(crate) fn pages(tally: &mut Tally) {
 }
 
 /// Lints the card, with one lane and with eight, the bench tops of the signer and of the text scan, and both shells,
-/// with assertions on; waivers are in rtl/lint.vlt.
+/// with assertions enabled. Waivers are in rtl/lint.vlt.
 fn rtl() -> Result<()> {
     let card = vec!["rtl/portcullis.f"];
     let mut tops = vec![

@@ -132,7 +132,7 @@ struct Words {
 }
 
 fn main() -> Result<()> {
-    // Every path below is relative to the workspace's root.
+    // All paths below are relative to the workspace's root.
     let task = Args::parse().task;
     std::env::set_current_dir(tool::root()?)?;
     let mut tally = Tally::default();
@@ -173,7 +173,7 @@ fn main() -> Result<()> {
     tally.finish()
 }
 
-/// Becomes the program that this task is.
+/// Replaces this process by another program, which performs the task.
 fn start(program: &str, name: &str, words: Words) -> Result<()> {
     Err(task::program(program)?.arg(name).args(words.words).exec().into())
 }

@@ -1,12 +1,12 @@
-//! The part of a bitstream's manifest that names its sources: bitstreams/*/manifest.toml. `portcullis bitstream seal`
-//! adds what was built.
+//! The part of a bitstream's manifest that lists its sources: bitstreams/*/manifest.toml. `portcullis bitstream seal`
+//! adds the part about the build.
 
 use anyhow::Result;
 use base16ct::lower::encode_string;
 use portcullis_bitstream::{LAYOUT, REGISTERS, Sources};
 
-/// Targets, and the files beside the card's sources that a build of them takes. The key package is not among them: it
-/// is distinguished by the kind of key.
+/// Targets, with the files that their builds need besides the card's sources. The key package is not listed, since it
+/// depends on the kind of key.
 pub(crate) const TARGETS: [(&str, &[&str]); 4] = [
     (
         "aws_f2",
@@ -48,13 +48,13 @@ pub(crate) const TARGETS: [(&str, &[&str]); 4] = [
     ("ecp5", &["tools/timing/src/timing.rs"]),
 ];
 
-/// The manifest of a target that nothing was built for yet.
+/// The manifest of a target before its first build.
 pub(crate) fn text(target: &str, files: &[&str], design: &[u8], map_digest: &[u8]) -> Result<String> {
     let checkout = Sources::new(".");
     let mut sources = Vec::new();
     for file in files {
         sources.push((*file).to_owned());
-        // A list counts as the files that it names.
+        // A list file stands for the files in it.
         if file.ends_with(".f") {
             sources.extend(checkout.listed(file)?);
         }

@@ -1,5 +1,5 @@
 //! The form of prose: no line of a page or a comment is wider than the code, no cell of a table is wider than a line,
-//! and some turns of phrase that readers stumble over are not used.
+//! and some phrases that are hard to read are not used.
 
 use crate::table::CELL;
 use anyhow::{Result, ensure};
@@ -7,9 +7,9 @@ use portcullis_tools::tool::capture;
 use std::fs;
 use std::process::Command;
 
-/// Columns of a line at most.
+/// Largest number of columns of a line.
 const COLUMNS: usize = 120;
-/// Phrases to say in another way: "0 means no limit", "no one", "the client learns", "a malformed number".
+/// Phrases to avoid. Better are "0 means no limit", "no one", "the client learns", "a malformed number".
 const PHRASES: [&str; 4] = ["is no", "nobody", "told", "that is none"];
 /// Units that are counted: "one line per record", not "a record".
 const UNITS: [&str; 27] = [
@@ -41,13 +41,13 @@ const UNITS: [&str; 27] = [
     "test",
     "page",
 ];
-/// Words that end a count: the noun after them is not counted.
+/// Words that end a count: the noun after them is not a unit.
 const ENDS_OF_COUNTS: [&str; 17] = [
     "of", "in", "is", "as", "that", "for", "from", "with", "when", "which", "without", "by", "at", "on", "to", "or",
     "and",
 ];
-/// Files that are not written by hand, that a digest covers, or that an earlier release wrote. If they are pages of
-/// `docs`, the cells of their tables are still checked.
+/// Files that are not written by hand, that a digest covers, or that an earlier release wrote. The table cells of
+/// pages in `docs` are still checked.
 const FIXED: [&str; 16] = [
     "docs/explanation/area.md",
     "docs/reference/cli.md",
@@ -67,7 +67,7 @@ const FIXED: [&str; 16] = [
     "tests/golden/",
 ];
 
-/// Looks at every file of the repository.
+/// Checks every file of the repository.
 pub(crate) fn run() -> Result<()> {
     let mut found = Vec::new();
     for path in capture(Command::new("git").args(["ls-files"]))?.lines() {
@@ -91,7 +91,7 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// The faults of a page, by line. Code and tables that programs read are left alone.
+/// The faults of a page, by line. Code, and tables that programs read, are skipped.
 fn page(text: &str) -> Vec<(usize, String)> {
     let mut faults = Vec::new();
     let (mut is_code, mut before) = (false, "");
@@ -108,7 +108,7 @@ fn page(text: &str) -> Vec<(usize, String)> {
     faults
 }
 
-/// Cells of tables that are too wide, by line. A `|` in a cell is written as `\|`.
+/// Table cells that are too wide, by line. A `|` in a cell is written as `\|`.
 fn cells(text: &str) -> Vec<(usize, String)> {
     let mut faults = Vec::new();
     let mut is_code = false;
@@ -124,7 +124,7 @@ fn cells(text: &str) -> Vec<(usize, String)> {
     faults
 }
 
-/// The faults of a source file's comments, by line. Code and tables in them are left alone, as in a page.
+/// The faults of a source file's comments, by line. Code and tables in them are skipped, as on a page.
 fn comments(text: &str) -> Vec<(usize, String)> {
     let mut faults = Vec::new();
     let mut is_code = false;
@@ -143,7 +143,7 @@ fn comments(text: &str) -> Vec<(usize, String)> {
     faults
 }
 
-/// Turns of phrase in the comments of a Rust file, by line, and in the documentation that becomes a help text.
+/// Phrases to avoid in the comments of a Rust file, and in the doc comments that become help texts, by line.
 fn words(text: &str) -> Vec<(usize, String)> {
     let mut faults = Vec::new();
     let (mut is_code, mut before) = (false, "");
@@ -163,13 +163,13 @@ fn words(text: &str) -> Vec<(usize, String)> {
     faults
 }
 
-/// A phrase of the list, or something counted "a record" in place of "per record".
+/// A phrase from the list, or a unit that is counted with "a" in place of "per".
 fn unplain(before: &str, line: &str) -> Option<String> {
     let phrase = PHRASES.into_iter().find(|phrase| says(before, line, phrase)).map(|phrase| format!("`{phrase}`"));
     phrase.or_else(|| counted(line).map(|unit| format!("`a {unit}`, say `per {unit}`")))
 }
 
-/// The unit by which a line counts with "a": "one object a line", "50 tokens a second".
+/// The unit that a line counts with "a": "one object a line", "50 tokens a second".
 fn counted(line: &str) -> Option<&str> {
     let words: Vec<&str> = line.split_whitespace().collect();
     words.iter().enumerate().find_map(|(at, word)| {
@@ -195,8 +195,8 @@ fn wide(line: &str) -> Option<String> {
     (columns > COLUMNS).then(|| format!("{columns} columns"))
 }
 
-/// Whether a line says these words, outside of code and quotations. "There is no" is plain, across lines too, and so is
-/// "is no longer".
+/// Whether a line has this phrase outside of code and quotations. "There is no", across lines too, and "is no longer"
+/// are permitted.
 fn says(before: &str, line: &str, phrase: &str) -> bool {
     let mut spoken = String::new();
     for (at, part) in line.split(['`', '"']).enumerate() {

@@ -1,5 +1,4 @@
-//! docs/reference/registers.md: what PeakRDL writes, with each array once and one row per field, so that a person can
-//! read it.
+//! docs/reference/registers.md: PeakRDL's page in a readable form, with each array once and one row per field.
 
 use crate::table::Below;
 use std::fmt::Write as _;
@@ -12,7 +11,7 @@ struct Part {
     address: u64,
     offset: u64,
     size: u64,
-    /// Entries and stride, where it is an array of register files.
+    /// Number of entries and stride, for an array of register files.
     array: Option<(u64, u64)>,
     description: String,
     fields: Vec<[String; 4]>,
@@ -70,7 +69,7 @@ pub(crate) fn page(peakrdl: &str) -> String {
     out + "\n## Memories\n\n| offset | memory | bytes | meaning |\n| --- | --- | --- | --- |\n" + &memories
 }
 
-/// The rows of a register that is repeated `more` times.
+/// The rows of a register of which there are `more` further copies.
 fn register(out: &mut String, below: &mut Below, part: &Part, more: usize, notes: &[&Part]) {
     let array = if more == 0 { String::new() } else { format!("[0..{more}]") };
     let step = if more == 0 { "" } else { " + 4 × index" };
@@ -117,7 +116,7 @@ fn line_of(part: &mut Part, line: &str) {
         let mut cells = row.split('|').map(|cell| cell.trim().to_owned());
         let mut next = || cells.next().unwrap_or_default();
         let field = [next(), next(), next(), next()];
-        // Rows of a register only: those of a map list the parts below it.
+        // Only rows of registers count; the rows of a map list its parts.
         let is_row = field[0].chars().next().is_some_and(|first| first.is_ascii_digit());
         if part.kind == "register" && is_row {
             part.fields.push(field);

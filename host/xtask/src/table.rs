@@ -1,17 +1,17 @@
-//! Cells of a table in Markdown. What does not fit into a cell follows below the table.
+//! Cells of a Markdown table. Text that does not fit into a cell is put below the table.
 
 use super::requirements::wrap;
 use std::mem;
 
-/// Characters of a cell at most.
+/// Longest cell in characters.
 pub(crate) const CELL: usize = 120;
 
-/// Text that did not fit into the cells of one table, as a list in Markdown.
+/// Text that did not fit into the cells of a table, as a Markdown list.
 #[derive(Debug, Default)]
 pub(crate) struct Below(String);
 
 impl Below {
-    /// The beginning of `text` that fits into a cell, up to the end of a sentence or of a part of one. The rest becomes
+    /// The beginning of `text` that fits into a cell, up to the end of a sentence or clause. The rest becomes
     /// an item of the list, under `name`. A text without such an end stays whole, and lint reports it.
     pub(crate) fn cell(&mut self, name: &str, text: &str) -> String {
         if text.chars().count() <= CELL {
@@ -30,7 +30,7 @@ impl Below {
         format!("{head}.")
     }
 
-    /// Ends the table in `page`: the list follows, and the next table begins without one.
+    /// Ends the table in `page`: writes the list and clears it.
     pub(crate) fn end(&mut self, page: &mut String) {
         if !self.0.is_empty() {
             page.push('\n');

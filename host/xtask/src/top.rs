@@ -1,7 +1,7 @@
 //! docs/reference/top.md: parameters and ports of the card's top module, read from its source.
 //!
-//! The source keeps a form that is easy to read: one parameter or port per line, its comment after it or on the lines
-//! above it, and a comment line of its own over a group of ports.
+//! The source has a fixed form: one parameter or port per line, its comment after it or on the lines above it, and a
+//! separate comment line above each group of ports.
 
 use anyhow::{Context, Result, ensure};
 use std::fmt::Write as _;
@@ -58,8 +58,8 @@ pub(crate) fn page(source: &str) -> Result<String> {
     Ok(page)
 }
 
-/// Every item of a list, with the comment in the line above it: for ports the name of their group, for a parameter its
-/// remark.
+/// All items of a list, each with the comment on the line above it: for a port the name of its group, for a parameter
+/// its description.
 fn items(list: &str, read: fn(&str) -> Option<Item>) -> Result<Vec<(String, Item)>> {
     let mut found = Vec::new();
     let mut above = String::new();
@@ -85,7 +85,7 @@ fn items(list: &str, read: fn(&str) -> Option<Item>) -> Result<Vec<(String, Item
     Ok(found)
 }
 
-/// `parameter TYPE NAME = VALUE`.
+/// Parses `parameter TYPE NAME = VALUE`.
 fn parameter(code: &str) -> Option<Item> {
     let (left, value) = code.strip_prefix("parameter")?.split_once('=')?;
     let (kind, name) = left.trim().rsplit_once(' ')?;
@@ -93,7 +93,7 @@ fn parameter(code: &str) -> Option<Item> {
     Some(Item { kind, name: name.to_owned(), value: value.trim().to_owned(), remark: String::new() })
 }
 
-/// `input logic [MSB:0] NAME`.
+/// Parses `input logic [MSB:0] NAME`.
 fn port(code: &str) -> Option<Item> {
     let (kind, rest) = code.split_once(' ')?;
     let rest = rest.trim().strip_prefix("logic")?.trim();

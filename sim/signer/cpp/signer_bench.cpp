@@ -13,11 +13,11 @@
 namespace portcullis {
 namespace {
 
-constexpr uint64_t kBound = 100'000'000;  // clocks; ten times the longest signature
+constexpr uint64_t kBound = 100'000'000;  // clocks: ten times the longest signature
 constexpr size_t kBlockBytes = 64;
 constexpr size_t kWordBytes = 16;
 
-// Bytes to a vector with the first byte at the top.
+// Copies bytes into a vector, the first byte at the top.
 template <std::size_t Words>
 void put(VlWide<Words>& port, rust::Slice<const uint8_t> bytes) {
   std::fill_n(port.data(), Words, 0);
@@ -31,7 +31,7 @@ void get(const VlWide<Words>& port, uint8_t* bytes, size_t size) {
   for (size_t i = 0; i < size; ++i) bytes[size - 1 - i] = static_cast<uint8_t>(port[i / 4] >> (8 * (i % 4)));
 }
 
-// Whether the taker is ready and the core held, clock by clock.
+// Determines, for each clock, whether the receiver is ready and whether the core is held.
 class Stalls {
  public:
   Stalls(Stall stall, uint64_t seed) : stall_(stall), random_(seed) {}
@@ -76,7 +76,7 @@ class Bench final : public SignerBench {
     const Entry entry(*this);
     context_.randReset(0);
     context_.fatalOnError(false);
-    // A model's first evaluation sees no edge: without this one the clock of the reset would be lost.
+    // A model's first evaluation detects no clock edge, so evaluate once before the reset clock.
     settle();
     reset();
   }
@@ -107,7 +107,7 @@ class Bench final : public SignerBench {
     put(top_.state_i, {state.data(), state.size()});
     size_t started = 0;
     for (uint64_t clocks = 1; clocks < kBound && !sink_.stopped; ++clocks) {
-      // The first clock may be that of an earlier answer; that of a chained block's start is not its own answer's.
+      // In the first clock `done` can belong to an earlier hash, and when a chained block starts, to the previous block.
       if (started * kBlockBytes == blocks.size() && top_.done_o && !top_.busy_o) {
         get(top_.digest_o, state.data(), state.size());
         top_.chain_i = 0;
@@ -183,7 +183,7 @@ class Bench final : public SignerBench {
   }
 
  private:
-  // Makes this thread the model's for the time of a call, whichever thread it is.
+  // Sets the model's context and message sink for this thread during a call.
   class Entry {
    public:
     explicit Entry(Bench& bench) : before_(Verilated::threadContextp()) {
@@ -206,7 +206,7 @@ class Bench final : public SignerBench {
     top_.eval();
   }
 
-  // One clock with the inputs as they are; afterwards the outputs are settled. No output follows an input within a clock.
+  // Runs one clock with the current inputs, then settles the outputs. No output depends on an input in the same clock.
   void clock() {
     top_.clk_i = 1;
     top_.eval();
@@ -219,8 +219,8 @@ class Bench final : public SignerBench {
     command = 0;
   }
 
-  // Clocks since a command that was just given, that of the command and that of the result included; `done` looks at
-  // the settled outputs of each clock and may set inputs.
+  // Counts clocks since the command, those of the command and of the result included. `done` checks the settled
+  // outputs of each clock and may set inputs.
   template <class Done>
   uint64_t wait(Done done) {
     for (uint64_t clocks = 2; clocks < kBound && !sink_.stopped; ++clocks) {

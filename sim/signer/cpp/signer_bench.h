@@ -1,6 +1,6 @@
-// The clock loop around one Verilated `signer_tb`, whichever its parameters.
+// The clock loop for a Verilated `signer_tb` with any parameters.
 //
-// Byte strings have their first byte first here, and at the top of the RTL's vectors.
+// Byte strings have their first byte first here; the RTL's vectors have it at the top.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ namespace portcullis {
 
 struct Outputs;
 
-// When the taker of the signature is ready, and the core free.
+// When the receiver of the signature is ready, and the core is free.
 enum class Stall : uint8_t {
   kNone = 0,
-  kAlternating = 1,  // every second clock
-  kRandom = 2,       // half of the clocks
-  kAfterValid = 3,   // only in clocks in which a word stands, and not in the first of them
+  kAlternating = 1,  // in every second clock
+  kRandom = 2,       // in half of the clocks, at random
+  kAfterValid = 3,   // only while a word is offered, but not in its first clock
   kLong = 4,         // for a few words, then not for up to 4,095 clocks
-  kShared = 5,       // ready always; the hash core is kept from the signer in half of the clocks
+  kShared = 5,       // always ready; the hash core is held in half of the clocks
 };
 
 class SignerBench {

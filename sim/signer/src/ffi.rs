@@ -3,16 +3,16 @@
 /// State of the model, from C++.
 #[cxx::bridge(namespace = "portcullis")]
 pub(crate) mod bridge {
-    /// Outputs of the top, settled after the last clock.
+    /// Outputs of the top after the last clock.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     struct Outputs {
         core_busy: bool,
-        /// device_key works.
+        /// device_key is busy.
         derive_busy: bool,
-        /// device_key's seeds are ready.
+        /// The seeds of device_key are valid.
         derive_valid: bool,
         ready: bool,
-        /// PK.root is ready.
+        /// PK.root is valid.
         root_valid: bool,
         word_valid: bool,
     }
@@ -22,18 +22,18 @@ pub(crate) mod bridge {
 
         type SignerBench;
 
-        /// The model with this many rounds per clock, after its reset; null when there is none.
+        /// The model with this many rounds per clock, after its reset; null if it does not exist.
         fn new_signer_bench(rounds: u32) -> UniquePtr<SignerBench>;
 
         /// Resets everything for one clock.
         fn reset(self: Pin<&mut SignerBench>);
-        /// Drives no command for `clocks`; the signature's words are taken.
+        /// Runs `clocks` clocks without a command; words of a signature are accepted.
         fn run(self: Pin<&mut SignerBench>, clocks: u64);
-        /// Compresses whole blocks one after the other, each started in the clock of the answer before; clocks from
-        /// the first start to the last answer inclusive.
+        /// Hashes whole blocks. Each block starts in the clock of the previous block's result. Returns the clocks from
+        /// the first start to the last result inclusive.
         fn hash(self: Pin<&mut SignerBench>, state: &mut [u8], blocks: &[u8]) -> u64;
 
-        /// The commands below give the clocks from the command to the result inclusive; 0: none within the bound.
+        /// The commands below return the clocks from the command to the result inclusive; 0 if no result came in time.
         /// `stall` is numbered in `signer_bench.h`.
         fn derive(
             self: Pin<&mut SignerBench>,
@@ -43,15 +43,15 @@ pub(crate) mod bridge {
             random_seed: u64,
             seeds: &mut [u8],
         ) -> u64;
-        /// Without seeds, the ones of device_key are used.
+        /// Without seeds, those of device_key are used.
         fn keygen(self: Pin<&mut SignerBench>, seeds: &[u8], root: &mut [u8]) -> u64;
-        /// `stall` is numbered in `signer_bench.h`. More words than asked for give 0.
+        /// `stall` is numbered in `signer_bench.h`. Returns 0 if the signer gives too many words.
         fn sign(self: Pin<&mut SignerBench>, message: &[u8], stall: u8, random_seed: u64, signature: &mut [u8]) -> u64;
-        /// Gives a command for one clock: 0 derive, 1 keygen, 2 sign. The inputs are those of the last call.
+        /// Gives a command for one clock: 0 derive, 1 keygen, 2 sign. Inputs are those of the last call.
         fn command(self: Pin<&mut SignerBench>, command: u8);
 
         fn outputs(self: &SignerBench) -> Outputs;
-        /// Text of the first failed assertions; empty when none failed.
+        /// Text of the first failed assertions; empty if none failed.
         fn failure(self: &SignerBench) -> String;
     }
 }

@@ -1,8 +1,8 @@
-//! Bench of the card's hash core, key derivation and signer (`rtl/hash`, `rtl/attest`): each model is the same top,
-//! Verilated with other parameters, and every call returns what the RTL computed and how many clocks it took.
+//! Bench of the card's hash core, key derivation and signer (`rtl/hash`, `rtl/attest`). All models have the same top,
+//! Verilated with different parameters. Every call returns the RTL's result and the number of clocks.
 //!
-//! Byte strings are in the standards' order. A failed assertion of the RTL is an error of the call in which it failed
-//! and of every one after it.
+//! Byte strings are in the order of the standards. After a failed assertion of the RTL, the current call and all later
+//! ones return an error.
 
 #![allow(unsafe_code, reason = "the models are C++")]
 
@@ -38,7 +38,7 @@ pub enum BenchError {
     Assertion(String),
 }
 
-/// A result and the clocks from the command to it, both included.
+/// A result, and the clocks from the command to the result inclusive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timed<T> {
     pub value: T,
@@ -48,7 +48,7 @@ pub struct Timed<T> {
 /// SK.seed, SK.prf and PK.seed (FIPS 205, 9.1).
 pub type Seeds = [u8; 48];
 
-/// A command to one of the parts.
+/// A command for one of the parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Command {
@@ -60,35 +60,35 @@ pub enum Command {
     Sign = 2,
 }
 
-/// When the taker of a signature is ready, and the hash core free.
+/// When the receiver of a signature is ready, and the hash core is free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Stall {
     /// Always.
     None = 0,
-    /// Every second clock.
+    /// In every second clock.
     Alternating = 1,
-    /// Half of the clocks, at random.
+    /// In half of the clocks, at random.
     Random = 2,
-    /// Only in clocks in which a word is offered, and not in the first of them.
+    /// Only while a word is offered, but not in its first clock.
     AfterValid = 3,
     /// For a few words, then not for up to 4,095 clocks.
     Long = 4,
-    /// Always ready; the signer cannot use the hash core in half of the clocks.
+    /// Always ready; the hash core is held in half of the clocks.
     Shared = 5,
 }
 
 /// Outputs after the last clock.
 pub type Outputs = bridge::Outputs;
 
-/// One model under its clock loop.
+/// A model with its clock loop.
 pub struct Bench {
     model: Model,
     top: UniquePtr<SignerBench>,
 }
 
 impl Bench {
-    /// The model with `rounds` rounds of SHA-256 per clock, after its reset. Errors: there is no such model.
+    /// The model with `rounds` rounds of SHA-256 per clock, after its reset. Errors: this model does not exist.
     pub fn new(rounds: u32) -> Result<Self, BenchError> {
         let model = MODELS.into_iter().find(|m| m.rounds == rounds).ok_or(BenchError::NoModel(rounds))?;
         Ok(Self { model, top: bridge::new_signer_bench(rounds) })
@@ -105,14 +105,14 @@ impl Bench {
         self.checked(())
     }
 
-    /// Continues for `clocks` without a command; the words of a signature are taken and dropped. Errors: a failed
+    /// Runs `clocks` clocks without a command; words of a signature are accepted and dropped. Errors: a failed
     /// assertion.
     pub fn run(&mut self, clocks: u64) -> Result<(), BenchError> {
         self.top().run(clocks);
         self.checked(())
     }
 
-    /// Gives a command for one clock, with the inputs of the last whole call. Errors: a failed assertion.
+    /// Gives a command for one clock, with the inputs of the last full call. Errors: a failed assertion.
     pub fn command(&mut self, command: Command) -> Result<(), BenchError> {
         self.top().command(command as u8);
         self.checked(())
@@ -123,8 +123,8 @@ impl Bench {
         self.top.outputs()
     }
 
-    /// Compresses blocks into a state, each block started in the clock in which the one before is done. Errors: no
-    /// whole number of blocks, or none; no result; a failed assertion.
+    /// Hashes blocks into a state. Each block starts in the clock in which the previous one is done. Errors: `blocks`
+    /// is empty or not a multiple of the block size; no result; a failed assertion.
     pub fn compress(&mut self, state: [u8; 32], blocks: &[u8]) -> Result<Timed<[u8; 32]>, BenchError> {
         if blocks.is_empty() || !blocks.len().is_multiple_of(BLOCK_BYTES) {
             return Err(BenchError::Length { expected: BLOCK_BYTES, given: blocks.len() });
@@ -134,7 +134,7 @@ impl Bench {
         self.timed("hash", value, clocks)
     }
 
-    /// SHA-256 of a message, padded here (FIPS 180-4, 5.1.1). Errors: no result; a failed assertion.
+    /// SHA-256 of a message, which is padded here (FIPS 180-4, 5.1.1). Errors: no result; a failed assertion.
     pub fn sha256(&mut self, message: &[u8]) -> Result<Timed<[u8; 32]>, BenchError> {
         let mut padded = message.to_vec();
         padded.push(0x80);
@@ -145,8 +145,8 @@ impl Bench {
         self.compress(INITIAL_HASH, &padded)
     }
 
-    /// `device_key`: the seeds of a device secret and a design id. `random_seed` is that of the stalls, of which only
-    /// [`Stall::Shared`] matters here. Errors: no result; a failed assertion.
+    /// `device_key`: derives the seeds from a device secret and a design id. Only [`Stall::Shared`] has an effect here;
+    /// `random_seed` is its seed. Errors: no result; a failed assertion.
     pub fn derive(
         &mut self,
         secret: &[u8; 32],
@@ -159,17 +159,18 @@ impl Bench {
         self.timed("derive", value, clocks)
     }
 
-    /// `slh_dsa`: PK.root of these seeds, or of those that `device_key` holds. Errors: no result; a failed assertion.
+    /// `slh_dsa`: computes PK.root from these seeds, or from those of `device_key`. Errors: no result; a failed
+    /// assertion.
     pub fn keygen(&mut self, seeds: Option<&Seeds>) -> Result<Timed<[u8; 16]>, BenchError> {
         let mut value = [0; 16];
         let clocks = self.top().keygen(seeds.map_or(&[], |seeds| seeds.as_slice()), &mut value);
         self.timed("keygen", value, clocks)
     }
 
-    /// `slh_dsa`: the signature of a message under the last keygen's seeds. `random_seed` is that of the stalls.
+    /// `slh_dsa`: signs a message with the seeds of the last keygen. `random_seed` is the seed of the stalls.
     ///
-    /// # Errors A message of another length than the model's; no result, or more or fewer words than a signature has;
-    /// a failed assertion.
+    /// # Errors
+    /// The message's length is not the model's; no result, or a wrong number of words; a failed assertion.
     pub fn sign(&mut self, message: &[u8], stall: Stall, random_seed: u64) -> Result<Timed<Vec<u8>>, BenchError> {
         if message.len() != self.model.message_bytes {
             return Err(BenchError::Length { expected: self.model.message_bytes, given: message.len() });

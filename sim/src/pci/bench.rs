@@ -1,9 +1,9 @@
-//! What a test in another process does to the card's bus: BAR4, where the card was made with one.
+//! Disturbances of the card's bus by a test in another process: the registers in BAR4, if the card has it.
 //!
 //! | address | read | write |
 //! | --- | --- | --- |
-//! | 0x0 | 1 where the card broke a rule of its bus or left the memory it was given, else 0 | the next disturbance: 0 an error for a read, 1 an error for a write, 2 no read is taken any more, 3 no write, 4 the end of 2 and 3 |
-//! | 0x4 | 0 | lets so many clocks pass |
+//! | 0x0 | 1 if the card broke a bus rule or left its memory, else 0 | a disturbance: 0 an error for a read, 1 an error for a write, 2 no more reads accepted, 3 no more writes accepted, 4 the end of 2 and 3 |
+//! | 0x4 | 0 | runs this many clocks |
 
 use portcullis_vfio_user::Errno;
 
@@ -11,7 +11,7 @@ use crate::{Inject, Sim};
 
 const DISTURB: u64 = 0;
 const PASS: u64 = 4;
-/// Clocks of one write at most: the socket waits meanwhile.
+/// Largest number of clocks per write, since the socket waits meanwhile.
 const LONGEST: u32 = 1 << 20;
 
 pub(super) fn read(sim: &Sim, offset: u64) -> u32 {

@@ -1,19 +1,19 @@
-//! The 4,096 bytes by which a PCI function is found and governed (PCI Express Base Specification, chapter 7).
+//! The 4,096 bytes of configuration space of the PCI function (PCI Express Base Specification, chapter 7).
 
 pub(super) const SIZE: usize = 4096;
-/// Bytes of BAR0: the register window.
+/// Bytes of BAR0: the registers.
 pub(super) const BAR0_SIZE: u32 = 1 << 20;
 /// Bytes of BAR2: MSI-X table and pending bits.
 pub(super) const BAR2_SIZE: u32 = 1 << 12;
-/// Bytes of BAR4: the test bench.
+/// Bytes of BAR4: the test registers.
 pub(super) const BAR4_SIZE: u32 = 1 << 12;
-/// Interrupt vectors.
+/// Number of interrupt vectors.
 pub(super) const VECTORS: u32 = 1;
 
-/// An identity that no vendor holds: drivers know the card by its magic register and its map digest.
+/// An id that is not assigned to a vendor. Drivers identify the card by its magic register and its map digest.
 const VENDOR: u16 = 0x1234;
 const DEVICE: u16 = 0x5043;
-/// Processing accelerator.
+/// Class "processing accelerator".
 const CLASS: u8 = 0x12;
 
 const COMMAND: usize = 0x04;
@@ -21,13 +21,13 @@ const COMMAND_MEMORY: u8 = 1 << 1;
 const COMMAND_MASTER: u8 = 1 << 2;
 const PCIE: usize = 0x40;
 const DEVICE_CONTROL: usize = PCIE + 0x08;
-/// Bit 15 of device control, in its second byte.
+/// Bit 15 of the device control register, in its second byte.
 const START_FLR: u8 = 1 << 7;
 const MSIX: usize = 0xb0;
 /// Offset of the pending bits in BAR2; the table is at 0.
 pub(super) const PENDING: u32 = 0x800;
 
-/// Bytes with the bits of them that a driver may change.
+/// The bytes of the space, with masks of the bits that a driver may change.
 #[derive(Debug, Clone)]
 pub(super) struct ConfigSpace {
     bytes: Vec<u8>,
@@ -35,19 +35,19 @@ pub(super) struct ConfigSpace {
 }
 
 impl ConfigSpace {
-    /// The state after reset: no memory, no bus master. BAR4 exists only with `bench`.
+    /// The state after reset: memory and bus mastering disabled. BAR4 exists only with `bench`.
     pub(super) fn new(bench: bool) -> Self {
         let mut space = Self { bytes: vec![0; SIZE], writable: vec![0; SIZE] };
         space.set(0x00, &VENDOR.to_le_bytes());
         space.set(0x02, &DEVICE.to_le_bytes());
-        // Memory, bus master; parity and SERR enables do nothing, but may be set. Interrupt disable.
+        // Writable: memory, bus master, interrupt disable; also parity and SERR enable, which have no effect.
         space.allow(COMMAND, &[COMMAND_MEMORY | COMMAND_MASTER | 0x40, 0x05]);
-        // Status: there are capabilities.
+        // Status: a capability list exists.
         space.set(0x06, &[0x10, 0]);
         space.set(0x0b, &[CLASS]);
-        // Cache line size is free for use.
+        // The cache line size is writable and has no effect.
         space.allow(0x0c, &[0xff]);
-        // BARs are 32 bits wide; the bits that cannot be set show their size.
+        // BARs are 32 bits wide; their read-only bits show the size.
         space.allow(0x10, &(!(BAR0_SIZE - 1)).to_le_bytes());
         space.allow(0x18, &(!(BAR2_SIZE - 1)).to_le_bytes());
         if bench {
@@ -57,13 +57,13 @@ impl ConfigSpace {
         space.set(0x2e, &DEVICE.to_le_bytes());
         space.set(0x34, &[PCIE as u8]);
         space.allow(0x3c, &[0xff]);
-        // PCI Express, version 2, endpoint; role-based errors, function-level reset; 8 GT/s, 16 lanes.
+        // PCI Express capability, version 2: endpoint, role-based errors, function-level reset, 8 GT/s, 16 lanes.
         space.set(PCIE, &[0x10, MSIX as u8, 0x02, 0x00]);
         space.set(PCIE + 0x04, &(1_u32 << 28 | 1 << 15).to_le_bytes());
         space.allow(DEVICE_CONTROL, &[0xff, 0x7f]);
         space.set(PCIE + 0x0c, &[0x03, 0x01]);
         space.set(PCIE + 0x12, &[0x03, 0x01]);
-        // MSI-X: table and pending bits in BAR2; enable and function mask.
+        // MSI-X capability: table and pending bits in BAR2; writable: enable and function mask.
         space.set(MSIX, &[0x11, 0]);
         space.set(MSIX + 2, &(VECTORS as u16 - 1).to_le_bytes());
         space.allow(MSIX + 3, &[0xc0]);
@@ -92,12 +92,12 @@ impl ConfigSpace {
         self.command() & COMMAND_MEMORY != 0
     }
 
-    /// Whether the function may use its bus.
+    /// Whether bus mastering is enabled.
     pub(super) fn master(&self) -> bool {
         self.command() & COMMAND_MASTER != 0
     }
 
-    /// Reads from `offset` on; there is nothing after the end of the space.
+    /// Reads from `offset`; bytes after the end of the space are not changed.
     pub(super) fn read(&self, offset: usize, into: &mut [u8]) {
         into.fill(0);
         for (to, from) in into.iter_mut().zip(self.bytes.iter().skip(offset)) {
@@ -105,7 +105,7 @@ impl ConfigSpace {
         }
     }
 
-    /// Writes what may be written; true when a function-level reset was asked for.
+    /// Writes the writable bits; true if a function-level reset was requested.
     pub(super) fn write(&mut self, offset: usize, from: &[u8]) -> bool {
         let places = self.bytes.iter_mut().zip(&self.writable).skip(offset);
         for ((byte, writable), value) in places.zip(from) {
@@ -131,7 +131,7 @@ mod tests {
         let mut space = ConfigSpace::new(false);
         assert_eq!(word(&space, 0), 0x5043_1234);
         assert!(!space.memory() && !space.master());
-        // Sizes of the BARs, as every system asks for them.
+        // Read the sizes of the BARs, as every system does.
         for (bar, size) in [(0x10, BAR0_SIZE), (0x14, 0), (0x18, BAR2_SIZE), (0x1c, 0), (0x20, 0), (0x24, 0), (0x30, 0)]
         {
             space.write(bar, &[0xff; 4]);
@@ -140,7 +140,7 @@ mod tests {
         let mut with_bench = ConfigSpace::new(true);
         with_bench.write(0x20, &[0xff; 4]);
         assert_eq!(word(&with_bench, 0x20).wrapping_neg(), BAR4_SIZE);
-        // The list of capabilities ends, and has both.
+        // The capability list ends, and contains both capabilities.
         let mut found = Vec::new();
         let mut at = word(&space, 0x34) as usize & 0xff;
         while at != 0 {

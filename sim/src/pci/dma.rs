@@ -1,4 +1,4 @@
-//! Which memory of the driver is at which address.
+//! The driver's memory maps.
 
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
@@ -10,27 +10,27 @@ use crate::memory::{FileMemory, FilePart};
 use crate::sim::{READ, WRITE};
 
 const PAGE: u64 = 4096;
-/// DmaTable at a time. A virtual machine makes one of every page.
+/// Largest number of maps at a time. A virtual machine can map every page separately.
 const MAPS_MAX: usize = 1 << 20;
 const FILES_MAX: usize = 256;
 
 #[derive(Debug)]
 struct Range {
     size: u64,
-    /// `None`: taken note of, but not reached.
+    /// `None` for a range that is recorded but that the card cannot reach.
     part: Option<(FilePart, u8, FileId)>,
 }
 
 type FileId = (u64, u64);
 
-/// A file and how many ranges are in it.
+/// A mapped file, and the number of ranges in it.
 #[derive(Debug)]
 struct MappedFile {
     memory: FileMemory,
     ranges: usize,
 }
 
-/// The maps of one driver. Each file is mapped once, however many ranges are in it.
+/// The maps of one driver. Each file is mapped only once, even if several ranges are in it.
 #[derive(Debug, Default)]
 pub(super) struct DmaTable {
     ranges: BTreeMap<u64, Range>,
@@ -38,7 +38,7 @@ pub(super) struct DmaTable {
 }
 
 impl DmaTable {
-    /// Adds a range to the table and to the card.
+    /// Adds a range for the card.
     pub(super) fn map(&mut self, sim: &mut Sim, map: DmaRange, file: Option<OwnedFd>) -> Result<(), Errno> {
         let end = map.address.checked_add(map.size).ok_or(Errno::INVAL)?;
         if map.size == 0 || [map.address, map.size, map.offset].iter().any(|n| !n.is_multiple_of(PAGE)) {
@@ -67,7 +67,7 @@ impl DmaTable {
     fn part(&mut self, file: &OwnedFd, map: DmaRange) -> Result<(FilePart, u8, FileId), Errno> {
         let stat = rustix::fs::fstat(file)?;
         let id = (stat.st_dev, stat.st_ino);
-        // A file that has grown since is mapped again; the old mapping lives as long as its ranges.
+        // A file that has grown is mapped again. The old mapping exists as long as its ranges.
         let known = self.files.get(&id).and_then(|mapped| mapped.memory.part(map.offset, map.size));
         let part = match known {
             Some(part) => part,
@@ -86,7 +86,7 @@ impl DmaTable {
         Ok((part, rights, id))
     }
 
-    /// Takes every range between two addresses away. A range that reaches out of them is refused, and nothing is done
+    /// Removes all ranges between two addresses. A range that lies partly outside is an error, and nothing is removed
     /// then.
     pub(super) fn unmap(&mut self, sim: &mut Sim, from: u128, to: u128) -> Result<(), Errno> {
         let Ok(first) = u64::try_from(from) else { return Ok(()) };
@@ -115,7 +115,7 @@ impl DmaTable {
         Ok(())
     }
 
-    /// Shows a new card what the old one reached.
+    /// Maps everything again, for a new card.
     pub(super) fn map_again(&self, sim: &mut Sim) {
         for (address, range) in &self.ranges {
             if let Some((part, rights, _)) = &range.part {

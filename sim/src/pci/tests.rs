@@ -1,4 +1,4 @@
-//! The function without a socket: allowed requests of a driver, and refused ones.
+//! The function without a socket: valid and invalid requests of a driver.
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -47,14 +47,14 @@ fn registers_answer_only_while_memory_is_enabled() {
     assert_eq!(register(&mut card, 0), u32::MAX);
     enable(&mut card, 2);
     assert_eq!(register(&mut card, 0), 0x4c55_4350);
-    // Two words at once, and what is not a word.
+    // Two words at once; then accesses that are not whole words.
     let mut two = [0; 8];
     card.read(region::BAR0, 0, &mut two).unwrap();
     assert_eq!(two[..4], 0x4c55_4350_u32.to_le_bytes());
     assert_eq!(card.read(region::BAR0, 2, &mut [0; 4]), Err(Errno::INVAL));
     assert_eq!(card.read(region::BAR0, 0, &mut [0; 2]), Err(Errno::INVAL));
     assert_eq!(card.write(region::BAR0, 0, &[0]), Err(Errno::INVAL));
-    // The MSI-X table is memory, and nothing follows it.
+    // The MSI-X table is memory, and the card does nothing else with it.
     card.write(region::BAR2, 8, &[1, 2, 3, 4]).unwrap();
     let mut back = [9; 16];
     card.read(region::BAR2, 8, &mut back).unwrap();
@@ -76,7 +76,7 @@ fn a_reset_makes_a_new_card_that_sees_the_same_memory() {
         if reset {
             card.reset().unwrap();
         } else {
-            // Initiate function-level reset.
+            // Request a function-level reset.
             card.write(region::CONFIG, 0x48, &[0, 0x80]).unwrap();
         }
         let mut command = [0xff; 2];
@@ -102,12 +102,12 @@ fn memory_is_taken_only_where_it_is_safe() {
     refuse(at(BASE + 8, 4096), again(&file), Errno::INVAL);
     refuse(at(BASE, 4097), again(&file), Errno::INVAL);
     refuse(DmaRange { offset: 1, ..at(BASE, 4096) }, again(&file), Errno::INVAL);
-    // After the end of the file, and after the end of all numbers.
+    // Beyond the end of the file, and beyond the largest number.
     refuse(at(BASE, 12288), again(&file), Errno::INVAL);
     refuse(DmaRange { offset: 8192, ..at(BASE, 4096) }, again(&file), Errno::INVAL);
     refuse(DmaRange { offset: u64::MAX - 4095, ..at(BASE, 8192) }, again(&file), Errno::INVAL);
     refuse(at(u64::MAX - 4095, 8192), again(&file), Errno::INVAL);
-    // The owner of a file that can shrink could stop the server.
+    // If the file could shrink, its owner could crash the server.
     refuse(at(BASE, 4096), Some(unsealed(4096)), Errno::PERM);
     let plain = tempfile();
     refuse(at(BASE, 4096), Some(plain), Errno::INVAL);
@@ -116,13 +116,13 @@ fn memory_is_taken_only_where_it_is_safe() {
         assert_eq!(card.map(overlap, again(&file)), Err(Errno::EXIST), "{overlap:x?}");
     }
     card.map(DmaRange { offset: 4096, ..at(BASE + 8192, 4096) }, again(&file)).unwrap();
-    // Without a file: noted, not reached.
+    // A range without a file is recorded, but the card cannot reach it.
     card.map(at(0xc0000, 4096), None).unwrap();
     assert!(card.lock().map_is(BASE + 8192) && !card.lock().map_is(0xc0000));
     assert_eq!(card.unmap((BASE + 4096).into(), (BASE + 8192).into()), Err(Errno::INVAL), "half of a range");
     assert_eq!(card.unmap(BASE.into(), (BASE + 4096).into()), Err(Errno::INVAL), "the other half");
     assert!(card.lock().map_is(BASE));
-    // More than there is, up to the end of all addresses.
+    // Unmap more than exists, up to the end of the address space.
     card.unmap(0, 1 << 64).unwrap();
     assert!(!card.lock().map_is(BASE) && !card.lock().map_is(BASE + 8192));
     card.unmap(0xfef0_0000, 1 << 64).unwrap();
@@ -131,7 +131,7 @@ fn memory_is_taken_only_where_it_is_safe() {
 }
 
 fn tempfile() -> OwnedFd {
-    // A file of a file system that has no seals.
+    // A file on a file system without seals.
     std::fs::File::open("/proc/self/exe").unwrap().into()
 }
 

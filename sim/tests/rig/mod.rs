@@ -1,4 +1,4 @@
-//! The smallest driver: one ring, tables that deny, entries written by hand.
+//! A minimal driver: one ring, tables that deny everything, and entries built by hand.
 
 use portcullis_core::mutation::Place;
 use portcullis_core::wire::{Descriptor, IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Opcode};
@@ -18,7 +18,7 @@ pub const LOG_HEAD: u32 = 0x102c;
 pub const LOG_TAIL: u32 = 0x1030;
 pub const CQ_TAIL: u32 = 0x1038;
 
-/// Bits of the status register beside the life state.
+/// Bits of the status register besides the life state.
 pub const BUSY: u32 = 1 << 5;
 pub const NEEDS_RESET: u32 = 1 << 6;
 
@@ -28,11 +28,11 @@ pub const LIFE_RUN: u32 = 3;
 pub const LIFE_CLOSING: u32 = 4;
 pub const LIFE_FAULT: u32 = 5;
 
-/// Entries of the submission and completion rings.
+/// Number of entries in the submission and completion rings.
 pub const RING: usize = 32;
-/// log2 of the entries of the log ring.
+/// log2 of the number of records in the log ring.
 pub const LOG_LOG2: u32 = 4;
-/// Records that the log ring holds.
+/// Number of records in the log ring.
 pub const LOG: usize = 1 << LOG_LOG2;
 
 pub struct Rig {
@@ -40,7 +40,7 @@ pub struct Rig {
     pub sq: DmaRegion,
     pub cq: DmaRegion,
     pub log: DmaRegion,
-    /// Entries submitted, completions and records consumed, since OPEN.
+    /// Entries submitted, and completions and records consumed, since OPEN.
     pub submitted: u16,
     pub completed: u16,
     pub logged: u32,
@@ -57,7 +57,7 @@ impl Rig {
         rig
     }
 
-    /// From RESET to RUN; the OPEN record is consumed.
+    /// Goes from RESET to RUN, and consumes the OPEN record.
     pub fn open(&mut self) {
         self.load();
         self.sim.write32(COMMAND, 2).unwrap();
@@ -66,7 +66,7 @@ impl Rig {
         self.consume_records(1);
     }
 
-    /// From RESET to LOAD, with everything in place for OPEN.
+    /// Goes from RESET to LOAD, and prepares everything for OPEN.
     pub fn load(&mut self) {
         self.sim.write32(COMMAND, 1).unwrap();
         let header = ImageHeader {
@@ -81,13 +81,13 @@ impl Rig {
             let word = u32::from_le_bytes(word.try_into().unwrap());
             self.sim.write32(0x10000 + 4 * n as u32, word).unwrap();
         }
-        // One empty row in each bank.
+        // Each bank has one empty row.
         for bank in [0x40000, 0x80000] {
             for word in 0..48 {
                 self.sim.write32(bank + 4 * word, 0).unwrap();
             }
         }
-        // The card hashes header and rows, and compares.
+        // The card hashes header and rows, and compares the result with this digest.
         let digest = Sha256::new().chain_update(header.as_bytes()).chain_update([0; 2 * 192]).finalize();
         for (n, word) in digest.chunks_exact(4).enumerate() {
             let word = u32::from_le_bytes(word.try_into().unwrap());
@@ -129,7 +129,7 @@ impl Rig {
         self.await_life(LIFE_RESET);
     }
 
-    /// Writes `n` BEGINs for the slots from `slot` on and rings the doorbell.
+    /// Writes `n` BEGINs for slots from `slot`, and rings the doorbell.
     pub fn submit(&mut self, slot: u16, n: u16) {
         for i in 0..n {
             let place = Place { slot: slot + i, sequence: 0 };
@@ -140,7 +140,7 @@ impl Rig {
         self.sim.write32(SQ_TAIL, u32::from(self.submitted)).unwrap();
     }
 
-    /// The completion with this count, if it is there.
+    /// The completion with this count, if it exists.
     pub fn completion(&self, count: u16) -> Option<[u8; 64]> {
         let mut bytes = [0; 64];
         self.cq.read(usize::from(count) % RING * 64, &mut bytes).unwrap();
@@ -148,7 +148,7 @@ impl Rig {
         (bytes[2] & 1 == phase).then_some(bytes)
     }
 
-    /// Tells the card that `n` more records were consumed.
+    /// Reports to the card that `n` more records were consumed.
     pub fn consume_records(&mut self, n: u32) {
         self.logged += n;
         self.sim.write32(LOG_HEAD, self.logged).unwrap();

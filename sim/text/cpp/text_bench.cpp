@@ -9,7 +9,7 @@
 namespace portcullis {
 namespace {
 
-// More clocks than a scan stays busy behind its last item.
+// More clocks than a scan can be busy after its last item.
 constexpr uint32_t kBound = 1000;
 
 template <std::size_t Words>
@@ -21,7 +21,7 @@ rust::Vec<uint8_t> bytes_of(const VlWide<Words>& port) {
 
 }  // namespace
 
-// Makes this thread the model's for the time of a call, whichever thread it is.
+// Sets the model's context and message sink for this thread during a call.
 class TextBench::Entry {
  public:
   explicit Entry(TextBench& bench) : before_(Verilated::threadContextp()) {
@@ -44,7 +44,7 @@ TextBench::TextBench() : context_(std::make_unique<VerilatedContext>()) {
   const Entry entry(*this);
   context_->randReset(0);
   context_->fatalOnError(false);
-  // A model's first evaluation sees no edge: without this one the clock of the reset would be lost.
+  // A model's first evaluation detects no clock edge, so evaluate once before the reset clock.
   settle();
   reset();
 }
@@ -59,7 +59,7 @@ void TextBench::settle() {
   top_->eval();
 }
 
-// One clock with the inputs as they are; afterwards the outputs are settled.
+// Runs one clock with the current inputs, then settles the outputs.
 void TextBench::clock() {
   top_->clk_i = 1;
   top_->eval();
@@ -144,7 +144,7 @@ void TextBench::end() {
   settle();
 }
 
-// Clocks until nothing is under way.
+// Runs until nothing is in progress; returns the clocks.
 uint32_t TextBench::drain() {
   const Entry entry(*this);
   uint32_t clocks = 0;

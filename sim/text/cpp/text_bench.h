@@ -1,6 +1,6 @@
-// The clock loop around the Verilated `text_tb`.
+// The clock loop for the Verilated `text_tb`.
 //
-// Byte strings have their least significant byte first, as the RTL's vectors have.
+// Byte strings have their least significant byte first, as in the RTL's vectors.
 #pragma once
 
 #include <cstdint>

@@ -3,18 +3,18 @@
 /// State of the model, from C++.
 #[cxx::bridge(namespace = "portcullis")]
 pub(crate) mod bridge {
-    /// Outputs of the top, settled after the last clock.
+    /// Outputs of the top after the last clock.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     struct Seen {
-        /// Classes found since the start, as little-endian bytes of a set.
+        /// Classes found since the start, as a little-endian bit set.
         classes: [u8; 16],
-        /// The bytes since the start are whole characters.
+        /// Whether the bytes since the start are whole UTF-8 characters.
         utf8: bool,
-        /// An item is under way.
+        /// An item is in progress.
         busy: bool,
-        /// The tables are whole.
+        /// The tables are complete.
         complete: bool,
-        /// The tables are refused.
+        /// The tables were refused.
         bad: bool,
     }
 
@@ -28,7 +28,7 @@ pub(crate) mod bridge {
 
         fn lock(self: Pin<&mut TextBench>, locked: bool);
         fn clear(self: Pin<&mut TextBench>);
-        /// `idle_of_8`: how many of 8 clocks go by without a byte, at random.
+        /// `idle_of_8`: in how many of 8 clocks, on average, no byte is offered, at random.
         fn load(self: Pin<&mut TextBench>, bytes: &[u8], idle_of_8: u8, seed: u64) -> Seen;
         fn start(self: Pin<&mut TextBench>, fresh: bool, slot: u16);
         fn read(self: Pin<&mut TextBench>, bytes: &[u8], idle_of_8: u8, seed: u64);
@@ -39,7 +39,7 @@ pub(crate) mod bridge {
         fn state(self: &TextBench) -> Vec<u8>;
         fn seen(self: &TextBench) -> Seen;
         fn clocks(self: &TextBench) -> u64;
-        /// Text of the first failed assertions; empty when none failed.
+        /// Text of the first failed assertions; empty if none failed.
         fn failure(self: &TextBench) -> String;
     }
 }

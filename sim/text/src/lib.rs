@@ -1,7 +1,7 @@
-//! Bench of the text scan (`rtl/text`): the scan with three engines and 16 stream slots, Verilated alone.
+//! Bench of the text scan (`rtl/text`): the scan alone, Verilated with three engines and 16 stream slots.
 //!
-//! States are little-endian bytes of the RTL's vector, to whole words of 32 bits. A failed assertion of the RTL is an
-//! error of the call in which it failed and of every one after it.
+//! States are the little-endian bytes of the RTL's vector, padded to whole 32-bit words. After a failed assertion of
+//! the RTL, the current call and all later ones return an error.
 
 #![allow(unsafe_code, reason = "the model is C++")]
 
@@ -12,9 +12,9 @@ use cxx::UniquePtr;
 use ffi::bridge::{self, TextBench};
 use std::pin::Pin;
 
-/// Engines of the model.
+/// Number of engines in the model.
 pub const ENGINES: usize = 3;
-/// Stream slots of the model.
+/// Number of stream slots in the model.
 pub const SLOTS: u16 = 16;
 
 /// Errors of a bench.
@@ -29,23 +29,23 @@ pub enum BenchError {
 /// Outputs after the last clock.
 pub type Seen = bridge::Seen;
 
-/// Where an entry starts.
+/// The state in which an entry starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// At the first byte of a stream.
+    /// At the start of a stream.
     New,
-    /// Behind what the slot has saved.
+    /// After the state saved in this slot.
     Slot(u16),
 }
 
-/// How often a byte comes: in all clocks but `idle_of_8` of 8, at random by the seed.
+/// The rate of bytes: in `idle_of_8` of 8 clocks, on average, no byte is offered, at random with this seed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pace {
     pub idle_of_8: u8,
     pub seed: u64,
 }
 
-/// The model under its clock loop.
+/// The model with its clock loop.
 pub struct Bench(UniquePtr<TextBench>);
 
 impl Default for Bench {
@@ -59,13 +59,13 @@ impl Bench {
         self.top().lock(locked);
     }
 
-    /// Asks for another load. Errors: a failed assertion.
+    /// Clears the tables for another load. Errors: a failed assertion.
     pub fn clear(&mut self) -> Result<(), BenchError> {
         self.top().clear();
         self.checked(())
     }
 
-    /// Offers bytes of tables. Errors: a failed assertion.
+    /// Offers bytes of the tables. Errors: a failed assertion.
     pub fn load(&mut self, bytes: &[u8], pace: Pace) -> Result<Seen, BenchError> {
         let seen = self.top().load(bytes, pace.idle_of_8, pace.seed);
         self.checked(seen)
@@ -92,7 +92,7 @@ impl Bench {
         self.checked(())
     }
 
-    /// Waits until nothing is under way; how many clocks that took. Errors: it takes too long; a failed assertion.
+    /// Waits until nothing is in progress; returns the clocks. Errors: it takes too long; a failed assertion.
     pub fn drain(&mut self) -> Result<u32, BenchError> {
         let clocks = self.top().drain();
         if self.0.seen().busy { Err(BenchError::Busy(clocks)) } else { self.checked(clocks) }
@@ -104,7 +104,7 @@ impl Bench {
         self.checked(())
     }
 
-    /// What a slot has saved. Errors: a failed assertion.
+    /// The state that a slot has saved. Errors: a failed assertion.
     pub fn saved(&mut self, slot: u16) -> Result<Vec<u8>, BenchError> {
         let saved = self.top().saved(slot);
         self.checked(saved)

@@ -1,6 +1,6 @@
-// For the files that run each clock: assertions are on, and no one turns them off.
+// For files that run in each clock: assertions are always on.
 //
-// Verilated code asks its context before every assertion, in every clock, and the answer stands behind a mutex.
+// Verilated code asks its context before every assertion in every clock, and the answer is behind a mutex.
 #pragma once
 
 #include "verilated.h"

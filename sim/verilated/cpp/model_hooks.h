@@ -1,20 +1,20 @@
-// What the Verilated runtime calls instead of printing, stopping or aborting.
+// Functions that the Verilated runtime calls instead of printing, stopping or aborting.
 //
-// A failed assertion prints its text and asks the program to stop. Neither may happen behind the back of the caller: the
-// text is kept, and the harness asks after every run whether there is any.
+// By default a failed assertion prints its text and stops the program. Here the text is stored instead, and the harness
+// checks for it after every run.
 #pragma once
 
 #include <string>
 
 namespace portcullis {
 
-// Takes what the model says while it is evaluated on this thread.
+// Receives the model's messages while it is evaluated on this thread.
 struct ModelSink {
-  std::string text;      // what was printed, shortened after a few kilobytes
+  std::string text;      // printed text, limited to a few kilobytes
   bool stopped = false;  // an assertion failed, or $stop, $finish or a fatal error was reached
 };
 
-// Sets the sink of this thread; null drops what is printed (a stop is never dropped: without a sink it aborts).
+// Sets the sink of this thread. With null, printed text is dropped; a stop without a sink aborts the program.
 void set_model_sink(ModelSink* sink);
 
 int model_printf(const char* format, ...) __attribute__((format(printf, 1, 2)));

@@ -1,9 +1,9 @@
-//! The Verilated RTL as a C++ library. It has no Rust interface of its own but its parameters: `portcullis-sim`
-//! includes its headers (build-script metadata `include`, `defines`) and links it.
+//! The Verilated RTL as a C++ library. Its only Rust interface is its parameters. `portcullis-sim` includes its headers
+//! (build-script metadata `include`, `defines`) and links it.
 
 mod params;
 
-// Named so that they are linked: only C++ calls them.
+// Imported so that it is linked: only C++ calls it.
 #[cfg(feature = "trace")]
 use libz_sys as _;
 #[cfg(feature = "trace")]
@@ -11,14 +11,12 @@ use lz4_sys as _;
 
 pub use params::WATCHDOG_LOG2;
 
-/// SHA-256 rounds per clock that the cards were built with: 16, or what the build's environment says in
-/// `PORTCULLIS_ROUNDS`.
+/// SHA-256 rounds per clock in these cards: 16, or `PORTCULLIS_ROUNDS` in the environment of the build.
 pub const ROUNDS: u64 = number(env!("PORTCULLIS_ROUNDS")) as u64;
-/// Lanes of the second card, beside the one with a single lane: 4, or what the build's environment says in
-/// `PORTCULLIS_LANES`.
+/// Lanes of the second card; the first has one. 4, or `PORTCULLIS_LANES` in the environment of the build.
 pub const LANES: u32 = number(env!("PORTCULLIS_LANES"));
-/// Clocks that the cards pause in RUN before they hash their tables again: 2^17, or 2 to the power that the build's
-/// environment says in `PORTCULLIS_PATROL`.
+/// Clocks that the cards wait in RUN before they hash their tables again: 2^17, or 2 to the power of
+/// `PORTCULLIS_PATROL` in the environment of the build.
 pub const PATROL_CLOCKS: u64 = 1 << number(env!("PORTCULLIS_PATROL"));
 
 const fn number(text: &str) -> u32 {

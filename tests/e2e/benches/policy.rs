@@ -1,13 +1,12 @@
-//! One descriptor judged by the software evaluator, by `cedar-policy` and by `regorus`, under the same policies, in the
-//! same run; the ratios are printed at the end.
+//! Compares the software evaluator, `cedar-policy` and `regorus`: each judges the same descriptors under the same
+//! policies in one run. The ratios are printed at the end.
 //!
-//! Two images: the PII policy with a request that passes and one for each rule, judged in turn; and 256 rows of which
-//! each constrains every column and is missed in the last one only, so that nothing can be decided early: the
-//! descriptor is met by the last row alone. Requests for Cedar and Rego are made beforehand, so their side of the
-//! comparison is evaluation only, and before anything is timed all three must give each request the answer written
-//! here.
+//! There are two images. The first is the PII policy, with a request that passes and one request per rule. The second
+//! has 256 rows that constrain every column. Each row but the last fails only in its last column, so no row can be
+//! decided early. Requests for Cedar and Rego are prepared beforehand, so only evaluation is measured. Before the
+//! measurement, all three must give the expected answer to each request.
 //!
-//! The table takes its own medians rather than reading criterion's files, which an earlier run may have written.
+//! The table uses its own medians instead of criterion's files, which an earlier run may have written.
 
 #![allow(
     clippy::unwrap_used,
@@ -34,14 +33,14 @@ struct Subject {
     package: Package,
     compiled: Compiled,
     rego: String,
-    /// All are checked, the first `timed` are timed.
+    /// All cases are checked; only the first `timed` are measured.
     cases: Vec<Case>,
     timed: usize,
-    /// What a descriptor may take in the evaluator, in nanoseconds.
+    /// Time limit per descriptor in the evaluator, in nanoseconds.
     target: f64,
 }
 
-/// A request and what both banks say of it together.
+/// A request, and the combined answer of both banks.
 struct Case {
     category: &'static str,
     context: Value,
@@ -54,10 +53,10 @@ impl Case {
     }
 }
 
-/// How many times slower than the evaluator the others are expected to be.
+/// Expected factor by which the others are slower than the evaluator.
 const EXPECTED_RATIO: f64 = 100.0;
 
-/// The rules of the PII policy beyond the prelude's.
+/// The rules of the PII policy besides those of the prelude.
 const PII_REGO: &str = r#"
 deny if "credit_card" in input.classes
 deny if "email" in input.classes
@@ -69,7 +68,7 @@ deny if "us_ssn" in input.classes
 "#;
 const PII_CLASSES: [&str; 7] = ["credit_card", "email", "iban", "ip_address", "declared_person", "phone", "us_ssn"];
 
-/// Conditions on every column, in Cedar and in Rego. The length is the last, and different in each rule.
+/// Conditions on every column, in Cedar and in Rego. The last column is the length, which differs in each rule.
 const EVERY_COLUMN: [(&str, &str); 24] = [
     ("[\"token\", \"span\"].contains(context.granularity)", "input.granularity in {\"token\", \"span\"}"),
     ("context.epistemic != \"exploratory\"", "input.epistemic != \"exploratory\""),
@@ -100,7 +99,7 @@ const EVERY_COLUMN: [(&str, &str); 24] = [
     ("context.quantity has dose_mg && context.quantity.dose_mg > -5", "input.quantity.dose_mg > -5"),
 ];
 
-/// 256 rows: a permit, the prelude's three, and 252 rules that are missed by their length alone, but for the last.
+/// 256 rows: a permit, the prelude's three, and 252 rules. All but the last rule fail only by their length.
 fn every_column() -> Subject {
     const RULES: usize = 252;
     let (mut cedar, mut rego) = (PERMIT.replace("PERMIT", "ALLOW"), rego_head());
@@ -145,7 +144,7 @@ fn pii() -> Subject {
     let dir = portcullis_test_support::root().join("policies/pii");
     let package = Package::load(&dir).unwrap();
     let compiled = package.compile().unwrap();
-    // The prelude's three and the permit are the other four.
+    // The other four rows are the prelude's three and the permit.
     assert_eq!(PII_CLASSES.len() + 4, compiled.image.policy_rows().len());
     let mut cases = vec![Case::new("assertion", json!({"length": 80}), true)];
     cases.extend(PII_CLASSES.map(|class| Case::new("assertion", json!({"length": 80, "classes": [class]}), false)));
@@ -164,7 +163,7 @@ fn rego_head() -> String {
         .to_owned()
 }
 
-/// The context as Rego reads it: fractions as numbers, sets as sets.
+/// The context in Rego's form: fractions as numbers, sets as sets.
 fn rego_input(category: &str, context: &Value, d: &Descriptor) -> regorus::Value {
     let mut object = context.clone();
     object["category"] = category.into();
@@ -187,7 +186,7 @@ fn rego_input(category: &str, context: &Value, d: &Descriptor) -> regorus::Value
     input
 }
 
-/// Checks every answer, then lets criterion time all three, and takes the medians of the table when `table` is set.
+/// Checks all answers, then measures with criterion, and computes the medians for the table if `table` is set.
 fn bench(c: &mut Criterion, subject: &Subject, table: bool) -> Option<[f64; 3]> {
     let contexts = Contexts::new(subject.package.vocabulary());
     let evaluator = Evaluator::new(&subject.compiled.image);
@@ -240,7 +239,7 @@ fn bench(c: &mut Criterion, subject: &Subject, table: bool) -> Option<[f64; 3]> 
     table.then(|| [median(&mut portcullis), median(&mut cedar), median(&mut rego)])
 }
 
-/// Median nanoseconds of one call, over 101 batches of at least a millisecond each.
+/// Median time of one call in nanoseconds, over 101 batches of at least a millisecond each.
 fn median(call: &mut dyn FnMut()) -> f64 {
     let mut batch = |calls: u32| {
         let start = Instant::now();
@@ -258,7 +257,7 @@ fn median(call: &mut dyn FnMut()) -> f64 {
 
 fn main() {
     let mut criterion = Criterion::default().configure_from_args();
-    // `cargo test --benches` gives no `--bench`, and wants the answers checked but nothing timed.
+    // `cargo test --benches` does not pass `--bench`; then answers are checked but nothing is measured.
     let given = |flag: &str| std::env::args().any(|argument| argument == flag);
     let table = given("--bench") && !given("--test") && !given("--list");
     let rows: Vec<_> =

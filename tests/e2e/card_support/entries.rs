@@ -1,4 +1,4 @@
-//! Random entries: GATEs that fit a header, and ways to break them.
+//! Random entries: valid GATEs for a header, and ways to break them.
 
 use portcullis_core::mutation::Place;
 use portcullis_core::wire::{Descriptor, ImageHeader, Opcode, flags};
@@ -8,7 +8,7 @@ use zerocopy::{FromBytes, IntoBytes};
 use super::Random;
 use super::tables::{QUANTITIES, SCALARS};
 
-/// The entry in the context of this number, which may not change within a stream.
+/// The entry with context number `number`; the context may not change within a stream.
 pub fn in_context(entry: Descriptor, header: &ImageHeader, number: u64) -> Descriptor {
     let mut random = Random::new(number);
     let mut value = |mask: U32| random.below(mask.get().count_ones() as usize) as u8;
@@ -17,8 +17,7 @@ pub fn in_context(entry: Descriptor, header: &ImageHeader, number: u64) -> Descr
     Descriptor { domain, audience, register, epistemic: random.below(3) as u8, ..entry }
 }
 
-/// A GATE that a card with this header does not refuse, in the one context that all of them have; no place and no CRC
-/// yet.
+/// A GATE that is valid for this header. All have the same context. Place and CRC are not set.
 pub fn gate(random: &mut Random, header: &ImageHeader) -> Descriptor {
     let temporal = random.below(header.temporal.get().count_ones() as usize) as u8;
     let mut fraction = || U16::new(*random.pick(&SCALARS[..11]));
@@ -69,8 +68,8 @@ pub fn placed(entry: Descriptor, slot: u16, sequence: u32) -> Descriptor {
     Descriptor { slot: U16::new(slot), sequence: U32::new(sequence), ..entry }.sealed()
 }
 
-/// The entry with something wrong, most often a single field and the CRC right for it. It may still be acceptable: the
-/// card's rules decide.
+/// Breaks the entry, usually in a single field with a matching CRC. The result can still be valid: the card's rules
+/// decide.
 pub fn break_entry(random: &mut Random, entry: &Descriptor) -> Descriptor {
     let mut bytes: [u8; Descriptor::BYTES] = entry.as_bytes().try_into().unwrap();
     match random.below(8) {

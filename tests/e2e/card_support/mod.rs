@@ -18,7 +18,7 @@ pub use transports::{KernelCard, Laned, Lanes, TestCard};
 #[cfg(feature = "sim")]
 pub use transports::{Served, UserCard};
 
-/// Makes each named function, generic over the card, a test of the model and a test of the simulated card.
+/// Defines, for each named function that is generic over the card, a test on the model and one on the simulated card.
 macro_rules! on_both {
     ($($name:ident),* $(,)?) => {
         mod model {
@@ -32,8 +32,8 @@ macro_rules! on_both {
 }
 pub(crate) use on_both;
 
-/// Makes each named function, generic over the card, a test of the model with 2, 4 and 8 lanes, and of the simulated
-/// card with more than one.
+/// Defines, for each named function that is generic over the card, tests on the model with 2, 4 and 8 lanes, and one on
+/// the simulated card with several lanes.
 macro_rules! on_lanes {
     ($($name:ident),* $(,)?) => {
         mod two_lanes {
@@ -58,8 +58,8 @@ macro_rules! on_lanes {
 }
 pub(crate) use on_lanes;
 
-/// [`on_both`], and a test of the card behind a socket, and of one behind a kernel's VFIO, which `cargo xtask vm` runs
-/// in its machine.
+/// [`on_both`], and tests of the card behind a socket and behind the kernel's VFIO. `cargo xtask vm` runs the latter in
+/// its virtual machine.
 macro_rules! on_all {
     ($($name:ident),* $(,)?) => {
         $crate::card_support::on_both!($($name),*);
@@ -87,15 +87,15 @@ use portcullis_card::driver::{RecordSink, SignedCheckpoint, SinkError};
 use portcullis_core::wire::Record;
 use std::sync::{Arc, Mutex};
 
-/// The smallest rings that a card takes, with a fixed epoch.
+/// The smallest rings that a card accepts, with a fixed epoch.
 pub fn small(epoch: u32) -> SessionConfig {
     SessionConfig { ring_log2: 5, log_log2: 4, epoch: Some(epoch), ..SessionConfig::default() }
 }
 
-/// Records as a sink takes them.
+/// The records that a sink received.
 pub type Kept = Arc<Mutex<Vec<Record>>>;
 
-/// A configuration whose sink keeps every record.
+/// A configuration whose sink stores every record.
 pub fn keeping(config: SessionConfig) -> (SessionConfig, Kept) {
     let kept = Kept::default();
     let sink = Arc::clone(&kept);
@@ -106,12 +106,12 @@ pub fn keeping(config: SessionConfig) -> (SessionConfig, Kept) {
     (SessionConfig { sink: Box::new(keep), ..config }, kept)
 }
 
-/// The records of one lane, in their order.
+/// The records of one lane, in order.
 pub fn of_lane(records: &[Record], lane: u8) -> Vec<Record> {
     records.iter().filter(|record| record.answer.lane == lane).copied().collect()
 }
 
-/// Everything that a session leaves, in order.
+/// The output of a session, in order.
 #[derive(Debug, Default)]
 pub struct Trail {
     pub records: Vec<Record>,
@@ -133,7 +133,7 @@ impl RecordSink for Keeper {
     }
 }
 
-/// Whether the long runs are asked for.
+/// Whether the long runs are enabled.
 pub fn long() -> bool {
     std::env::var_os("PORTCULLIS_LONG").is_some_and(|value| value == "1")
 }

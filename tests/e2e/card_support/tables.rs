@@ -1,4 +1,4 @@
-//! Random tables: any row that the wire can carry, canonical or not, with conditions open often enough to match.
+//! Random tables: any encodable row, canonical or not. Conditions are often open, so that rows match.
 
 use portcullis_card::Tables;
 use portcullis_core::wire::{IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Row};
@@ -7,7 +7,7 @@ use zerocopy::little_endian::{I32, U16, U32, U128};
 
 use super::Random;
 
-/// Numbers on which ranges begin and end, and one to either side.
+/// Numbers at the bounds of ranges, and their neighbours.
 pub const SCALARS: [u16; 12] = [0, 1, 2, 1199, 1200, 1201, 4999, 5000, 5001, 9999, 10_000, u16::MAX];
 pub const QUANTITIES: [i32; 11] = [i32::MIN, i32::MIN + 1, -2, -1, 0, 1, 99, 100, 101, i32::MAX - 1, i32::MAX];
 
@@ -18,7 +18,7 @@ pub struct World {
 }
 
 impl World {
-    /// Random tables with this many rows.
+    /// Random tables with these numbers of rows.
     pub fn random(random: &mut Random, policy_rows: usize, entropy_rows: usize) -> Self {
         let mut declared = || U32::new(u32::MAX >> random.below(32));
         let (temporal, domain, audience, register) = (declared(), declared(), declared(), declared());
@@ -72,7 +72,7 @@ pub fn open_row(kind: u8) -> Row {
     }
 }
 
-/// A row with about three random conditions; now and then of a kind that never matches.
+/// A row with about three random conditions; sometimes of a kind that never matches.
 fn row(random: &mut Random, header: &ImageHeader) -> Row {
     let mut row = open_row(*random.pick(&[1, 1, 1, 1, 2, 2, 3, 3, 0, 4]));
     row.rule = U16::new(random.bits() as u16);
@@ -120,7 +120,7 @@ fn condition(random: &mut Random, header: &ImageHeader, row: &mut Row) {
         10 => {
             let at = random.below(8) * 2;
             let (low, high) = (*random.pick(&SCALARS), *random.pick(&SCALARS));
-            // An empty range now and then: it never matches.
+            // Sometimes an empty range, which never matches.
             let (low, high) = if random.one_in(16) { (low, high) } else { (low.min(high), low.max(high)) };
             row.scalars[at] = U16::new(low);
             row.scalars[at + 1] = U16::new(high);

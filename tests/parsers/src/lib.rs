@@ -16,10 +16,10 @@ mod session;
 pub use policy::packed;
 pub use session::{der, honest_files};
 
-/// Reads bytes, asserts what must hold of them, and says whether they were accepted.
+/// Parses bytes, asserts properties of the result, and returns whether the bytes were accepted.
 pub type Parser = fn(&[u8]) -> bool;
 
-/// Every target by its name.
+/// All targets by name.
 pub const ALL: [(&str, Parser); 18] = [
     ("anchors", gate::anchors),
     ("approval", evidence::approval),
@@ -44,7 +44,7 @@ pub const ALL: [(&str, Parser); 18] = [
 /// The parser of this name.
 ///
 /// # Panics
-/// There is none.
+/// If the name is unknown.
 pub fn named(name: &str) -> Parser {
     ALL.iter()
         .find(|(known, _)| *known == name)

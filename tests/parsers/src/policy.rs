@@ -1,4 +1,4 @@
-//! Input of a policy's author, and a text that is mapped under it.
+//! Input from a policy's author, and a text that is mapped under the policy.
 
 use portcullis_core::wire::Granularity;
 use portcullis_mapping::{Call, Mapper, Piece, Segmenter, Text};
@@ -7,7 +7,7 @@ use portcullis_policy::image::Image;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
-/// Is before each file of a package in the fuzzer's bytes; the file's path is its first line.
+/// Precedes each file of a package in the fuzzer's bytes. The first line after it is the file's path.
 pub(super) const SEPARATOR: u8 = 0x1e;
 
 pub(super) fn image(bytes: &[u8]) -> bool {
@@ -17,7 +17,7 @@ pub(super) fn image(bytes: &[u8]) -> bool {
     true
 }
 
-/// The files of a package as one run of bytes.
+/// Encodes the files of a package as one byte string.
 pub fn packed(files: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
     files.iter().flat_map(|(path, content)| [&[SEPARATOR], path.as_bytes(), b"\n", content].concat()).collect()
 }
@@ -32,7 +32,7 @@ fn unpacked(bytes: &[u8]) -> BTreeMap<String, Vec<u8>> {
     files.map(file).collect()
 }
 
-/// The manifest, vocabularies and paths of a package. Its rules are Cedar's to parse.
+/// The manifest, vocabularies and paths of a package. Cedar parses the rules.
 pub(super) fn package(bytes: &[u8]) -> bool {
     let Ok(package) = Package::from_files(unpacked(bytes)) else { return false };
     assert_eq!(Package::from_files(package.files().clone()).unwrap().digest(), package.digest());
@@ -63,7 +63,7 @@ fn clinical() -> Mapper {
     Mapper::new(package.manifest(), package.files()).unwrap()
 }
 
-/// Pieces cover the text from end to end, each at the borders of characters.
+/// Asserts that the pieces cover the text completely, and begin and end at character boundaries.
 fn judged(mapper: &Mapper, text: &str, granularity: Granularity) {
     let read = mapper.read(text.to_owned(), granularity);
     let mut at = 0;
@@ -88,7 +88,7 @@ fn judged(mapper: &Mapper, text: &str, granularity: Granularity) {
     }
 }
 
-/// A model's text, or its tool call: a name, a line's end, and arguments.
+/// A model's text, or its tool call as a name, a line feed, and arguments.
 pub(super) fn text(bytes: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else { return false };
     MAPPER.with(|cell| {

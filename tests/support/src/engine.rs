@@ -1,9 +1,8 @@
-//! An engine behind HTTP that answers with recorded steps, well or with a fault: `/v1/completions` and llama.cpp's
-//! `/completion`.
+//! A test engine behind HTTP with prepared answers, correct or faulty: `/v1/completions` and llama.cpp's `/completion`.
 //!
-//! Steps are lines, each a JSON list of alternatives: `["text", {"text", "logprobs": [-0.1]}]`. The first prompt gets
-//! the first step, a prompt that was seen before gets its step again, and the seed chooses the alternative.
-//! Log-probabilities are those of the text's words; the last one covers the rest of the text.
+//! A step is a line with a JSON list of alternatives: `["text", {"text", "logprobs": [-0.1]}]`. The first prompt gets
+//! the first step. A prompt that was seen before gets its step again. The seed selects the alternative.
+//! Log-probabilities belong to the words of the text; the last one covers the rest of the text.
 
 use serde_json::{Value, json};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -15,25 +14,25 @@ use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// No answer for an hour.
+    /// The answer takes an hour.
     Slow,
     /// The connection is closed without an answer.
     Drop,
     Cut,
     /// The body is not JSON.
     Garbage,
-    /// The body is JSON of another form.
+    /// The body is JSON of an unexpected form.
     Shape,
     Utf8,
     /// The body never ends.
     Endless,
     /// Status 500.
     Status,
-    /// Log-probabilities that are not numbers below zero.
+    /// Log-probabilities that are not negative numbers.
     Logprobs,
 }
 
-/// A server on a free port of this machine; it ends when it is dropped.
+/// A server on a free local port; it stops when it is dropped.
 pub struct Server {
     /// As `http://ADDRESS`.
     pub address: String,
@@ -44,15 +43,15 @@ pub struct Server {
 
 struct Steps {
     list: Vec<Vec<Value>>,
-    /// Prompts in the order in which they came, each with the first seed that it came with.
+    /// Prompts in order of arrival, each with its first seed.
     prompts: Mutex<Vec<(String, u64)>>,
-    /// The fault, and the number of requests that are answered well before it.
+    /// The fault, and the number of correct answers before it.
     fault: Option<(Fault, usize)>,
     requests: Mutex<Vec<String>>,
 }
 
 impl Server {
-    /// Serves the steps; with a fault, this many requests are answered well before it.
+    /// Serves the steps; with a fault, this many requests are answered correctly before it.
     pub fn start(steps: &str, fault: Option<(Fault, usize)>) -> Self {
         Self::at("127.0.0.1:0", steps, fault).unwrap()
     }
@@ -71,7 +70,7 @@ impl Server {
                     break;
                 }
                 let steps = Arc::clone(&answers);
-                // A client that goes away ends its own request.
+                // If a client disconnects, only its own request ends.
                 std::thread::spawn(move || steps.answer(stream).ok());
             }
         });
@@ -89,7 +88,7 @@ impl Server {
     }
 }
 
-/// A text as `count` tokens: one word each, and the last takes the rest.
+/// Splits a text into `count` tokens of one word each; the last one takes the rest.
 fn tokens(text: &str, count: usize) -> Vec<&str> {
     text.splitn(count.max(1), ' ')
         .enumerate()
@@ -105,7 +104,7 @@ impl Drop for Server {
     fn drop(&mut self) {
         let Some(thread) = self.thread.take() else { return };
         self.stopped.store(true, Ordering::SeqCst);
-        // Wakes the listener.
+        // A connection wakes the listener.
         drop(TcpStream::connect(self.address.trim_start_matches("http://")));
         let _ = thread.join();
     }
@@ -179,7 +178,7 @@ impl Steps {
         stream.write_all(&bytes)
     }
 
-    /// Text and log-probabilities for a request; empty where there is no further step or alternative.
+    /// Text and log-probabilities for a request; empty after the last step or alternative.
     fn step(&self, request: &Value) -> (String, Vec<Value>) {
         let (prompt, seed) = (request["prompt"].as_str().unwrap(), request["seed"].as_u64().unwrap());
         let mut prompts = self.prompts.lock().unwrap();

@@ -23,7 +23,7 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("a crate of the workspace").to_path_buf()
 }
 
-/// A `policy.toml` of a test's policy as one constant: its name, one value of each enumeration, and what else it says.
+/// A test policy's `policy.toml` as a constant: its name, one value per enumeration, and further lines.
 #[macro_export]
 macro_rules! manifest {
     ($name:literal, $rest:literal) => {

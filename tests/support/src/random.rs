@@ -1,11 +1,11 @@
-//! A small seeded generator of pseudo-random numbers, so that every run of a generated test makes the same cases.
+//! A small seeded generator of pseudo-random numbers, so that every run of a test generates the same cases.
 
 /// SplitMix64 (Steele, Lea, Flood 2014).
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// The sequence of `seed`.
+    /// A generator with this seed.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self(seed)
@@ -19,7 +19,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `limit`; 0 where there is none.
+    /// A number below `limit`; 0 if `limit` is 0.
     pub fn below(&mut self, limit: usize) -> usize {
         if limit == 0 { 0 } else { (self.bits() % limit as u64) as usize }
     }
@@ -29,25 +29,25 @@ impl Random {
         low.wrapping_add((self.bits() % span) as i64)
     }
 
-    /// A length or a place from `low` to `high`.
+    /// A number from `low` to `high`.
     pub fn within(&mut self, low: usize, high: usize) -> usize {
         low + self.below(high.saturating_sub(low) + 1)
     }
 
-    /// True `part` times out of `whole`.
+    /// True with probability `part` / `whole`.
     pub fn chance(&mut self, part: usize, whole: usize) -> bool {
         self.below(whole) < part
     }
 
-    /// One of `items`.
+    /// A random element of `items`.
     ///
     /// # Panics
-    /// When there is none.
+    /// If `items` is empty.
     pub fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
         &items[self.below(items.len())]
     }
 
-    /// True once in `n` times.
+    /// True with probability 1 / `n`.
     pub fn one_in(&mut self, n: usize) -> bool {
         self.chance(1, n)
     }
@@ -57,17 +57,15 @@ impl Random {
         u128::from(self.bits()) << 64 | u128::from(self.bits())
     }
 
-    /// About one bit in eight of `mask`.
+    /// A random subset of the bits in `mask`, about one in eight.
     pub fn sparse(&mut self, mask: u128) -> u128 {
         self.wide() & self.wide() & self.wide() & mask
     }
 
-    /// A random byte.
     pub fn byte(&mut self) -> u8 {
         self.bits().to_le_bytes()[0]
     }
 
-    /// Random bytes.
     pub fn bytes<const N: usize>(&mut self) -> [u8; N] {
         std::array::from_fn(|_| self.byte())
     }
@@ -77,7 +75,7 @@ impl Random {
         (0..count).map(|_| self.byte()).collect()
     }
 
-    /// The seed of the numbers still to come: `Random::new` of it continues from here.
+    /// The current state as a seed: `Random::new` of it continues the sequence.
     #[must_use]
     pub const fn seed(&self) -> u64 {
         self.0

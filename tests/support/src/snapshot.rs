@@ -1,14 +1,14 @@
-//! Expected texts in files beside the tests. `UPDATE_SNAPSHOTS=1` writes them again; a reviewer reads the difference.
+//! Expected texts in files beside the tests. `UPDATE_SNAPSHOTS=1` rewrites the files; a reviewer reads the difference.
 
 use std::fs;
 
-/// Holds `text` to the file `tests/snapshots/NAME.txt`.
+/// Compares `text` with the file `tests/snapshots/NAME.txt`.
 ///
 /// # Panics
-/// When they differ, or the file is missing.
+/// If they differ, or the file is missing.
 pub fn assert_snapshot(name: &str, text: &str) {
     let file = crate::root().join("tests/snapshots").join(format!("{name}.txt"));
-    // Trailing blanks are an artefact of drawing, and editors strip them.
+    // Drawings have trailing blanks, which editors remove.
     let text = text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n") + "\n";
     if std::env::var_os("UPDATE_SNAPSHOTS").is_some_and(|value| value == "1") {
         fs::create_dir_all(file.parent().expect("a file in a folder")).expect("the snapshot folder can be made");

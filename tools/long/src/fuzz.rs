@@ -1,5 +1,5 @@
-//! Coverage-guided fuzzing of every parser of hostile bytes, target after target. Outside CI, which reads the kept
-//! corpus again.
+//! Coverage-guided fuzzing of every parser of hostile bytes, one target after the other. It is not part of CI, which
+//! only reads the kept corpus.
 
 use anyhow::{Context, Result, anyhow, ensure};
 use portcullis_tools::tool::{self, capture, cargo, path_with, say};
@@ -8,17 +8,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The version of cargo-fuzz that is installed where there is none.
+/// The version of cargo-fuzz to install if there is none.
 const VERSION: &str = "0.13.1";
-/// Where the tool, the seeds and what a run finds are kept.
+/// Folder for the tool, the seeds and the findings of a run.
 const WORK: &str = "fuzz/target";
-/// Bytes of one input at most: a bundle's largest message, and room to grow.
+/// Largest input in bytes: larger than a bundle's largest message.
 const MAX_LENGTH: &str = "-max_len=65536";
-/// Largest kept input, and largest corpus of a target, in bytes: every CI run reads the corpus.
+/// Largest kept input, and largest corpus of a target, in bytes. They are small, because every CI run reads the corpus.
 const KEPT_INPUT: u64 = 2 << 10;
 const KEPT_TARGET: u64 = 16 << 10;
 
-/// Fuzzes the targets whose name contains `filter`, each for `seconds`; with `keep` the minimised corpus replaces the
+/// Fuzzes the targets whose name contains `filter`, each for `seconds`. With `keep`, the minimised corpus replaces the
 /// kept one.
 pub(crate) fn run(filter: Option<&str>, seconds: u32, keep: bool) -> Result<()> {
     let targets = targets(filter)?;
@@ -31,7 +31,7 @@ pub(crate) fn run(filter: Option<&str>, seconds: u32, keep: bool) -> Result<()> 
         let kept = unpack(target)?;
         fs::create_dir_all(&folders[0])?;
         let time = format!("-max_total_time={seconds}");
-        // New inputs go to the first folder.
+        // libFuzzer writes new inputs to the first folder.
         let run = fuzz(&["run", target])?;
         tool::run({ run }.args(&folders).arg(&kept).args([
             "--",
@@ -63,7 +63,7 @@ fn bin() -> PathBuf {
     Path::new(WORK).join("tools/bin")
 }
 
-/// `cargo fuzz` on the stable toolchain: coverage without a sanitizer, which needs none of the compiler's unstable
+/// `cargo fuzz` on the stable toolchain: with coverage but without a sanitizer, which would need unstable compiler
 /// flags.
 fn fuzz(command: &[&str]) -> Result<Command> {
     let mut run = Command::new("cargo-fuzz");
@@ -81,7 +81,7 @@ fn install() -> Result<()> {
     tool::run(cargo().args(["install", "cargo-fuzz", "--version", VERSION, "--locked", "--root"]).arg(root))
 }
 
-/// Writes the seeds, made from real artefacts.
+/// Writes the seeds, made from real data.
 fn seed() -> Result<()> {
     say("seeds");
     let seeds = tool::root()?.join(WORK).join("seeds");
@@ -89,12 +89,12 @@ fn seed() -> Result<()> {
     tool::run(cargo().args(test).env("PORTCULLIS_SEEDS", seeds))
 }
 
-/// The kept corpus of a target: an input a line, in hexadecimal.
+/// The kept corpus of a target: one input per line, in hexadecimal.
 fn corpus(target: &str) -> PathBuf {
     Path::new("fuzz/corpus").join(target).with_extension("hex")
 }
 
-/// Puts a target's kept inputs into a folder, one file per input, as libFuzzer needs them.
+/// Writes a target's kept inputs to a folder, one file per input, as libFuzzer needs them.
 fn unpack(target: &str) -> Result<PathBuf> {
     let folder = Path::new(WORK).join("kept").join(target);
     if folder.exists() {
@@ -111,8 +111,8 @@ fn unpack(target: &str) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Replaces the kept corpus by a small one that covers as much as everything found: libFuzzer takes the smallest inputs
-/// first.
+/// Replaces the kept corpus by a small one with the coverage of all inputs found. libFuzzer prefers the smallest
+/// inputs.
 fn minimise(target: &str, found: &str, seeds: &str, kept: &Path) -> Result<()> {
     let merged = PathBuf::from(format!("{WORK}/merged/{target}"));
     if merged.exists() {

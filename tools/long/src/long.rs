@@ -1,5 +1,5 @@
-//! The runs that take too long for CI, each with its row in docs/explanation/long-runs.md: commit, result and time of
-//! the last run.
+//! The runs that take too long for CI. Each has a row in docs/explanation/long-runs.md with commit, result and time of
+//! its last run.
 
 use crate::package;
 use anyhow::{Context, Result, ensure};
@@ -12,19 +12,19 @@ use std::process::Command;
 use std::time::Instant;
 
 const DOC: &str = "docs/explanation/long-runs.md";
-/// Environment variable that asks tests for their long random runs.
+/// Environment variable that enables the long random runs of tests.
 const LONG: &str = "PORTCULLIS_LONG";
 
 enum Task {
     /// `cargo test` of the workspace with these arguments and [`LONG`].
     Tests(&'static [&'static str]),
     SeededFaults,
-    /// The card in a machine without an IOMMU.
+    /// The card in a virtual machine without an IOMMU.
     WithoutIommu,
-    /// Every proof of the RTL, the long ones too.
+    /// Every proof of the RTL, including the long ones.
     Proofs,
     Package,
-    /// Known faults of dependencies.
+    /// Known vulnerabilities of dependencies.
     Advisories,
 }
 
@@ -38,7 +38,7 @@ const fn tests(name: &'static str, what: &'static str, arguments: &'static [&'st
     Run { name, what, task: Task::Tests(arguments) }
 }
 
-/// In the order in which they are run.
+/// In order of execution.
 const RUNS: [Run; 17] = [
     tests("bundles", "1,000,000 changed bundles: `verify` and `check` affirm none", &["--test", "campaign"]),
     tests("chaos", "100,000 entries over vfio-user with bus faults and resets", &["--test", "card", "card_chaos::"]),
@@ -79,7 +79,7 @@ const RUNS: [Run; 17] = [
     Run { name: "advisories", what: "no dependency has a published security advisory", task: Task::Advisories },
 ];
 
-/// Runs what `filter` names, or everything, and writes down how it went.
+/// Executes the runs that match `filter`, or all, and writes their rows.
 pub(crate) fn run(tally: &mut Tally, filter: Option<&str>) -> Result<()> {
     setup::tools()?;
     let chosen: Vec<_> = RUNS.iter().filter(|run| filter.is_none_or(|f| run.name.contains(f))).collect();
@@ -133,11 +133,11 @@ fn start(tally: &mut Tally, task: &Task) -> Result<()> {
     }
 }
 
-/// The version of cargo-deny that is installed where there is none.
+/// The version of cargo-deny to install if there is none.
 const DENY: &str = "0.20.2";
 
-/// Asks the RustSec database about every crate of the lock file. It is fetched from GitHub; where it cannot be reached,
-/// nothing was checked, and that is a skip.
+/// Checks every crate in the lock file against the RustSec database, which is fetched from GitHub. Without access to
+/// it, nothing is checked, and the check counts as skipped.
 fn advisories(tally: &mut Tally) {
     const NAME: &str = "advisories";
     let checked = || -> Result<Option<String>> {
@@ -161,7 +161,7 @@ fn advisories(tally: &mut Tally) {
     }
 }
 
-/// The commit that is checked out; a tree with changes is marked.
+/// The current commit, with a mark if the tree has changes.
 fn commit() -> Result<String> {
     let hash = capture(Command::new("git").args(["rev-parse", "--short=9", "HEAD"]))?;
     // The rows of earlier runs do not count as changes.
@@ -171,7 +171,7 @@ fn commit() -> Result<String> {
     Ok(format!("{}{}", hash.trim(), if clean { "" } else { " and changes" }))
 }
 
-/// Replaces the row of this name in the document, or adds it.
+/// Replaces or adds the row with this name in the document.
 fn record(name: &str, row: &str) -> Result<()> {
     let text = fs::read_to_string(DOC).context(DOC)?;
     let start = format!("| `{name}` |");

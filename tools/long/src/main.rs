@@ -1,4 +1,4 @@
-//! `cargo xtask long` and `cargo xtask fuzz`: what takes too long for CI.
+//! `cargo xtask long` and `cargo xtask fuzz`: runs that take too long for CI.
 
 mod fuzz;
 mod long;

@@ -1,5 +1,5 @@
-//! What a release consists of, in `target/package`: the Debian package, the static verifier, the lists of what both are
-//! made of, and their checksums.
+//! Builds the parts of a release in `target/package`: the Debian package, the static verifier, the lists of their
+//! components, and their checksums.
 
 use anyhow::{Context, Result, ensure};
 use portcullis_tools::tally::Tally;
@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const FOLDER: &str = "target/package";
-/// The version of cargo-cyclonedx that is installed where there is none.
+/// The version of cargo-cyclonedx to install if there is none.
 const CYCLONEDX: &str = "0.5.9";
-/// Where the static verifier is built, so that its flags do not rebuild everything else.
+/// Build folder of the static verifier, separate so that its flags do not rebuild everything else.
 const STATIC: &str = "target/static";
-/// The processor of the packages, as Debian and as the compiler call it.
+/// The processor of the packages, in Debian's and in the compiler's name.
 const PROCESSOR: (&str, &str) = ("amd64", "x86_64-unknown-linux-gnu");
 const PROGRAMS: [&str; 2] = ["portcullis", "portcullis-verify"];
 const DESCRIPTION: &str = "gate for language-model output that the model's operator cannot change
@@ -23,7 +23,7 @@ const DESCRIPTION: &str = "gate for language-model output that the model's opera
  that others can check. The package holds the gate with its simulated card,
  the verifier, example policies and a systemd unit.";
 
-/// Builds everything and tries the package in a folder.
+/// Builds everything, and tries the package in a folder.
 pub(crate) fn run(tally: &mut Tally) -> Result<()> {
     let out = Path::new(FOLDER);
     for part in ["stage", "tried", "parts"] {
@@ -51,7 +51,7 @@ fn remove(folder: &Path) -> Result<()> {
     if folder.exists() { Ok(fs::remove_dir_all(folder)?) } else { Ok(()) }
 }
 
-/// The verifier with the C library in it, for a machine of any distribution.
+/// The verifier with the C library linked in, for any Linux distribution.
 fn static_verifier(to: &Path) -> Result<()> {
     say("static verifier");
     let mut build = cargo();
@@ -59,7 +59,7 @@ fn static_verifier(to: &Path) -> Result<()> {
     build.args(["--target-dir", STATIC]).env("RUSTFLAGS", "-C target-feature=+crt-static");
     tool::run(&mut build)?;
     fs::copy(Path::new(STATIC).join(PROCESSOR.1).join("release/portcullis-verify"), to)?;
-    // `ldd` fails for a program that loads nothing.
+    // `ldd` fails for a static program.
     let loads = Command::new("ldd").arg(to).output()?;
     let said = String::from_utf8_lossy(&loads.stdout).into_owned() + &String::from_utf8_lossy(&loads.stderr);
     ensure!(said.contains("statically linked") || said.contains("not a dynamic"), "it loads libraries: {said}");
@@ -67,7 +67,7 @@ fn static_verifier(to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Lays out the package's files and packs them.
+/// Arranges the package's files and packs them.
 fn debian(programs: &Path, stage: &Path, package: &Path, version: &str) -> Result<()> {
     let made = stage.join("usr/share");
     for program in PROGRAMS {
@@ -79,7 +79,7 @@ fn debian(programs: &Path, stage: &Path, package: &Path, version: &str) -> Resul
         let name = page.file_name().unwrap_or_default();
         let to = made.join("man/man1").join(name);
         put(&page, &to, 0o644)?;
-        // Without the file's name and time, so that two builds give the same bytes.
+        // Without the file's name and time, two builds give the same bytes.
         tool::run(Command::new("gzip").args(["-9", "--no-name"]).arg(&to))?;
     }
     for program in PROGRAMS {
@@ -104,7 +104,7 @@ fn debian(programs: &Path, stage: &Path, package: &Path, version: &str) -> Resul
     write(&made.join("doc/portcullis/copyright"), copyright)?;
     let size = capture(Command::new("du").args(["-sk", "--apparent-size"]).arg(stage))?;
     let size = size.split_whitespace().next().context("du gives a size")?.to_owned();
-    // The libraries of this machine are those that the programs were built against, and older ones may lack something.
+    // The programs were built with this machine's libraries. Older versions may lack symbols.
     let mut depends = Vec::new();
     for library in ["libc6", "libgcc-s1", "libstdc++6"] {
         let has = capture(Command::new("dpkg-query").args(["-W", "-f", "${source:Upstream-Version}", library]))?;
@@ -124,7 +124,7 @@ fn debian(programs: &Path, stage: &Path, package: &Path, version: &str) -> Resul
     Ok(())
 }
 
-/// Unpacks the package and uses what is in it.
+/// Unpacks the package, and uses the programs in it.
 fn tried(package: &Path, root: &Path) -> Result<()> {
     capture(Command::new("dpkg-deb").arg("-x").arg(package).arg(root))?;
     let program = |name: &str| Command::new(root.join("usr/bin").join(name));
@@ -166,7 +166,7 @@ fn parts(out: &Path, version: &str) -> Result<Vec<PathBuf>> {
         list.args(["--target", PROCESSOR.1, "--override-filename", &name]);
         list.arg("--manifest-path").arg(Path::new(crate_folder).join("Cargo.toml"));
         tool::run(&mut list)?;
-        // The tool writes beside every manifest of the workspace.
+        // The tool writes a file beside every manifest of the workspace.
         let (from, to) = (Path::new(crate_folder).join(format!("{name}.json")), out.join(format!("{name}.json")));
         fs::rename(&from, &to).with_context(|| format!("`{}` was not written", from.display()))?;
         for other in
@@ -196,7 +196,7 @@ fn checksums(out: &Path, made: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// The service's unit, wherever the documentation keeps it.
+/// The service's unit file, from the documentation.
 fn unit() -> Result<String> {
     tracked("docs")?
         .into_iter()
@@ -205,7 +205,7 @@ fn unit() -> Result<String> {
         .context("the documentation holds no portcullis.service")
 }
 
-/// The files of a folder that git knows.
+/// The files of a folder that git tracks.
 fn tracked(folder: &str) -> Result<Vec<PathBuf>> {
     let list = capture(Command::new("git").args(["ls-files", "--", folder]))?;
     Ok(list.lines().map(PathBuf::from).collect())

@@ -1,11 +1,11 @@
-//! Measurements: criterion's benches of mapping, evaluators and verifier, then the card from simulated clocks.
+//! Measurements: criterion's benchmarks of mapping, evaluators and verifier, then the card in simulated clocks.
 
 use anyhow::Result;
 use portcullis_tools::setup;
 use portcullis_tools::tool::{self, cargo, say};
 
 const LANES: &str = "8";
-/// Runs of `portcullis card bench`, each beyond its defaults.
+/// Arguments of the runs of `portcullis card bench`.
 const CARD: [&[&str]; 4] =
     [&[], &["--latency", "500"], &["--latency", "500", "--lanes", LANES], &["--policy", "policies/pii"]];
 

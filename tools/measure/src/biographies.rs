@@ -1,4 +1,4 @@
-//! FActScore's labelled biographies (google-deepmind/long-form-factuality): sentences with atomic facts labelled S
+//! FActScore's labelled biographies (google-deepmind/long-form-factuality): sentences with atomic facts, labelled S
 //! (supported), NS (not supported) or IR (irrelevant).
 
 use crate::judged::{rows, text_of};
@@ -24,7 +24,7 @@ pub(crate) struct Sentence {
 pub(crate) enum Kind {
     /// Every fact is labelled S (supported).
     Supported,
-    /// Some fact is NS, none is S.
+    /// Some fact is NS, and none is S.
     Unsupported,
     Mixed,
     Other,
@@ -41,7 +41,7 @@ impl Sentence {
     }
 }
 
-/// The files of a folder by model.
+/// Reads the files of a folder; the result is by model.
 pub(crate) fn read(folder: &Path) -> Result<Vec<(String, Vec<Biography>)>> {
     let mut models = Vec::new();
     for entry in std::fs::read_dir(folder).with_context(|| format!("cannot read `{}`", folder.display()))? {
@@ -71,7 +71,7 @@ fn biography(row: &Value) -> Option<Biography> {
     Some(Biography { person: text_of(&row["topic"]), sentences })
 }
 
-/// The lines of a store of these supported facts.
+/// The lines of an anchor store with these supported facts.
 pub(crate) fn lines<'a>(name: &str, biographies: impl Iterator<Item = &'a Biography>) -> String {
     let mut lines = String::new();
     let mut known = BTreeSet::new();
@@ -89,7 +89,7 @@ pub(crate) fn lines<'a>(name: &str, biographies: impl Iterator<Item = &'a Biogra
     lines
 }
 
-/// Builds a store of these supported facts with the program's own command.
+/// Builds an anchor store of these supported facts with the program's own command.
 pub(crate) fn store<'a>(name: &str, biographies: impl Iterator<Item = &'a Biography>) -> Result<PathBuf> {
     let folder = Path::new("target/measure");
     std::fs::create_dir_all(folder)?;

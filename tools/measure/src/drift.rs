@@ -1,8 +1,8 @@
-//! Spliced drift: sentences of biography B are after those of A. The store holds the supported facts of both, so that
-//! it is not the closed world alone that stops B.
+//! Spliced drift: sentences of biography B follow those of A. The store holds the supported facts of both, so that
+//! the closed world alone does not stop B.
 //!
-//! - *delay*: sentences of B up to and with the first at which the stream ends, or of which something is refused.
-//! - *false halt*: an unspliced biography whose stream is ended by drift.
+//! - *delay*: number of sentences of B, up to the first one that ends the stream or has a refused part.
+//! - *false halt*: the stream of an unspliced biography ends because of drift.
 
 use crate::biographies::{Biography, Kind, intent, read, store};
 use crate::judged::{Judged, govern, share};
@@ -17,7 +17,7 @@ pub(crate) fn run(folder: &Path) -> Result<()> {
     })
 }
 
-/// The tables of each model. `judge` says the outcome of `{"id", "text", "intent"}` lines, with a store of these
+/// Prints the tables of each model. `judge` judges `{"id", "text", "intent"}` lines with a store of these biographies.
 /// biographies.
 pub(crate) fn tables(
     models: &[(String, Vec<Biography>)],
@@ -44,7 +44,7 @@ pub(crate) fn tables(
             for sentence in supported(b) {
                 starts.push(starts.last().copied().unwrap_or(splice) + sentence.len() + 1);
             }
-            // The sentence of B, from 1, that a byte is in; 0 before the splice.
+            // The number of the sentence of B that contains a byte, from 1; 0 before the splice.
             let sentence = |byte: usize| starts.iter().take_while(|s| **s <= byte).count();
             if let Some(of) = judged.get(&format!("spliced {at:03}")) {
                 let halt = of.stopped.as_ref().filter(|(why, _)| why == "drift_halt").map(|(_, at)| sentence(*at));

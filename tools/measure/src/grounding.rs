@@ -1,11 +1,11 @@
 //! Closed-world grounding. Each sentence is a stream with the intent "Tell me a bio of X".
 //!
-//! - *admitted*: nothing of the sentence was refused or split.
-//! - *rejected*: no word of it was released but the person's name and words that say nothing by themselves.
-//! - *parted* (mixed sentences): something that only supported facts say was released, and no word that only
-//!   unsupported facts say.
-//! - *swapped*: dates, places and numbers of a supported sentence are another person's; refused when none of them was
-//!   released.
+//! - *admitted*: no part of the sentence was refused or split.
+//! - *rejected*: only the person's name and words without meaning of their own were released.
+//! - *parted* (mixed sentences): a word that occurs only in supported facts was released, and no word that occurs only
+//!   in unsupported facts.
+//! - *swapped*: dates, places and numbers of a supported sentence are replaced by those of another person. The sentence
+//!   counts as refused if none of these was released.
 
 use crate::biographies::{Biography, Kind, Sentence, intent, read, store};
 use crate::judged::{Judged, cues, govern, share};
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Failures of each kind that are shown.
+/// Number of failures of each kind that are printed.
 const SHOWN: usize = 3;
 
 pub(crate) fn run(folder: &Path) -> Result<()> {
@@ -31,12 +31,12 @@ pub(crate) fn run(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Words that say nothing by themselves, from the English cue tables.
+/// Words without meaning of their own, from the English cue tables.
 pub(crate) fn silent() -> Result<BTreeSet<String>> {
     cues(&["stop", "prepositions", "copulas", "light", "connectives", "clause"])
 }
 
-/// Words of a text without those that say nothing, with endings that grammar adds taken off.
+/// Words of a text without those in `silent`, and without grammatical endings.
 fn words(text: &str, silent: &BTreeSet<String>) -> BTreeSet<String> {
     let lowered = text.to_lowercase();
     let split = lowered.split(|c: char| !c.is_alphanumeric()).filter(|w| w.len() > 2 && !silent.contains(*w));
@@ -51,7 +51,7 @@ fn words(text: &str, silent: &BTreeSet<String>) -> BTreeSet<String> {
         .collect()
 }
 
-/// A labelled sentence of one person's biography.
+/// A labelled sentence in a person's biography.
 pub(crate) struct Case<'a> {
     pub(crate) person: &'a str,
     pub(crate) sentence: &'a Sentence,
@@ -66,11 +66,11 @@ pub(crate) fn cases(biographies: &[Biography]) -> Vec<Case<'_>> {
     cases
 }
 
-/// How many sentences are judged right, of how many: supported, unsupported and mixed ones. And the outcome of the
-/// others.
+/// For supported, unsupported and mixed sentences: the number judged correctly, the number in total, and the outcomes
+/// of the others.
 pub(crate) type Rates = ([(usize, usize); 3], [Vec<String>; 3]);
 
-/// Counts the sentences that are judged right.
+/// Counts the sentences that are judged correctly.
 pub(crate) fn rates<'a>(
     cases: impl IntoIterator<Item = (&'a Case<'a>, &'a Judged)>,
     silent: &BTreeSet<String>,
@@ -83,7 +83,7 @@ pub(crate) fn rates<'a>(
         let released = words(&said, silent);
         let supported: BTreeSet<String> = case.sentence.supported.iter().flat_map(|f| words(f, silent)).collect();
         let wrong: BTreeSet<String> = case.sentence.unsupported.iter().flat_map(|f| words(f, silent)).collect();
-        // A word is a fact's own when nothing that is supported of the person says it.
+        // Words that occur in no supported fact about the person.
         let own = wrong.iter().filter(|w| !supported.contains(*w) && !name.contains(*w));
         let leaked: Vec<&String> = own.filter(|w| released.contains(*w)).collect();
         let kept = released.iter().any(|w| supported.contains(w) && !wrong.contains(w) && !name.contains(w));
@@ -134,7 +134,7 @@ fn judge(title: &str, biographies: &[Biography], store: &Path, silent: &BTreeSet
     Ok(())
 }
 
-/// Runs of text that are dates, places or numbers: `(kind, value)`.
+/// Dates, places and numbers in a text, as `(kind, value)`.
 fn values(text: &str) -> Vec<(&'static str, String)> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let bare = |w: &str| w.trim_matches(|c: char| !c.is_alphanumeric()).to_owned();

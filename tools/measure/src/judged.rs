@@ -1,5 +1,5 @@
-//! The outcome of labelled texts: as the program prints it on the simulated card, or as a policy gives it in this
-//! process on the model card.
+//! The outcome of labelled texts: from the program on the simulated card, or from a policy in this process on the model
+//! card.
 
 use anyhow::{Context, Result};
 use portcullis_card::{CardChoice, Session, SessionConfig, SessionError};
@@ -21,31 +21,31 @@ use std::sync::Arc;
 pub(crate) struct Judged {
     /// Byte range, determination and rule of each mutation that was not split, in order.
     pub(crate) leaves: Vec<Leaf>,
-    /// What left, inert bytes included; known only of what this process judged.
+    /// The released text, inert bytes included; known only for texts that this process judged.
     pub(crate) left: String,
     pub(crate) split: bool,
-    /// Why it ended early, with the place of the last determination.
+    /// Why the stream ended early, with the end of the last determination.
     pub(crate) stopped: Option<(String, usize)>,
 }
 
 pub(crate) struct Leaf {
-    /// The step of a list of candidates that it is of; 0 in a whole text.
+    /// The index of its candidate in a list; 0 in a whole text.
     pub(crate) candidate: usize,
     pub(crate) range: Range<usize>,
     pub(crate) admitted: bool,
     pub(crate) rule: String,
-    /// The trust slope after it, in basis points; known only of what this process judged.
+    /// The trust slope after it, in basis points; known only for texts that this process judged.
     pub(crate) slope: u16,
 }
 
 impl Judged {
-    /// What was admitted, inert bytes left out.
+    /// The admitted parts of the text, without inert bytes.
     pub(crate) fn released<'a>(&self, text: &'a str) -> Vec<&'a str> {
         self.leaves.iter().filter(|l| l.admitted).filter_map(|l| text.get(l.range.clone())).collect()
     }
 }
 
-/// Governs `{"id", "text", "intent"}` lines on the simulated card; the outcome of each, by its id.
+/// Governs `{"id", "text", "intent"}` lines on the simulated card; returns the outcomes by id.
 pub(crate) fn govern(policy: &str, anchors: Option<&Path>, lines: &[Value]) -> Result<BTreeMap<String, Judged>> {
     let folder = Path::new("target/measure");
     std::fs::create_dir_all(folder)?;
@@ -80,7 +80,7 @@ pub(crate) fn govern(policy: &str, anchors: Option<&Path>, lines: &[Value]) -> R
     Ok(judged)
 }
 
-/// A policy that is ready to judge texts in this process, on the model of the card.
+/// A policy for judging texts in this process, on the model of the card.
 pub(crate) struct Policy(Arc<portcullis_gate::Policy>);
 
 impl Policy {
@@ -97,7 +97,7 @@ impl Policy {
         &self.0.package
     }
 
-    /// The outcome of each item, in their order. `store` is an anchor store as JSON Lines.
+    /// The outcome of each item, in order. `store` is an anchor store as JSON Lines.
     pub(crate) fn judge(&self, store: Option<&str>, items: Vec<Item>, release: Release) -> Result<Vec<Judged>> {
         let settings =
             Settings { on_refuse: Some(OnRefuse::Skip), release, ..Settings::new(SaltKey::from_bytes([7; 32])) };
@@ -124,7 +124,7 @@ impl Policy {
         Ok(judged)
     }
 
-    /// The outcome of these texts, each with its intent, released span by span.
+    /// The outcomes of these texts with their intents, released span by span.
     pub(crate) fn texts<'a>(
         &self,
         store: Option<&str>,
@@ -163,7 +163,7 @@ pub(crate) fn number(value: &Value) -> usize {
     value.as_u64().and_then(|n| usize::try_from(n).ok()).unwrap_or(0)
 }
 
-/// A share with its counts, in percent.
+/// A percentage with its counts.
 pub(crate) fn share(of: usize, all: usize) -> String {
     let tenths = (of * 1000).checked_div(all).unwrap_or(0);
     format!("{}.{} % ({of} of {all})", tenths / 10, tenths % 10)
@@ -175,7 +175,7 @@ pub(crate) fn rows(file: &Path) -> Result<Vec<Value>> {
     text.lines().map(|l| Ok(serde_json::from_str(l)?)).collect()
 }
 
-/// Words of lists of the English cue tables.
+/// The words in these lists of the English cue tables.
 pub(crate) fn cues(lists: &[&str]) -> Result<BTreeSet<String>> {
     let tables: toml::Table = std::fs::read_to_string("host/mapping/languages/en.toml")?.parse()?;
     let words = lists.iter().filter_map(|l| tables.get(*l)?.as_array()).flatten();

@@ -1,8 +1,7 @@
-//! Measures a policy on labelled text: `{"id", "text", "label", "spans": [{"type", "start", "end"}]}` a line, offsets
-//! in characters.
+//! Measures a policy on labelled text: one `{"id", "text", "label", "spans": [{"type", "start", "end"}]}` per line,
+//! with offsets in characters.
 //!
-//! Recall of a type: labelled spans of which no byte is in the output. Precision: refused leaf spans that overlap some
-//! label.
+//! Recall of a type: labelled spans without a byte in the output. Precision: refused leaf spans that overlap a label.
 
 use crate::judged::{number, text_of};
 use anyhow::{Context, Result};

@@ -1,4 +1,4 @@
-//! The pre-execution filter on labelled prompts, on long text joined from the harmless ones, and on the project's own
+//! The pre-execution filter on labelled prompts, on long texts joined from harmless ones, and on the project's own
 //! cases.
 
 use crate::judged::{self, text_of};
@@ -10,11 +10,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Harmless prompts and policy prose of the project, one per line.
+/// Folder with the project's harmless prompts and policy prose, one per line.
 const HARMLESS: &str = "host/prefilter/tests/data";
-/// Sets of attacks and of what is harmful without one: nothing harmless is joined from them.
+/// Sets of attacks and of other harmful prompts. No harmless texts are joined from them.
 const HARMFUL: [&str; 5] = ["inthewild", "cyberseceval", "bipia_instructions", "harmbench", "finance_advice"];
-/// So many joined texts for each set.
+/// Number of joined texts per set.
 const JOINED: &str = "500";
 const CASES: &str = "tests/cases/bytes/prefilter.jsonl";
 
@@ -33,17 +33,17 @@ pub(crate) fn run(data: &Path) -> Result<()> {
     cases(Path::new(CASES))
 }
 
-/// The outcome of the rows of a group with one expectation.
+/// The results for rows of a group with the same expectation.
 #[derive(Default)]
 struct Group {
     right: usize,
     wrong: Vec<String>,
-    /// Rows that should be clear, execute all the same, and get a notice.
+    /// Rows that should be clear, are executed, but get a notice.
     noticed: usize,
 }
 
-/// Judges `{"id", "profile", "group", "text", "expect"}` rows, each under its profile. `refuse` is above the threshold,
-/// `notice` is that tier, and `clear` executes.
+/// Judges `{"id", "profile", "group", "text", "expect"}` rows under their profiles. Expectations: `refuse` is above the
+/// threshold, `notice` is that tier, and `clear` is executed.
 fn cases(file: &Path) -> Result<()> {
     let rows = judged::rows(file)?;
     let profiles: BTreeSet<String> = rows.iter().map(|r| text_of(&r["profile"])).collect();
@@ -55,7 +55,7 @@ fn cases(file: &Path) -> Result<()> {
         std::fs::write(&input, of_profile.iter().map(|r| format!("{r}\n")).collect::<String>())?;
         let mut command = Command::new(demo::binary()?);
         command.args(["prefilter", "--json", "--profile", profile, "--jsonl"]).arg(&input);
-        // A refused row ends the command with a code of its own.
+        // A refused row ends the command with its own exit code, which is not an error here.
         let lines = String::from_utf8(command.output()?.stdout)?;
         ensure!(lines.lines().count() == of_profile.len(), "the filter does not answer every row");
         for (row, line) in of_profile.iter().zip(lines.lines()) {
@@ -87,7 +87,7 @@ fn cases(file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Files of a folder that hold prompts; labelled sentences for policies are none.
+/// Files of a folder that contain prompts. Labelled sentences for policies are not prompts.
 fn rows(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path());
     let is_rows =

@@ -1,5 +1,5 @@
-//! Texts that come in chunks, under every shipped policy: whether they are read as the whole text is, and how long
-//! their bytes wait.
+//! Texts in chunks, under every shipped policy: whether they are read like whole texts, and how long their bytes
+//! wait.
 
 use crate::judged::rows;
 use anyhow::{Context, Result, bail};
@@ -11,14 +11,14 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Sizes of chunks, in bytes, in turn: about a token each, and as many at once.
+/// Sizes of chunks in bytes, used in turn: about one token each, then several.
 const CHUNKS: [[usize; 3]; 3] = [[4, 4, 4], [1, 7, 3], [13, 64, 29]];
 
-/// Bytes that came before a span left, from its own end on.
+/// Number of bytes that arrived between the end of a span and its release.
 #[derive(Default)]
 struct Waits {
     bytes: Vec<usize>,
-    /// Time for all texts, in chunks and whole.
+    /// Time for all texts, in chunks and as wholes.
     time: [Duration; 2],
     length: usize,
 }
@@ -105,7 +105,7 @@ fn reads_alike(mapper: &Mapper, text: &str, sizes: &[usize], waits: &mut Waits) 
     Ok(found == expected)
 }
 
-/// The texts of every labelled set in a folder.
+/// The texts of all labelled sets in a folder.
 pub(crate) fn texts(folder: &Path) -> Result<Vec<String>> {
     let mut texts: Vec<String> = Vec::new();
     let folders = [folder.to_owned(), folder.join("outputs"), folder.join("prompts")];

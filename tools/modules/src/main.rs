@@ -1,11 +1,11 @@
-//! `cargo xtask modules`: no circles of modules. In no crate of the workspace may two files use each other, be it
-//! through others.
+//! `cargo xtask modules`: checks for cycles of modules. In no crate of the workspace may two files use each other,
+//! directly or through others.
 //!
-//! A module is a file; a `mod name { … }` belongs to the file that it is in. A file uses another where it names
-//! something that the other defines: by an import that it uses itself, or by a path. An item that a module only exports
-//! counts for the file that defines it, so a `mod.rs` that gathers its children is not in a circle with them. A module
-//! of a folder may use its own children and be used by them, for to compose them is its task; the crate's root may not,
-//! and with `--strict` no module may. Code for tests does not count, nor a module's name alone.
+//! A module is a file; a `mod name { … }` belongs to the file that contains it. A file uses another if it names an item
+//! that the other defines: by an import that it uses itself, or by a path. A re-exported item counts for the file that
+//! defines it, so a `mod.rs` that collects its children is not in a cycle with them. A folder's module may use its own
+//! children and be used by them, because its task is to combine them. The crate's root may not, and with `--strict` no
+//! module may. Test code and the bare name of a module do not count.
 
 #![allow(clippy::indexing_slicing, reason = "only serde_json values are indexed, and a missing key of theirs is null")]
 
@@ -47,7 +47,7 @@ fn main() -> Result<()> {
     tally.finish()
 }
 
-/// Every library and program of the workspace: its name, and the file that it begins with.
+/// Every library and program of the workspace: its name, and its root file.
 fn roots() -> Result<Vec<(String, PathBuf)>> {
     let metadata = capture(cargo().args(["metadata", "--locked", "--no-deps", "--format-version", "1"]))?;
     let metadata: serde_json::Value = serde_json::from_str(&metadata)?;

@@ -1,5 +1,4 @@
-//! Reads the source files of a crate: which modules there are, what each defines and imports, and which paths it
-//! writes.
+//! Reads the source files of a crate: its modules, their definitions and imports, and the paths in them.
 
 use anyhow::{Context, Result};
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
@@ -7,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A path as it is written, such as `super::stream::Stream`.
+/// A path as written, such as `super::stream::Stream`.
 pub(crate) type Segments = Vec<String>;
 
-/// A name that a `use` brings into a module. The last segment of a glob import is `*`.
+/// A name that a `use` imports. The last segment of a glob import is `*`.
 #[derive(Clone, Debug)]
 pub(crate) struct Import {
     pub(crate) name: String,
@@ -22,7 +21,7 @@ pub(crate) struct Import {
 /// A module: a file, or a `mod name { … }` inside one.
 #[derive(Debug, Default)]
 pub(crate) struct Module {
-    /// Its file, by its place in [`Source::files`].
+    /// Index of its file in [`Source::files`].
     pub(crate) file: usize,
     pub(crate) definitions: BTreeSet<String>,
     pub(crate) imports: Vec<Import>,
@@ -36,16 +35,16 @@ pub(crate) struct File {
     pub(crate) mentioned: BTreeSet<String>,
 }
 
-/// A crate, without its tests.
+/// A crate without its tests.
 #[derive(Debug, Default)]
 pub(crate) struct Source {
     pub(crate) files: Vec<File>,
-    /// By the path from the crate's root, which is the empty path.
+    /// Modules by path from the crate's root, whose path is empty.
     pub(crate) modules: BTreeMap<Segments, Module>,
 }
 
 impl Source {
-    /// Reads the crate whose root is this file.
+    /// Reads the crate with this root file.
     pub(crate) fn read(root: &Path) -> Result<Self> {
         let mut source = Self::default();
         let folder = root.parent().context("a crate's root stands in a folder")?;
@@ -64,7 +63,7 @@ impl Source {
         self.walk(tokens, folder, &at, true)
     }
 
-    /// Reads the tokens of a module, or with `items` false of a part of one.
+    /// Reads the tokens of a module; if `items` is false, they are only a part of one.
     fn walk(&mut self, tokens: TokenStream, folder: &Path, at: &Segments, items: bool) -> Result<()> {
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
         let mut place = 0;
@@ -103,7 +102,7 @@ impl Source {
         Ok(())
     }
 
-    /// A child module, in a file of its own or in this one. Returns the place after it.
+    /// Reads a child module, in its own file or in this one. Returns the place after it.
     fn module(
         &mut self,
         tokens: &[TokenTree],
@@ -133,7 +132,7 @@ impl Source {
         Ok(place + 3)
     }
 
-    /// The name of the item whose keyword is here.
+    /// Adds the name of the item whose keyword is at `place`.
     fn define(&mut self, tokens: &[TokenTree], place: usize, at: &Segments) {
         // `macro_rules ! name`, `static mut NAME`, `const fn name`.
         let name = tokens.iter().skip(place + 1).find_map(|token| match token {
@@ -146,7 +145,7 @@ impl Source {
         }
     }
 
-    /// The path that begins here, or the lone identifier. Returns the place after it.
+    /// Reads the path or the lone identifier at `place`. Returns the place after it.
     fn path(&mut self, tokens: &[TokenTree], place: usize, at: &Segments) -> usize {
         let (path, after, line) = segments(tokens, place);
         let Some(module) = self.modules.get_mut(at) else { return after };
@@ -160,7 +159,7 @@ impl Source {
         after
     }
 
-    /// The `use` that is here. Returns the place after it.
+    /// Reads the `use` at `place`. Returns the place after it.
     fn import(&mut self, tokens: &[TokenTree], place: usize, at: &Segments) -> usize {
         let end = (place..tokens.len()).find(|at| punct(tokens, *at, ';')).unwrap_or(tokens.len());
         let public = match place.checked_sub(1).and_then(|before| tokens.get(before)) {
@@ -178,19 +177,19 @@ impl Source {
     }
 }
 
-/// Keywords after which an item's name is.
+/// Keywords that the name of an item follows.
 const DEFINING: [&str; 9] = ["struct", "enum", "fn", "trait", "type", "const", "static", "union", "macro_rules"];
 
 fn punct(tokens: &[TokenTree], place: usize, wanted: char) -> bool {
     matches!(tokens.get(place), Some(TokenTree::Punct(punct)) if punct.as_char() == wanted)
 }
 
-/// Whether this `use` is the one of `impl Trait + use<'a>`.
+/// Whether this `use` belongs to `impl Trait + use<'a>`.
 fn is_bound(tokens: &[TokenTree], place: usize) -> bool {
     punct(tokens, place + 1, '<')
 }
 
-/// The attribute that is here, and the place after it.
+/// The attribute at `place`, and the place after it.
 fn attribute(tokens: &[TokenTree], place: usize) -> Option<(&Group, usize)> {
     if !punct(tokens, place, '#') {
         return None;
@@ -202,21 +201,20 @@ fn attribute(tokens: &[TokenTree], place: usize) -> Option<(&Group, usize)> {
     }
 }
 
-/// Whether an attribute keeps what follows out of every build but that of tests: `cfg(test)`, `cfg(all(test, …))`,
-/// `test`.
+/// Whether an attribute limits the next item to test builds: `cfg(test)`, `cfg(all(test, …))`, `test`.
 fn for_tests(attribute: &TokenStream) -> bool {
     let text: String = attribute.to_string().chars().filter(|c| !c.is_whitespace()).collect();
     text == "test" || text.starts_with("cfg(test") || text.starts_with("cfg(all(test")
 }
 
-/// The file that `path = "…"` names.
+/// The file in `path = "…"`.
 fn path_attribute(attribute: &Group) -> Option<String> {
     let text = attribute.stream().to_string();
     let value = text.strip_prefix("path")?.trim_start().strip_prefix('=')?;
     Some(value.trim().trim_matches('"').to_owned())
 }
 
-/// The place after the item, field or statement that begins here.
+/// The place after the item, field or statement at `place`.
 fn item_end(tokens: &[TokenTree], mut place: usize) -> usize {
     while let Some((_, after)) = attribute(tokens, place) {
         place = after;
@@ -225,7 +223,7 @@ fn item_end(tokens: &[TokenTree], mut place: usize) -> usize {
         TokenTree::Ident(ident) => ITEMS.iter().any(|word| ident == word),
         _ => false,
     });
-    // The whole of these ends with a semicolon, whatever braces are in it.
+    // These items end with a semicolon, even if they contain braces.
     let statement = tokens
         .iter()
         .skip(place)
@@ -246,7 +244,7 @@ fn item_end(tokens: &[TokenTree], mut place: usize) -> usize {
     place
 }
 
-/// Words that an item begins with: commas do not end it.
+/// Words with which an item begins; commas do not end these items.
 const ITEMS: [&str; 15] = [
     "pub",
     "fn",
@@ -265,7 +263,7 @@ const ITEMS: [&str; 15] = [
     "macro_rules",
 ];
 
-/// The path that begins with the identifier here, the place after it, and its line.
+/// The path that begins with the identifier at `place`, the place after it, and its line.
 fn segments(tokens: &[TokenTree], mut place: usize) -> (Segments, usize, usize) {
     let mut path = Vec::new();
     let mut line = 0;
@@ -284,7 +282,7 @@ fn segments(tokens: &[TokenTree], mut place: usize) -> (Segments, usize, usize) 
     (path, place, line)
 }
 
-/// Every name that a tree of imports brings.
+/// All names in a tree of imports.
 fn tree(tokens: &[TokenTree], prefix: &[String], public: bool, into: &mut Vec<Import>) {
     let branches = tokens.split(|token| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ','));
     for branch in branches.filter(|branch| !branch.is_empty()) {

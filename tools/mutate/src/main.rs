@@ -1,4 +1,4 @@
-//! `cargo xtask mutate`: faults are put into a copy of the tree, and a test or a proof must turn red.
+//! `cargo xtask mutate`: inserts faults into a copy of the tree; a test or a proof must fail for each.
 
 #![allow(clippy::indexing_slicing, reason = "only serde_json values are indexed, and a missing key of theirs is null")]
 

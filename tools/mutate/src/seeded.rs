@@ -1,4 +1,4 @@
-//! Seeded faults: each fault of tests/mutants.toml, put into a copy of the tree, must turn its test red.
+//! Seeded faults: each fault of tests/mutants.toml is inserted into a copy of the tree, and its test must fail.
 
 use anyhow::{Context, Result, bail, ensure};
 use portcullis_tools::setup;
@@ -18,12 +18,12 @@ struct Mutants {
 struct Mutant {
     name: String,
     file: PathBuf,
-    /// Text that is in it exactly once.
+    /// Text that occurs in the file exactly once.
     find: String,
     replace: String,
     /// Arguments of `cargo test` that must fail.
     test: Vec<String>,
-    /// Whether CI seeds it.
+    /// Whether CI includes this fault.
     #[serde(default)]
     ci: bool,
 }
@@ -49,7 +49,7 @@ pub(crate) fn run(tally: &mut Tally, long: bool, filter: Option<&str>) -> Result
     Ok(())
 }
 
-/// Copies the tracked and the new files of the tree, and points at this tree's Python environment.
+/// Copies the tracked and the untracked files of the tree, and links to this tree's Python environment.
 pub(crate) fn copy_tree(copy: &Path) -> Result<()> {
     let list = capture(Command::new("git").args(["ls-files", "--cached", "--others", "--exclude-standard"]))?;
     for path in list.lines().map(Path::new).filter(|p| p.is_file()) {
@@ -67,7 +67,7 @@ pub(crate) fn copy_tree(copy: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Seeds the fault, runs its test, takes the fault back. The test must build and then fail.
+/// Inserts the fault, runs its test, and removes the fault. The test must build and then fail.
 fn killed(copy: &Path, mutant: &Mutant) -> Result<()> {
     let file = copy.join(&mutant.file);
     let original = fs::read_to_string(&file).with_context(|| mutant.file.display().to_string())?;
@@ -80,7 +80,7 @@ fn killed(copy: &Path, mutant: &Mutant) -> Result<()> {
 }
 
 fn judge(copy: &Path, mutant: &Mutant) -> Result<()> {
-    // The dependencies are this tree's; only the workspace's own crates are built again.
+    // Dependencies are taken from this tree's build; only the workspace's own crates are built again.
     let target = tool::root()?.join("target");
     let cargo = |args: &[&str]| {
         let mut command = Command::new("cargo");
@@ -105,7 +105,7 @@ fn judge(copy: &Path, mutant: &Mutant) -> Result<()> {
 mod tests {
     use super::*;
 
-    /// A fault whose text has moved on would be found only when the long runs seed it.
+    /// Every fault's text must still occur, which otherwise only the long runs would notice.
     #[test]
     fn every_fault_can_be_seeded() {
         let root = tool::root().unwrap();

@@ -1,4 +1,4 @@
-//! Every test of the workspace, counted.
+//! Runs and counts all tests of the workspace.
 
 use crate::setup;
 use crate::tally::Tally;
@@ -8,11 +8,10 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Where proptest takes the seed of its cases from, and the seed: a commit passes or fails every time. The long runs
-/// draw new ones.
+/// Environment variable and seed for proptest, so that a commit always gives the same result. Long runs use new seeds.
 const SEED: (&str, &str) = ("PROPTEST_RNG_SEED", "2026");
 
-/// Every test of the workspace. Errors: the tools are not there, or cargo does not start; tests that fail are counted.
+/// Runs every test of the workspace. Errors: tools are missing, or cargo does not start. Failed tests are only counted.
 pub fn run(tally: &mut Tally) -> Result<()> {
     setup::tools()?;
     say("tests");
@@ -21,10 +20,10 @@ pub fn run(tally: &mut Tally) -> Result<()> {
     counted(tally, command)
 }
 
-/// The reason of the tests that run in a virtual machine alone.
+/// The skip reason of the tests that run only in a virtual machine.
 const VM: &str = "cargo xtask vm";
 
-/// Runs `cargo test` or a program of tests, and counts what is reported.
+/// Runs `cargo test` or a test program, and counts the reported results.
 pub fn counted(tally: &mut Tally, mut command: Command) -> Result<()> {
     command.stdin(Stdio::null()).stdout(Stdio::piped());
     let mut child = command.spawn().with_context(|| format!("cannot start {}", shown(&command)))?;
@@ -40,7 +39,7 @@ pub fn counted(tally: &mut Tally, mut command: Command) -> Result<()> {
             tally.skip("part of a test", why);
         } else if let Some(name) = line.strip_prefix("test ").and_then(|l| l.split_once(" ... ignored")) {
             let why = name.1.trim_start_matches([',', ' ']);
-            // Those have a part of CI to themselves.
+            // A separate part of CI runs those.
             if why != VM {
                 tally.skip(name.0, why);
             }
@@ -53,24 +52,24 @@ pub fn counted(tally: &mut Tally, mut command: Command) -> Result<()> {
     Ok(())
 }
 
-/// The programs that hold many files of tests, each as a module. The others hold one file.
+/// The test programs that contain many files, each as a module. Other programs contain one file.
 pub const JOINED: [&str; 2] = ["all", "card"];
 
 #[derive(Clone)]
 pub struct Program {
-    /// As cargo names it: a file below `tests`, or a crate; or a module of [`JOINED`].
+    /// The name: cargo's name of a file below `tests` or of a crate, or a module of [`JOINED`].
     pub name: String,
-    /// The filter for its tests; absent for all tests.
+    /// The filter for its tests; `None` for all tests.
     pub filter: Option<String>,
     pub package: String,
     pub path: PathBuf,
-    /// Its package's folder, where it is run.
+    /// Its package's folder, which is its working directory.
     pub folder: PathBuf,
 }
 
-/// Builds the tests of these names, as `cargo test` does, by a command that is cargo's. A name is that of a program, or
-/// of a module `card_…` of the program `card`. Two packages may have a program of one name. Errors: something does not
-/// build, or there is no program of a name.
+/// Builds the tests of these names with the given cargo command. A name is that of a program, or of a module `card_…`
+/// in the program `card`. Two packages may have programs of the same name. Errors: the build fails, or a name does not
+/// exist.
 pub fn programs(cargo: Command, names: &[&str]) -> Result<Vec<Program>> {
     let built = built(cargo, names.iter().flat_map(|name| ["--test", target(name)]))?;
     let mut found = Vec::new();
@@ -87,12 +86,12 @@ pub fn programs(cargo: Command, names: &[&str]) -> Result<Vec<Program>> {
     Ok(found)
 }
 
-/// The program that holds the tests of a name.
+/// The program that contains the tests of a name.
 fn target(name: &str) -> &str {
     if name.starts_with("card_") { "card" } else { name }
 }
 
-/// Builds the unit tests of the workspace's libraries and programs. Errors: something does not build.
+/// Builds the unit tests of the workspace's libraries and programs. Errors: the build fails.
 pub fn unit_tests(cargo: Command) -> Result<Vec<Program>> {
     built(cargo, ["--lib", "--bins"])
 }
@@ -127,7 +126,7 @@ fn built<'a>(mut cargo: Command, targets: impl IntoIterator<Item = &'a str>) -> 
     Ok(found)
 }
 
-/// The package's name in cargo's id of it: `path+file:///…/host/core#portcullis-core@0.1.0`, or `…/name#0.1.0`.
+/// The package's name from cargo's package id: `path+file:///…/host/core#portcullis-core@0.1.0`, or `…/name#0.1.0`.
 fn package(id: &str) -> String {
     let (url, fragment) = id.rsplit_once('#').unwrap_or((id, ""));
     match fragment.split_once('@') {
@@ -136,14 +135,14 @@ fn package(id: &str) -> String {
     }
 }
 
-/// Runs a program of tests and counts what it reports. Errors: it cannot be started.
+/// Runs a test program and counts its results. Errors: it cannot be started.
 pub fn run_program(tally: &mut Tally, program: &Program) -> Result<()> {
     let mut command = Command::new(&program.path);
     command.arg("--quiet").args(&program.filter).current_dir(&program.folder);
     counted(tally, command)
 }
 
-/// How many tests passed, from the closing line of a program of which none failed.
+/// The number of passed tests, from a program's closing line without failures.
 pub fn passed(line: &str) -> Option<usize> {
     counts(line).filter(|counts| counts.failed == 0).map(|counts| counts.passed)
 }
@@ -153,7 +152,7 @@ struct Counts {
     failed: usize,
 }
 
-/// Reads libtest's closing line: `test result: ok. 3 passed; 0 failed; …`.
+/// Parses libtest's closing line: `test result: ok. 3 passed; 0 failed; …`.
 fn counts(line: &str) -> Option<Counts> {
     let rest = line.strip_prefix("test result: ")?;
     let number = |word: &str| -> Option<usize> {

@@ -1,4 +1,4 @@
-//! The demo of the README: a few sentences, judged on the simulated card, and the bundle that it leaves.
+//! The demo of the README: a few sentences that are judged on the simulated card, and their bundle.
 
 use crate::setup;
 use crate::tool::{self, capture, cargo, say};
@@ -7,29 +7,29 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// Arguments of the demo. The README quotes a part of what it prints.
+/// Arguments of the demo. The README quotes a part of its output.
 pub const RUN: [&str; 7] =
     ["run", "--policy", "policies/pii", "--card", "sim", "--input", "tests/demo/sentences.jsonl"];
 
-/// Runs the demo and prints what it prints. Errors: it cannot be built, or fails.
+/// Runs the demo and prints its output. Errors: it cannot be built, or fails.
 pub fn run() -> Result<()> {
     print!("{}", output()?);
     Ok(())
 }
 
-/// Builds the binary, with the features that the whole workspace asks for, so that nothing is built twice.
+/// Builds the program with the features of the whole workspace, so that nothing is built twice.
 pub fn build() -> Result<()> {
     setup::tools()?;
     say("building `portcullis` (10 minutes or more the first time; later runs take seconds)");
     tool::run(cargo().args(["build", "--locked", "--workspace", "--bins"]))
 }
 
-/// The binary that [`build`] makes.
+/// The program that [`build`] makes.
 pub fn binary() -> Result<PathBuf> {
     Ok(tool::root()?.join(tool::target_dir()).join("debug/portcullis"))
 }
 
-/// Builds the binary, has it leave a new bundle and a folder of what to trust, and returns what it prints.
+/// Builds the program, makes a new bundle and a trust folder with it, and returns its output.
 pub fn output() -> Result<String> {
     build()?;
     let (bundle, root) = (bundle()?, root()?);
@@ -47,7 +47,7 @@ pub fn output() -> Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// The bundle that [`output`] leaves.
+/// The bundle that [`output`] makes.
 pub fn bundle() -> Result<PathBuf> {
     Ok(tool::root()?.join(tool::target_dir()).join("demo/bundle"))
 }

@@ -10,11 +10,11 @@ use std::process::Command;
 pub(crate) struct Environment<'a> {
     folder: &'a Path,
     packages: Vec<&'a str>,
-    /// File that holds the digest of what was installed.
+    /// File with the digest of the installed packages.
     stamp: PathBuf,
 }
 
-/// The packages of a requirements file, each with the hashes on the lines that continue its own.
+/// The packages of a requirements file, each with the hashes on its continuation lines.
 pub(crate) fn packages(requirements: &str) -> impl Iterator<Item = &str> {
     let mut rest = requirements;
     let lines = std::iter::from_fn(move || {
@@ -33,24 +33,24 @@ impl<'a> Environment<'a> {
         Self { folder, packages: packages.into_iter().collect(), stamp: folder.join("portcullis-tools") }
     }
 
-    /// Digest of its intended content; `further` is the caller's addition to the packages.
+    /// Digest of the intended content; `further` describes the caller's additions to the packages.
     fn digest(&self, further: &str) -> String {
         format!("{:x?}\n", Sha256::digest(self.packages.join("\n") + further).as_slice())
     }
 
-    /// Whether it works and was finished with these packages.
+    /// Whether the environment works and was completed with these packages.
     pub(crate) fn is_ready(&self, further: &str) -> bool {
         self.works() && fs::read_to_string(&self.stamp).is_ok_and(|digest| digest == self.digest(further))
     }
 
-    /// Makes or repairs it, and installs the packages; `what` names them for the reader.
+    /// Creates or repairs the environment, and installs the packages; `what` names them for the user.
     pub(crate) fn install(&self, what: &str) -> Result<()> {
         if !self.works() {
             self.make()?;
         }
         let (count, folder) = (self.packages.len(), self.folder.display());
         say(&format!("installing {count} pinned packages into {folder} ({what})"));
-        // Wheels only: building from source would run a package's code, and fetch what builds it without a hash.
+        // Only wheels: a source build would run the package's code, and fetch build tools without a hash.
         let list = self.folder.join("requirements.txt");
         fs::write(&list, self.packages.join("\n"))?;
         let mut pip = Command::new(self.python());
@@ -73,12 +73,12 @@ impl<'a> Environment<'a> {
     pub(crate) fn works(&self) -> bool {
         let named = fs::read_to_string(self.folder.join("bin/pip")).unwrap_or_default();
         let interpreter = named.lines().next().and_then(|line| line.strip_prefix("#!"));
-        // A checkout that was moved leaves programs that name an interpreter which is gone.
+        // After a checkout was moved, the programs name an interpreter that no longer exists.
         interpreter.is_some_and(|path| Path::new(path.trim()).exists())
             && capture(Command::new(self.python()).args(["-c", "import pip"])).is_ok()
     }
 
-    /// Makes it, in place of one that does not work.
+    /// Creates the environment, replacing one that does not work.
     fn make(&self) -> Result<()> {
         let folder = self.folder.display();
         if self.folder.is_symlink() {
@@ -92,7 +92,7 @@ impl<'a> Environment<'a> {
             .context("Python could not make an environment (Debian: apt install python3-venv)")
     }
 
-    /// A link in its `bin`; one from an earlier set-up may lead nowhere.
+    /// Makes a link in its `bin`, replacing an old one.
     pub(crate) fn link(&self, name: &str, to: &Path) -> Result<()> {
         let link = self.folder.join("bin").join(name);
         if link.is_symlink() {
@@ -106,8 +106,7 @@ impl<'a> Environment<'a> {
 mod tests {
     use super::*;
 
-    /// A folder from `python3 -m venv` without ensurepip, and one from before an upgrade of Python: both are made
-    /// again.
+    /// An environment without pip, and one whose interpreter was removed by an upgrade of Python, are both made again.
     #[test]
     fn an_environment_without_pip_or_with_a_dead_interpreter_is_made_anew() {
         let dir = tempfile::tempdir().unwrap();
@@ -122,13 +121,13 @@ mod tests {
         assert!(!environment.works());
         environment.make().unwrap();
         assert!(environment.works());
-        // A link leads to an environment that somebody else keeps.
+        // The link leads to an environment that belongs to another project.
         let link = dir.path().join("link");
         std::os::unix::fs::symlink(dir.path().join("elsewhere"), &link).unwrap();
         assert!(Environment::new(&link, []).make().is_err() && link.is_symlink());
     }
 
-    /// A package whose content is another one than its hash says is not installed, nor one without a hash.
+    /// A package with a wrong hash or without a hash is not installed.
     #[test]
     fn nothing_is_installed_whose_hash_is_another() {
         let dir = tempfile::tempdir().unwrap();
@@ -154,7 +153,7 @@ mod tests {
         }
     }
 
-    /// It is ready when it was finished with the same packages and the same further parts.
+    /// An environment is ready only if it was completed with the same packages and additions.
     #[test]
     fn an_environment_is_ready_for_what_it_was_finished_with() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,35 +1,35 @@
-//! Pages in Markdown: their fenced blocks, which of them a shell runs, and the output that they quote.
+//! Markdown pages: their fenced code blocks, which of these a shell runs, and the output that they quote.
 //!
-//! A block of a page is run unless its fence says otherwise: ` ```sh norun: REASON`. A block ` ```text output` quotes
-//! what the block of commands before it prints: each of its lines is found there, in this order, with other lines
-//! between them.
+//! Each block of commands is run unless its fence excludes it: ` ```sh norun: REASON`. A block ` ```text output` quotes
+//! the output of the preceding block of commands: all its lines must occur there in this order, with other lines in
+//! between.
 
 use anyhow::{Result, bail};
 
 /// A fenced block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Line of the opening fence, counted from 1.
+    /// Line number of the opening fence, from 1.
     pub line: usize,
-    /// What follows the fence on its line.
+    /// The text after the opening fence on its line.
     pub info: String,
     /// Its lines, without the fences.
     pub text: String,
 }
 
-/// What is done with a block.
+/// The use of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Use {
     Run,
-    /// A shell would run it, but for this reason.
+    /// Commands that do not run, with the reason.
     NoRun(String),
-    /// Output of the commands before it.
+    /// Output of the preceding commands.
     Output,
     Other,
 }
 
 impl Block {
-    /// Errors: a block of commands that is marked in an unknown way, or without a reason.
+    /// Errors: a block of commands with an unknown mark, or without a reason.
     pub fn usage(&self) -> Result<Use> {
         let (language, mark) = self.info.split_once(' ').unwrap_or((&self.info, ""));
         Ok(match (language, mark.trim()) {
@@ -69,8 +69,8 @@ pub fn blocks(page: &str) -> Vec<Block> {
     found
 }
 
-/// The first line of a quotation that does not follow the ones before it in what was printed. White space at both ends
-/// of a line does not count, and a quoted line may be a part of a printed one.
+/// The first quoted line that does not occur in the printed output after the previous one. White space at both ends of
+/// a line is ignored, and a quoted line may be part of a printed line.
 #[must_use]
 pub fn missing<'a>(quoted: &'a str, printed: &str) -> Option<&'a str> {
     let mut rest = printed.lines();

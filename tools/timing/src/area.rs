@@ -1,4 +1,4 @@
-//! Area of the card and of its parts: Yosys for UltraScale+, written to docs/explanation/area.md.
+//! Area of the card and its parts: Yosys for UltraScale+, written to docs/explanation/area.md.
 
 use crate::yosys;
 use anyhow::{Context, Result, ensure};
@@ -9,8 +9,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::time::Instant;
 
-/// What is synthesised on its own, each flattened: module, parameters, what it is. The parts of the whole come after
-/// it, theirs after them.
+/// The modules to synthesise separately, flattened: module, parameters, description. Parts of the whole follow it, and
+/// their parts follow them.
 const PARTS: [(&str, &str, &str); 14] = [
     ("portcullis_top", "", "The card: one lane, 256 policy rows, 64 entropy rows, one round of SHA-256 per clock"),
     ("card_csr", "", "— registers and table windows"),
@@ -27,13 +27,13 @@ const PARTS: [(&str, &str, &str); 14] = [
     ("slh_dsa", "", "— — SLH-DSA-SHA2-128f signer, without hash core"),
     ("sha256", "-G Rounds=1", "SHA-256 core, one round per clock (two in a card)"),
 ];
-/// The same at the simulated card's rounds, for the core alone: what a faster one would cost.
+/// The hash core with the simulated card's rounds, to show the cost of a faster core.
 const FAST: (&str, &str, &str) = ("sha256", "-G Rounds=16", "SHA-256 core, 16 rounds per clock (simulation)");
-/// Logic cells and 36-kbit block RAMs of the part on AWS F2 and of a U55C, for scale (AMD product tables: VU47P,
-/// XCU55C).
+/// Logic cells and 36-kbit block RAMs of the devices on AWS F2 and on a U55C, for comparison (AMD product tables:
+/// VU47P, XCU55C).
 const LUTS_VU47P: u64 = 1_303_680;
 
-/// Cells that Yosys counts after mapping.
+/// Numbers of cells that Yosys reports after mapping.
 #[derive(Default)]
 struct Cells {
     luts: u64,

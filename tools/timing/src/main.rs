@@ -1,4 +1,4 @@
-//! `cargo xtask area` and `cargo xtask timing`: what the card takes of a part, and how fast its parts are.
+//! `cargo xtask area` and `cargo xtask timing`: the card's use of a device, and the speed of its parts.
 
 #![allow(clippy::indexing_slicing, reason = "only serde_json values are indexed, and a missing key of theirs is null")]
 

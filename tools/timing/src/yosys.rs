@@ -1,10 +1,10 @@
-//! Yosys as both tasks run it, and the sources that it reads.
+//! Runs Yosys for both tasks, and lists the sources that it reads.
 
 use anyhow::{Context, Result};
 use portcullis_tools::tool::{capture, python_tool};
 use std::fs;
 
-/// Yosys with a deeper stack than the wheel's own command gives it.
+/// Yosys with a larger stack than the wheel's own command has.
 const DEEP_YOSYS: &str = "tools/timing/src/deep_yosys.py";
 const LIST: &str = "rtl/portcullis.f";
 
@@ -13,7 +13,7 @@ pub(crate) fn run(script: &str) -> Result<()> {
     Ok(())
 }
 
-/// The card's sources, in the order in which they must be read.
+/// The card's sources, in the required order.
 pub(crate) fn sources() -> Result<Vec<String>> {
     let list = fs::read_to_string(LIST).context(LIST)?;
     let lines = list.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//"));

@@ -1,4 +1,4 @@
-//! A root file system in memory, as the kernel wants it (kernel: `early-userspace/buffer-format`, "newc").
+//! A root file system in memory, in the kernel's format (kernel: `early-userspace/buffer-format`, "newc").
 
 use anyhow::{Context, Result};
 use portcullis_tools::tool::capture;
@@ -29,14 +29,14 @@ impl Initramfs {
         }
     }
 
-    /// A program with the libraries that it is linked with, without what only a debugger reads.
+    /// Adds a program and its shared libraries, without debug information.
     pub(crate) fn program(&mut self, name: &str, path: &Path) -> Result<()> {
         let small = path.with_extension("stripped");
         capture(Command::new("strip").arg("-o").arg(&small).arg(path))?;
         self.add(name, &fs::read(&small)?);
         fs::remove_file(&small)?;
         for line in capture(Command::new("ldd").arg(path))?.lines() {
-            // `libc.so.6 => /lib/…/libc.so.6 (0x…)` or `/lib64/ld-linux-x86-64.so.2 (0x…)`
+            // Format: `libc.so.6 => /lib/…/libc.so.6 (0x…)` or `/lib64/ld-linux-x86-64.so.2 (0x…)`.
             let file = line.rsplit("=> ").next().and_then(|rest| rest.trim().split(' ').next()).unwrap_or_default();
             if file.starts_with('/') {
                 self.add(file, &fs::read(file).with_context(|| format!("the library {file}"))?);

@@ -13,7 +13,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 const MODULES: [&str; 6] = ["irqbypass", "vfio", "vfio_virqfd", "vfio_iommu_type1", "vfio-pci-core", "vfio-pci"];
-/// Longest life of a machine.
+/// Longest run of a virtual machine.
 const DEADLINE: Duration = Duration::from_secs(180);
 
 pub(crate) fn run(tally: &mut Tally) -> Result<()> {
@@ -40,7 +40,7 @@ pub(crate) fn run(tally: &mut Tally) -> Result<()> {
     Ok(())
 }
 
-/// The card in a machine without an IOMMU. Outside CI: it takes a kernel's source, and builds a module of it.
+/// The card in a virtual machine without an IOMMU. Not part of CI, because it builds a kernel module from source.
 pub(crate) fn without_iommu(tally: &mut Tally) -> Result<()> {
     let (qemu, kernel) = (Packages::fetch()?, Packages::source()?);
     demo::build()?;
@@ -61,7 +61,7 @@ fn edu(guest: &Guest<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The Verilated card as a PCI device of the machine; the bundle of a run in there is verified out here.
+/// The Verilated card as a PCI device of the machine. The bundle of a run inside is verified outside.
 fn card(guest: &Guest<'_>) -> Result<()> {
     let folder = std::env::current_dir()?.join("target/vm");
     let (socket, export) = (folder.join("card.sock"), folder.join("bundle.tar"));
@@ -86,15 +86,15 @@ fn card(guest: &Guest<'_>) -> Result<()> {
     let mut verify = Command::new(demo::binary()?);
     verify.arg("verify").arg(&bundle).arg("--allow-sim").arg("--trust").arg(folder.join("trust")).stdout(Stdio::null());
     let status = verify.status()?;
-    // 10: all is affirmed, and simulated.
+    // Exit code 10: everything is affirmed, and simulated.
     ensure!(status.code() == Some(10), "the bundle that left the machine verifies with {status}, not 10");
     eprintln!("        ok the bundle that left the machine verifies out here");
     Ok(())
 }
 
-/// The files of tests/e2e whose tests also run on a kernel's VFIO (`on_all!` of tests/e2e/card_support).
+/// The files of tests/e2e whose tests also run with a kernel's VFIO (`on_all!` in tests/e2e/card_support).
 const SUITE: [&str; 4] = ["card_transport", "card_lifecycle", "card_entries", "card_hostile"];
-/// The tests of a device, which run on model, simulation and socket everywhere, on the Verilated card behind a guest's
+/// Runs the device tests, which elsewhere run on model, simulation and socket, with the Verilated card behind a guest's
 /// VFIO.
 fn suite(tally: &mut Tally, guest: &Guest<'_>, title: &'static str, modules: &[&str]) {
     let result = (|| {
@@ -127,12 +127,12 @@ fn suite(tally: &mut Tally, guest: &Guest<'_>, title: &'static str, modules: &[&
     }
 }
 
-/// The card at `socket` as a device of QEMU.
+/// The QEMU device for the card at `socket`.
 fn card_device(socket: &Path) -> String {
     format!(r#"{{"driver":"vfio-user-pci","addr":"3","socket":{{"type":"unix","path":"{}"}}}}"#, socket.display())
 }
 
-/// The card behind its socket; ended when it is dropped.
+/// The card behind its socket; stopped when this is dropped.
 struct Server(Child);
 
 impl Server {
@@ -155,7 +155,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have ended already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -164,7 +164,7 @@ impl Drop for Server {
 struct Guest<'a> {
     qemu: &'a Packages,
     kernel: &'a Packages,
-    /// Whether an IOMMU is between its devices and its memory.
+    /// Whether the machine has an IOMMU.
     iommu: bool,
 }
 
@@ -174,7 +174,7 @@ impl Guest<'_> {
         image.add("init", &fs::read("tests/vm/init")?);
         image.add("bin/busybox", &fs::read(self.kernel.busybox()?)?);
         if !self.iommu {
-            // Before the kernel's own: the first file of a name stays.
+            // This file comes before the kernel's own, and the first file of a name is used.
             image.add("modules/vfio.ko", &fs::read(noiommu::module(self.kernel)?)?);
         }
         for name in MODULES {
@@ -190,7 +190,7 @@ fn binary(name: &str) -> Result<PathBuf> {
     Ok(demo::binary()?.with_file_name(name))
 }
 
-/// A machine that runs; it is killed when it is dropped.
+/// A running machine; killed when this is dropped.
 struct Machine {
     name: &'static str,
     child: Child,
@@ -220,7 +220,7 @@ impl Machine {
         Ok(Self { name, child, log, started: Instant::now() })
     }
 
-    /// Waits for the end of the machine; its console, or an error with it unless its test said 0.
+    /// Waits for the end of the machine; returns its console output. Errors: the test inside failed.
     fn wait(mut self) -> Result<String> {
         loop {
             if let Some(status) = self.child.try_wait()? {

@@ -1,5 +1,5 @@
-//! `vfio.ko` with no-IOMMU mode. Debian builds its kernels without it, so this one is built again, from the kernel's
-//! own source.
+//! `vfio.ko` with no-IOMMU mode. Debian's kernels are built without it, so the module is built again from the kernel's
+//! source.
 
 use crate::packages::Packages;
 use anyhow::{Context, Result};
@@ -23,7 +23,7 @@ pub(crate) fn module(kernel: &Packages) -> Result<PathBuf> {
     unpack.arg("-xf").arg(&archive).arg("-C").arg(&folder);
     capture(unpack.args(["--strip-components=3", "--wildcards", "*/drivers/vfio/*"]))?;
     let headers = found(&sources, |name| name.starts_with("linux-headers-") && name.ends_with("-amd64"))?;
-    // They name the other half of themselves by its place in the system.
+    // The headers name their other package by its path in the system.
     let makefile = headers.join("Makefile");
     let text = fs::read_to_string(&makefile)?;
     let here = sources.to_string_lossy();

@@ -1,4 +1,4 @@
-//! QEMU and a kernel as Debian packages, unpacked into `target/vm`: nothing is installed, and no root is needed.
+//! QEMU and a kernel as Debian packages, unpacked into `target/vm`. Nothing is installed, and root is not needed.
 
 use anyhow::{Context, Result, bail, ensure};
 use portcullis_tools::debian::{View, archive};
@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const FOLDER: &str = "target/vm";
-/// The release whose QEMU has `vfio-user-pci`, and its kernel.
+/// The suites to use first: their QEMU has `vfio-user-pci`. The kernel comes from them too.
 const WANTED: &[&str] = &["trixie", "trixie-backports"];
 
-/// What a folder is to hold.
+/// The required content of a folder.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Content {
     Machine,
-    /// A kernel with its source and what modules of it are built with.
+    /// A kernel with its source, and the packages to build its modules.
     Source,
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct Packages {
 }
 
 impl Packages {
-    /// Fetches them once: from the release that has everything, else from the system's own.
+    /// Fetches the packages once: from the suites above, or from the system's own release.
     pub(crate) fn fetch() -> Result<Self> {
         let packages = Self::at("root")?;
         if packages.complete() {
@@ -43,7 +43,7 @@ impl Packages {
         bail!("no release has the packages:\n{}", problems.join("\n"))
     }
 
-    /// The kernel of this system's release, whose modules this system's compiler can build, with its source.
+    /// The kernel of this system's release with its source, since this system's compiler can build its modules.
     pub(crate) fn source() -> Result<Self> {
         let packages = Self::at("source")?;
         if !packages.complete() {
@@ -62,7 +62,7 @@ impl Packages {
         self.root.join("complete").exists()
     }
 
-    /// Where the files are, as they would be under `/`.
+    /// The root of the unpacked files.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
@@ -95,7 +95,7 @@ impl Packages {
         Ok(())
     }
 
-    /// QEMU with the libraries that came with it.
+    /// QEMU with the fetched libraries.
     pub(crate) fn qemu(&self) -> Result<Command> {
         let find = |names: &[&str]| {
             let found = names.iter().map(|name| self.root.join(name)).find(|path| path.exists());
@@ -112,7 +112,7 @@ impl Packages {
         Ok(command)
     }
 
-    /// Whether QEMU has a device, and what it says about it.
+    /// Whether QEMU has a device, and its description of it.
     pub(crate) fn has_device(&self, device: &str) -> Result<bool> {
         let devices = capture(self.qemu()?.args(["-machine", "none", "-device", "help"]))?;
         Ok(devices.contains(&format!("name \"{device}\"")))
@@ -129,7 +129,7 @@ impl Packages {
         found.context("the packages hold no busybox")
     }
 
-    /// A kernel module, unpacked, or nothing where the kernel has it built in.
+    /// A kernel module, unpacked; `None` if it is built into the kernel.
     pub(crate) fn module(&self, name: &str) -> Result<Option<Vec<u8>>> {
         let Some(path) = find_module(&self.root, name)? else { return Ok(None) };
         if path.extension().is_some_and(|e| e == "ko") {

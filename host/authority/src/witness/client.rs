@@ -1,4 +1,4 @@
-//! Posts checkpoints to a witness, and believes what comes back only after checking it.
+//! Posts checkpoints to a witness, and checks the answers.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream};
@@ -12,7 +12,7 @@ use portcullis_evidence::ticket::Ticket;
 use super::Post;
 use super::http::{DeadlineStream, HttpError, read_message};
 
-/// Characters of an answer that an error shows: another server may answer with a page.
+/// Characters of an answer that an error message shows, since another server may answer with a whole page.
 const REASON_CHARS: usize = 200;
 
 #[derive(Debug, thiserror::Error)]
@@ -23,7 +23,7 @@ pub enum ClientError {
     Http(SocketAddr, HttpError),
     #[error("the witness answers {status}: {reason}{}", hint(*status))]
     Refused {
-        /// HTTP status (table in module `server`).
+        /// HTTP status; module `server` lists the values.
         status: u16,
         /// The witness's message, without control characters.
         reason: String,
@@ -34,7 +34,7 @@ pub enum ClientError {
     Other,
 }
 
-/// A possible cause of a status, in addition to its text.
+/// A possible cause of a status, in addition to the witness's message.
 const fn hint(status: u16) -> &'static str {
     match status {
         404 => " (is the server at this address a witness, and does it know the ticket's issuer?)",
@@ -42,16 +42,16 @@ const fn hint(status: u16) -> &'static str {
     }
 }
 
-/// The answer of a witness to a checkpoint.
+/// A witness's answer to a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WitnessReply {
-    /// The note, as a bundle keeps it.
+    /// The note, in the form in which a bundle stores it.
     pub note: String,
     /// The content of the note; it includes the nonce of the next heartbeat.
     pub cosigned: WitnessedCheckpoint,
 }
 
-/// Somebody who posts to one witness.
+/// A client of one witness.
 #[derive(Clone, Debug)]
 pub struct Client {
     address: SocketAddr,
@@ -60,15 +60,15 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client of the witness at `address`, whose key is `witness`. An exchange takes at most `time`, and connecting
-    /// takes at most `time` more.
+    /// A client of the witness at `address` with key `witness`. Connecting takes at most `time`, and an exchange at
+    /// most `time` more.
     #[must_use]
     pub const fn new(address: SocketAddr, witness: WitnessKey, time: Duration) -> Self {
         Self { address, witness, time }
     }
 
-    /// Posts a checkpoint. To post it again is harmless. Errors: no answer in time, a refusal, or an answer that is not
-    /// this witness's note of this checkpoint.
+    /// Posts a checkpoint. It may be posted again. Errors: no answer in time, a refusal, or an answer that is not this
+    /// witness's note on this checkpoint.
     pub fn post(&self, post: &Post) -> Result<WitnessReply, ClientError> {
         let http = |error| ClientError::Http(self.address, error);
         let stream = TcpStream::connect_timeout(&self.address, self.time)
@@ -80,7 +80,7 @@ impl Client {
             self.address,
             body.len()
         );
-        // A server that refuses early may not read it all: its answer counts, not the broken pipe.
+        // A server that refuses early may close before it has read everything. Its answer counts, not the broken pipe.
         let sent = connection.write(&[head.as_bytes(), &body].concat());
         let answer =
             read_message(&mut connection, note::MAX_BYTES).map_err(|error| http(sent.err().unwrap_or(error)))?;

@@ -1,12 +1,12 @@
-//! As much of HTTP/1.1 (RFC 9112) as one exchange on a connection needs. Everything that it does not need is refused.
+//! The part of HTTP/1.1 (RFC 9112) that one exchange per connection needs. Everything else is refused.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
 
-/// Largest head, from the first line to the empty one, in bytes.
+/// Largest head in bytes, from the first line to the empty line.
 const MAX_HEAD: usize = 8 * 1024;
-/// Most header fields.
+/// Largest number of header fields.
 const MAX_FIELDS: usize = 64;
 
 #[derive(Debug, thiserror::Error)]
@@ -23,7 +23,7 @@ pub enum HttpError {
     Oversize,
 }
 
-/// A connection on which everything must be done by one moment, however little the other side sends at a time.
+/// A connection with a deadline for the whole exchange, even if the other side sends one byte at a time.
 pub(super) struct DeadlineStream {
     stream: TcpStream,
     until: Instant,
@@ -34,12 +34,12 @@ impl DeadlineStream {
         Self { stream, until: Instant::now() + time }
     }
 
-    /// From now on there is at least `time`.
+    /// Extends the deadline to at least `time` from now.
     pub(super) fn allow(&mut self, time: Duration) {
         self.until = self.until.max(Instant::now() + time);
     }
 
-    /// Closes in a way that lets the other side read what was written: unread input would make the connection reset.
+    /// Closes the connection so that the other side can read the answer: unread input would cause a reset.
     pub(super) fn finish(mut self) {
         let mut unread = [0; 4096];
         if self.stream.shutdown(Shutdown::Write).is_ok() {
@@ -52,7 +52,7 @@ impl DeadlineStream {
         if left.is_zero() { Err(HttpError::Deadline) } else { Ok(Some(left)) }
     }
 
-    /// Reads what there is, at least a byte.
+    /// Reads at least one byte.
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize, HttpError> {
         loop {
             self.stream.set_read_timeout(self.left()?)?;
@@ -89,7 +89,7 @@ pub(super) struct Message {
     pub(super) body: Vec<u8>,
 }
 
-/// Reads one message. The head gives the length of its body, which may have at most `max_body` bytes.
+/// Reads one message. Its head states the length of the body, at most `max_body` bytes.
 pub(super) fn read_message(from: &mut DeadlineStream, max_body: usize) -> Result<Message, HttpError> {
     let mut bytes = Vec::new();
     let mut buffer = [0; 4096];
@@ -118,7 +118,8 @@ pub(super) fn read_message(from: &mut DeadlineStream, max_body: usize) -> Result
     Ok(Message { first, body })
 }
 
-/// First line of a message's head, and the length of its body in bytes. Errors: [`HttpError`]: `Malformed`, `Oversize`.
+/// The first line of a message's head, and the length of its body in bytes. Errors: [`HttpError`]: `Malformed`,
+/// `Oversize`.
 pub fn read_head(head: &[u8]) -> Result<(String, usize), HttpError> {
     if head.len() > MAX_HEAD {
         return Err(HttpError::Oversize);

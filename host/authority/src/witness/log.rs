@@ -1,4 +1,4 @@
-//! A log of which only the right edge is kept: enough to append, and to prove that the newest entry is in it.
+//! A log that keeps only its right edge: enough to append an entry and to prove its inclusion.
 
 use portcullis_evidence::tree::{self, Hash};
 use rusqlite::{OptionalExtension, Transaction, params};
@@ -11,7 +11,7 @@ pub(super) struct Log {
     pub(super) size: u64,
     /// Unix second of the last entry.
     pub(super) time: u64,
-    /// Roots of the complete subtrees, largest first; one for each bit set in the size.
+    /// Roots of the complete subtrees, largest first: one for each one bit of the size.
     peaks: Vec<Hash>,
 }
 
@@ -19,7 +19,7 @@ impl Log {
     /// Appends a leaf hash. Returns the inclusion proof of that leaf, its sibling first, and the new root (RFC 9162,
     /// 2.1).
     pub(super) fn append(&mut self, leaf: Hash) -> (Vec<Hash>, Hash) {
-        // The newest leaf is the rightmost at every level, so each peak is a left sibling on its way to the root.
+        // The newest leaf is the rightmost node at every level, so each peak is a left sibling on its path to the root.
         let path: Vec<Hash> = self.peaks.iter().rev().copied().collect();
         let climb = |count| path.iter().take(count).fold(leaf, |hash, peak| tree::node(peak, &hash));
         let complete = self.size.trailing_ones() as usize;
@@ -30,7 +30,7 @@ impl Log {
         (path, root)
     }
 
-    /// The log of `key`; empty where there is none yet.
+    /// Loads the log of `key`; a new log is empty.
     pub(super) fn load(work: &Transaction, key: &Hash) -> Result<Self, InternalError> {
         let query = "SELECT size, time, peaks FROM log WHERE key = ?";
         let row = work.query_row(query, [key], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;

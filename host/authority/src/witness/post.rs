@@ -1,4 +1,4 @@
-//! What is posted to a witness: the body of `add-checkpoint`, shaped as in C2SP `tlog-witness`.
+//! The request to a witness: the body of `add-checkpoint`, with the structure of C2SP `tlog-witness`.
 //!
 //! ```text
 //! ticket <base64 of the ticket's COSE message>
@@ -8,8 +8,8 @@
 //!
 //! <the checkpoint's COSE message, binary, to the end>
 //! ```
-//! Each lane of the card has its `lane` line and its proof, lane 0 first. It differs from that page in what is posted:
-//! not a log's note but a card's signed checkpoint, which needs the ticket that it is under.
+//! Each lane of the card has its `lane` line and its proof, lane 0 first. The content differs from C2SP: it is not
+//! a log's note but a card's signed checkpoint, together with its ticket.
 
 use base64ct::{Base64, Encoding};
 use portcullis_core::wire::LaneHead;
@@ -19,25 +19,25 @@ use portcullis_evidence::{cose, ticket, tree::Hash};
 
 use super::Refusal;
 
-/// Most hashes of a proof (C2SP `tlog-witness`).
+/// Largest number of hashes in a proof (C2SP `tlog-witness`).
 const MAX_PROOF: usize = 63;
-/// Most bytes of a lane's line beside its root: the name, two numbers, and what is between them.
+/// Most bytes of a lane's line without its root: the name, two numbers, and spaces.
 const MAX_NUMBERS: usize = 48;
-/// Largest body in bytes: the largest ticket, and the largest proof of every lane in base64, the fixed lines, and the
+/// Largest body in bytes: the largest ticket, the largest proof of every lane in base64, the fixed lines, and the
 /// checkpoint.
 pub const MAX_BODY: usize = ticket::MAX_BYTES.div_ceil(3) * 4
     + LANES_MAX as usize * ((MAX_PROOF + 1) * 45 + MAX_NUMBERS)
     + 128
     + cose::MESSAGE_BYTES;
 
-/// A checkpoint, and what a witness needs to judge it.
+/// A checkpoint with the data that a witness needs to check it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Post {
     /// COSE message of the ticket.
     pub ticket: Vec<u8>,
     /// The card's public key.
     pub public_key: [u8; 32],
-    /// What is under the checkpoint, by lane.
+    /// The logs under the checkpoint, by lane.
     pub lanes: Vec<LanePost>,
     /// COSE message of the checkpoint.
     pub checkpoint: Vec<u8>,
@@ -49,9 +49,9 @@ pub struct LanePost {
     /// Records under the last accepted checkpoint of the session; 0 before the first.
     pub old: u64,
     pub size: u64,
-    /// Root of the tree over them.
+    /// Root over the lane's records under this checkpoint.
     pub root: Hash,
-    /// Proof that the log continues from its first `old` records (RFC 9162, 2.1.4); empty when `old` is 0.
+    /// Proof that the log continues its first `old` records (RFC 9162, 2.1.4); empty if `old` is 0.
     pub proof: Vec<Hash>,
 }
 
@@ -72,7 +72,7 @@ impl Post {
         [text.as_bytes(), b"\n", &self.checkpoint].concat()
     }
 
-    /// Reads a body. Errors: [`Refusal::Malformed`] for anything that [`Post::to_body`] would not write.
+    /// Parses a body. Errors: [`Refusal::Malformed`] for anything that [`Post::to_body`] would not write.
     pub fn from_body(body: &[u8]) -> Result<Self, Refusal> {
         let split = body.len().checked_sub(cose::MESSAGE_BYTES).ok_or(Refusal::Malformed("is too short"))?;
         let (text, checkpoint) = body.split_at_checked(split).ok_or(Refusal::Malformed("is too short"))?;
@@ -102,7 +102,7 @@ impl Post {
     }
 }
 
-/// Reads what follows `lane `: two numbers and a root.
+/// Parses the rest of a `lane` line: two numbers and a root.
 fn read_lane(text: &str) -> Option<LanePost> {
     let (old, rest) = text.split_once(' ')?;
     let (size, root) = rest.split_once(' ')?;
@@ -143,7 +143,7 @@ mod tests {
         let body = post(2).to_body();
         let text = body.len() - cose::MESSAGE_BYTES;
         assert_eq!(Post::from_body(&body).unwrap(), post(2));
-        // A changed text that parses is another post, and is written as the same text again.
+        // A changed text that still parses must be the encoding of another post.
         let check = |changed: &[u8]| {
             if let Ok(read) = Post::from_body(changed) {
                 assert_ne!(read, post(2));

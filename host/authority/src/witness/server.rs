@@ -3,14 +3,14 @@
 //! | status | body |
 //! | --- | --- |
 //! | 200 | the note (`portcullis_evidence::note`) |
-//! | 400, 405, 408, 413 | why it is not a request |
-//! | 403 | a signature, the key or the ticket's validity |
-//! | 404 | another path; a ticket of no known issuer |
-//! | 409 | a contradiction; with another old size, type `text/x.tlog.size`, the size of the last checkpoint alone |
-//! | 422 | no proof that the log continues |
-//! | 500, 503 | the witness's own trouble; too many connections |
+//! | 400, 405, 408, 413 | why the request is invalid |
+//! | 403 | the signature, the key or the ticket's validity is wrong |
+//! | 404 | another path; a ticket of an unknown issuer |
+//! | 409 | a contradiction; for another old size, type `text/x.tlog.size`, only the size of the last checkpoint |
+//! | 422 | the proof that the log continues is wrong |
+//! | 500, 503 | an internal error; too many connections |
 //!
-//! It listens on loopback addresses only: whoever serves it to a network puts a server with TLS in front.
+//! It listens on loopback addresses only. For access from a network, a server with TLS must be put in front of it.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -25,18 +25,18 @@ use super::http::{DeadlineStream, HttpError, read_message};
 use super::{Conflict, MAX_BODY, Post, Refusal, Witness, spaced};
 use crate::shown::ShownError;
 
-/// Pause after a connection could not be accepted, so that a lack of file descriptors does not cause a busy loop.
+/// Pause after a failed `accept`, so that a lack of file descriptors does not cause a busy loop.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Time for an answer, after a request or its deadline.
+/// Time to send an answer, after the request or its deadline.
 const ANSWER: Duration = Duration::from_secs(1);
 
 /// The limits of a server.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Time for a whole request to come.
+    /// Longest time to receive a request.
     pub request: Duration,
-    /// Connections at a time; more are answered 503.
+    /// Largest number of connections; further ones get status 503.
     pub connections: usize,
 }
 
@@ -46,7 +46,7 @@ impl Default for Limits {
     }
 }
 
-/// A server at work. It ends when this is dropped.
+/// A running server. Dropping it stops the server.
 pub struct Server {
     address: SocketAddr,
     stop: Arc<AtomicBool>,
@@ -54,7 +54,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Serves `witness` on `port` of 127.0.0.1; 0 takes a free one. Errors: the port cannot be had.
+    /// Serves `witness` on `port` of 127.0.0.1; 0 selects a free port. Errors: the port is not available.
     pub fn start(witness: Arc<Witness>, port: u16, limits: Limits) -> io::Result<Self> {
         let asked = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let listener = TcpListener::bind(asked)
@@ -68,26 +68,26 @@ impl Server {
         Ok(Self { address, stop, thread: Some(thread) })
     }
 
-    /// Where it listens.
+    /// The address that it listens on.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Waits until the server ends, which it does not by itself.
+    /// Waits for the server thread, which does not end by itself.
     pub fn wait(mut self) {
         if let Some(thread) = self.thread.take() {
-            // A panic of the thread has been reported by its hook; the server is over either way.
+            // The panic hook has reported a panic of the thread; the server has ended in either case.
             let _ = thread.join();
         }
     }
 }
 
 impl Drop for Server {
-    /// Accepts no more connections, and waits for the open ones; each of them is bounded in time.
+    /// Stops accepting connections, and waits for the open ones, whose time is limited.
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Release);
-        // The thread sleeps in `accept` until somebody comes.
+        // A connection wakes the thread from `accept`.
         let _ = TcpStream::connect_timeout(&self.address, Duration::from_secs(1));
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -104,7 +104,7 @@ fn accept(listener: &TcpListener, witness: &Witness, limits: Limits, stop: &Atom
                 continue;
             };
             let busy = open.fetch_add(1, Ordering::AcqRel) >= limits.connections;
-            // This thread answers what does not fit, at once: the answer fits the socket's buffer.
+            // Refuse at once in this thread: the answer fits the socket's buffer.
             if busy {
                 let answer = Answer::text(503, "the witness has too many connections");
                 let _ = answer.send(&mut DeadlineStream::new(stream, PAUSE));
@@ -115,7 +115,7 @@ fn accept(listener: &TcpListener, witness: &Witness, limits: Limits, stop: &Atom
                 let mut connection = DeadlineStream::new(stream, limits.request);
                 let answer = answer(&mut connection, witness);
                 connection.allow(ANSWER);
-                // Whoever is gone does not get an answer; what was accepted stays accepted, and can be posted again.
+                // If the client has gone, its checkpoint stays accepted, and can be posted again.
                 if answer.send(&mut connection).is_ok() {
                     connection.finish();
                 }
@@ -186,7 +186,7 @@ fn answer(connection: &mut DeadlineStream, witness: &Witness) -> Answer {
         }
         _ => return Answer::text(400, "the request line is not one of HTTP/1.1"),
     }
-    // Before 1970 no ticket is valid.
+    // With a clock before 1970, no ticket is valid.
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     match Post::from_body(&message.body).and_then(|post| witness.add(&post, now)) {
         Ok(note) => Answer { status: 200, kind: "text/plain; charset=utf-8", body: note },

@@ -1,4 +1,4 @@
-//! Certificates that the authority makes, as our verifier and as OpenSSL see them.
+//! Certificates of the authority, checked by our verifier and by OpenSSL.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -77,7 +77,7 @@ fn what_is_certified_is_read_back() {
     assert_eq!((found.not_before, found.not_after), (WINDOW.not_before, WINDOW.not_after));
     assert_eq!(found.serial.len(), 16);
 
-    // Straight from the root, without a chain; and an issuing authority read back from its files.
+    // Directly under the root, without a chain; and an issuing authority loaded from its files.
     let root = root(1, false);
     let leaf = root.certify(&Device { class: Class::Class, supervised: false, ..device() }).unwrap();
     let found = verify(&Made { leaf, chain: String::new(), root: made.root.clone() }, &trust(&[&made.root])).unwrap();
@@ -100,20 +100,20 @@ fn simulated_and_real_never_mix() {
     let unmarked = Device { design_id: [0x11; 16], ..simulated() };
     assert!(matches!(sim.certify(&unmarked), Err(CaError::Design("real"))));
 
-    // Neither root is in the other's place.
+    // Neither root is accepted in the other's place.
     let mut store = TrustStore::default();
     assert_eq!(store.add_root(sim_pem.as_bytes()), Err(CertificateError::ClassRoot));
     assert_eq!(store.add_sim_root(real_pem.as_bytes()), Err(CertificateError::ClassRoot));
     assert!(matches!(CertificateAuthority::load(key(1), &real_pem, true), Err(CaError::Class(..))));
 
-    // A simulated card is only trusted where simulation roots are.
+    // A simulated card is trusted only under simulation roots.
     let leaf = sim.certify(&simulated()).unwrap();
     let without = verify_chain(leaf.as_bytes(), b"", &trust(&[&real_pem]), Some(NOW));
     assert_eq!(without, Err(CertificateError::UnknownRoot));
     store.add_sim_root(sim_pem.as_bytes()).unwrap();
     assert_eq!(verify_chain(leaf.as_bytes(), b"", &store, Some(NOW)).unwrap().class, Class::Sim);
 
-    // A subordinate of the real root that pretends to be below the simulation's: same key and name, other kind.
+    // A subordinate of the real root pretends to be below the simulation root: same key and name, other kind.
     let posing = CertificateAuthority::load(
         key(2),
         &real.subordinate(key(2), "CN=Gate issuing 1", WINDOW).unwrap().certificate_pem().unwrap(),
@@ -134,7 +134,7 @@ fn another_root_or_none_is_not_believed() {
     let impostor = root(9, false).certificate_pem().unwrap();
     assert_eq!(verify(&made, &trust(&[&impostor])), Err(CertificateError::UnknownRoot));
     assert!(verify(&made, &trust(&[&impostor, &made.root])).is_ok());
-    // Without its intermediate, with another's, with the right one twice.
+    // Without its intermediate, with another one, and with the right one twice.
     let store = trust(&[&made.root]);
     assert_eq!(verify(&Made { chain: String::new(), ..self::made() }, &store), Err(CertificateError::UnknownRoot));
     let other = root(1, false).subordinate(key(3), "CN=Gate issuing 1,O=Example", WINDOW).unwrap();
@@ -146,7 +146,7 @@ fn another_root_or_none_is_not_believed() {
     assert_eq!(verify(&backwards, &store), Err(CertificateError::Signature(Which::Device)));
 }
 
-/// The bundle carries its own root: refused in the chain, and no help as an unknown anchor.
+/// The bundle contains its own root: it is refused in the chain, and it is not a trusted anchor.
 #[test]
 fn a_self_made_hierarchy_is_not_believed() {
     let own = root(7, false);
@@ -156,7 +156,7 @@ fn a_self_made_hierarchy_is_not_believed() {
     let found = verify_chain(leaf.as_bytes(), chain.as_bytes(), &store, Some(NOW));
     assert!(matches!(found, Err(CertificateError::Profile(Which::Chain(0), _))), "{found:?}");
     assert_eq!(verify_chain(leaf.as_bytes(), b"", &store, Some(NOW)), Err(CertificateError::UnknownRoot));
-    // An authority's certificate does not serve as a device's certificate, nor the reverse.
+    // An authority's certificate is not accepted as a device's certificate, nor the reverse.
     let found = verify_chain(chain.as_bytes(), b"", &trust(&[&chain]), Some(NOW));
     assert!(matches!(found, Err(CertificateError::Profile(Which::Device, _))), "{found:?}");
     let mut store = TrustStore::default();
@@ -236,7 +236,7 @@ fn revoked_keys_and_designs() {
     assert_eq!(verify(&made, &store), Err(CertificateError::RevokedDesign));
 }
 
-/// Every single-bit change of the three files' DER, and every cut, is refused or does not change the content.
+/// Every single-bit change and every truncation of the three DER files is refused, or does not change the content.
 #[test]
 fn every_changed_bit_is_refused() {
     let made = made();
@@ -309,7 +309,7 @@ fn openssl(dir: &Path, args: &[&str]) -> Output {
     Command::new("openssl").args(args).current_dir(dir).output().expect("openssl runs")
 }
 
-/// OpenSSL parses all three, and validates the chain to our root and to no other.
+/// OpenSSL parses all three, and validates the chain to our root only.
 #[test]
 fn openssl_agrees() {
     let made = made();
@@ -338,13 +338,13 @@ fn openssl_agrees() {
     ] {
         assert!(leaf.contains(part), "no `{part}` in\n{leaf}");
     }
-    // Old releases print the object identifier, new ones its name.
+    // Old releases of OpenSSL print the object identifier, new ones the name.
     assert!(leaf.contains("2.16.840.1.101.3.4.3.21") || leaf.contains("SLH-DSA-SHA2-128f"), "{leaf}");
     assert!(text("chain.pem").contains("CA:TRUE, pathlen:0"));
     assert!(text("root.pem").contains("Certificate Sign"));
 
-    // The intermediate by path validation; the leaf's signature by itself, because releases before 3.5 do not know its
-    // key.
+    // The intermediate is checked by path validation. The leaf's signature is checked alone, because releases before
+    // 3.5 do not support the leaf's key.
     let run = |args: &[&str]| openssl(dir.path(), args).status.success();
     let at = NOW.to_string();
     let verify = ["verify", "-attime", &at, "-x509_strict", "-CAfile"];
@@ -364,7 +364,7 @@ fn openssl_agrees() {
     }
 }
 
-/// A hierarchy that OpenSSL made, with our extensions, is one that we read.
+/// We accept a hierarchy that OpenSSL made with our extensions.
 #[test]
 fn we_read_what_openssl_made() {
     let dir = tempfile::tempdir().unwrap();

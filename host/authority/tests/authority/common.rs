@@ -1,4 +1,4 @@
-//! A card in software, for the tests of this crate: it logs random records and signs checkpoints as a card does.
+//! A card in software, for the tests of this crate: it logs random records and signs checkpoints.
 
 use portcullis_core::wire::{CHECKPOINT_MAGIC, Checkpoint, Fault, LAYOUT_VERSION, Life, SIGNATURE_BYTES};
 use portcullis_evidence::tree::{self, Hash, Prover};
@@ -38,7 +38,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// The session that `ticket` opens, at its opening checkpoint. `boot` makes runs differ.
+    /// The session under `ticket`, at its opening checkpoint. Different values of `boot` give different runs.
     pub(crate) fn open(ticket: &[u8], boot: u8) -> Self {
         let signed = Ticket::parse(ticket).unwrap();
         let mut wire = Checkpoint::ZERO;
@@ -60,7 +60,7 @@ impl Session {
         self.leaves.len() as u64
     }
 
-    /// Proof that the log continues from its first `old` records.
+    /// Proof that the log continues its first `old` records.
     pub(crate) fn proof(&self, old: u64) -> Vec<Hash> {
         let Some(mut prover) = Prover::consistency(old, self.size()) else { return Vec::new() };
         self.leaves.iter().for_each(|leaf| prover.push(*leaf));
@@ -73,7 +73,7 @@ impl Session {
         self.wire.root = root_of_lane(self.size(), self.root());
     }
 
-    /// Logs `records` more, with content that `mark` makes differ, and takes the next checkpoint.
+    /// Logs `records` more, whose content depends on `mark`, and makes the next checkpoint.
     pub(crate) fn advance(&mut self, records: u64, mark: u8, state: Life) {
         self.leaves.extend((0..records).map(|i| tree::leaf(&[mark, i as u8])));
         self.wire.serial += 1;

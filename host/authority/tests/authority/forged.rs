@@ -1,4 +1,4 @@
-//! Certificates that are properly signed, by the right keys, and still not of the profile.
+//! Certificates with valid signatures by the right keys that violate the profile.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use x509_cert::serial_number::SerialNumber;
 use x509_cert::spki::{SubjectPublicKeyInfoOwned, SubjectPublicKeyInfoRef};
 use x509_cert::time::{Time, Validity};
 
-/// A certificate taken apart, to be signed again with something wrong in it.
+/// A decoded certificate, to be changed and signed again.
 struct Forged {
     issuer: Name,
     subject: Name,
@@ -88,7 +88,7 @@ const DESIGN: &str = "1.3.6.1.4.1.32473.1.1";
 const KIND: &str = "1.3.6.1.4.1.32473.1.2";
 const WATCHED: &str = "1.3.6.1.4.1.32473.1.3";
 
-/// Properly signed, by the right keys, but not of the profile.
+/// The signatures are valid, and by the right keys, but the profile is violated.
 #[test]
 fn certificates_that_no_honest_authority_makes() {
     let made = made();
@@ -117,7 +117,7 @@ fn certificates_that_no_honest_authority_makes() {
         ("has a subject key of broken bytes", &|f| f.spki.subject_public_key = BitString::new(3, [8; 32]).unwrap()),
         ("is an authority", &|f| f.set(BASIC, &[0x30, 3, 1, 1, 0xff])),
         ("has a broken extension", &|f| f.set(BASIC, &[0x30, 1])),
-        // DER leaves FALSE out, and no zero bits at the end of a usage.
+        // DER omits FALSE, and zero bits at the end of a key usage.
         ("has a broken extension", &|f| f.set(BASIC, &[0x30, 3, 1, 1, 0])),
         ("has a broken extension", &|f| f.set(USAGE, &[3, 2, 0, 0x80])),
         ("is not for signatures alone", &|f| f.remove(USAGE)),
@@ -133,11 +133,10 @@ fn certificates_that_no_honest_authority_makes() {
     for (reason, change) in wrong {
         assert_eq!(leaf(change), Err(CertificateError::Profile(Which::Device, reason)));
     }
-    // Names must chain, not only keys.
+    // The names must chain too, not only the keys.
     let renamed = leaf(&|f| f.issuer = Name::from_str("CN=Gate issuing 2,O=Example").unwrap());
     assert_eq!(renamed, Err(CertificateError::Signature(Which::Device)));
-    // Unknown extensions that are not critical are ignored (RFC 5280, 4.2); basic constraints may be left out of a
-    // leaf.
+    // Unknown extensions that are not critical are ignored (RFC 5280, 4.2). A leaf may omit basic constraints.
     assert!(leaf(&|f| f.extension("2.5.29.14").extn_id = "1.2.3.4".parse().unwrap()).is_ok());
     assert!(leaf(&|f| f.remove(BASIC)).is_ok());
     assert!(!leaf(&|f| f.remove(WATCHED)).unwrap().supervised);
@@ -167,7 +166,7 @@ fn certificates_that_no_honest_authority_makes() {
     let renamed = authority(&|f| f.issuer = Name::from_str("CN=Another root,O=Example").unwrap());
     assert_eq!(renamed, Err(CertificateError::UnknownRoot));
 
-    // Roots are held to the same; and they sign themselves.
+    // The same rules apply to roots, which sign themselves.
     let root = |change: Change| {
         let mut forged = Forged::of(&made.root);
         change(&mut forged);
@@ -212,7 +211,7 @@ fn elements(mut der: &[u8]) -> Vec<Element> {
     found
 }
 
-/// Fields that the builder does not let one get wrong: changed in place, and signed again.
+/// Faults that the certificate builder cannot make: changed in the encoding, and signed again.
 #[test]
 fn encodings_that_no_honest_authority_makes() {
     let made = made();
@@ -231,7 +230,7 @@ fn encodings_that_no_honest_authority_makes() {
     assert_eq!(signed(&|fields| fields[0].1[2] = 1), wrong("is not of version 3"));
     assert_eq!(signed(&|fields| fields[2].1[4] = 0x71), wrong("is not signed with Ed25519"));
     assert_eq!(signed(&|fields| fields[2].1.extend([5, 0])), wrong("is not signed with Ed25519"));
-    // A time that the standard writes otherwise (RFC 5280, 4.1.2.5); a serial with a needless zero; a field too many.
+    // A time in another form than the standard's (RFC 5280, 4.1.2.5); a serial with a needless zero; an extra field.
     let general = element(0x18, b"20250615150000Z");
     let der = Err(CertificateError::Der(Which::Device));
     assert_eq!(signed(&|fields| fields[4].1 = [&general[..], &general].concat()), der);

@@ -1,4 +1,4 @@
-//! The outside parties, each against honest and hostile callers.
+//! The outside parties, with honest and hostile callers.
 #![cfg(test)]
 
 mod certificates;

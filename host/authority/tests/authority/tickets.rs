@@ -1,4 +1,4 @@
-//! The issuer: serials without gaps, single use, and a store that loses nothing.
+//! The issuer: serials without gaps, single use, and a durable store.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -18,7 +18,7 @@ use rusqlite::Connection;
 use zerocopy::IntoBytes;
 
 const NAME: &str = "registrar.example";
-/// Set in child processes: the store that they work on.
+/// Environment variable for child processes: the path of their store.
 const CHILD: &str = "PORTCULLIS_TEST_STORE";
 
 fn issuer(path: &Path) -> Issuer {
@@ -37,7 +37,7 @@ fn request(card: &Card) -> Request {
     }
 }
 
-/// Issues, opens and closes one session; the ticket and the closed session.
+/// Issues a ticket and runs one session; returns the ticket and the closed session.
 fn hold(issuer: &mut Issuer, card: &Card) -> (Vec<u8>, Session) {
     let ticket = issuer.issue(&request(card)).unwrap();
     let mut session = Session::open(&ticket, 1);
@@ -65,7 +65,7 @@ fn sessions_are_dense_and_chained() {
         assert_eq!(issuer.ticket(&card.id(), serial).unwrap(), cose);
         previous = parse(&session).digest();
     }
-    // Another key has serials of its own.
+    // Serials count per key.
     let other = Ticket::parse(&issuer.issue(&request(&Card::new(2))).unwrap()).unwrap().content;
     assert_eq!((other.serial, other.previous_close), (1, [0; 32]));
     let states: Vec<_> = issuer.list().unwrap().into_iter().map(|t| (t.serial, t.state)).collect();
@@ -91,7 +91,7 @@ fn the_next_ticket_waits_for_the_end_of_the_last() {
     issuer.redeem(&card.sign(&session.wire), &card.public_key).unwrap();
     assert!(matches!(issuer.issue(&request(&card)), Err(IssueError::Pending(1))));
 
-    // Given up: the next says that it follows nothing, and the session can no longer be closed.
+    // After an abandoned ticket, the next one names no previous close, and the abandoned session cannot be closed.
     let abandoned = issuer.abandon(&card.id(), 1, "the card burnt").unwrap();
     assert_eq!((abandoned.state, abandoned.remark.as_deref()), (State::Abandoned, Some("the card burnt")));
     assert!(matches!(issuer.abandon(&card.id(), 1, "again"), Err(IssueError::State(1, State::Abandoned))));
@@ -103,7 +103,7 @@ fn the_next_ticket_waits_for_the_end_of_the_last() {
     assert!(matches!(issuer.redeem(&message, &card.public_key), Err(IssueError::State(1, State::Abandoned))));
     let next = Ticket::parse(&issuer.issue(&request(&card)).unwrap()).unwrap().content;
     assert_eq!((next.serial, next.previous_close), (2, [0; 32]));
-    // Unused tickets can be given up too; closed ones cannot.
+    // Unused tickets can be abandoned too; closed ones cannot.
     issuer.abandon(&card.id(), 2, "not needed").unwrap();
     hold(&mut issuer, &card);
     assert!(matches!(issuer.abandon(&card.id(), 3, "late"), Err(IssueError::State(3, State::Closed))));
@@ -122,7 +122,7 @@ fn a_ticket_is_used_once() {
     let message = card.sign(&second.wire);
     assert!(matches!(issuer.redeem(&message, &card.public_key), Err(IssueError::Used(1))));
 
-    // Neither can the second run close it.
+    // The second run cannot close it either.
     second.advance(3, 2, Life::Closing);
     let message = card.sign(&second.wire);
     assert!(matches!(issuer.close(&message, &card.public_key), Err(IssueError::Used(1))));
@@ -135,7 +135,7 @@ fn a_ticket_is_used_once() {
     assert!(matches!(issuer.close(&message, &card.public_key), Err(IssueError::Used(1))));
     let message = card.sign(&second.wire);
     assert!(matches!(issuer.close(&message, &card.public_key), Err(IssueError::Used(1))));
-    // The opening one is known still.
+    // The opening checkpoint is still accepted as a repetition.
     assert_eq!(issuer.redeem(&opening, &card.public_key).unwrap().state, State::Closed);
 }
 
@@ -159,7 +159,7 @@ fn only_the_cards_own_checkpoints_count() {
     assert_eq!(shown(&mut issuer, &good[..good.len() - 1], &card.public_key), cut);
     assert_eq!(shown(&mut issuer, b"", &card.public_key), cut);
 
-    // A ticket of no one's; the wrong moment of a session.
+    // An unknown ticket; a checkpoint from the wrong point of a session.
     let mut unknown = session.clone();
     unknown.wire.ticket_digest = [9; 32];
     let message = card.sign(&unknown.wire);
@@ -239,7 +239,7 @@ fn only_the_user_reads_a_store() {
     }
 }
 
-/// This test again, in a process of its own, on the store at `path`.
+/// Runs this test again in a child process, on the store at `path`.
 fn child(test: &str, path: &Path) -> Child {
     Command::new(std::env::current_exe().unwrap())
         .args([test, "--exact", "--nocapture"])
@@ -256,7 +256,7 @@ fn a_process_killed_in_mid_transaction_leaves_no_trace() {
         let database = Connection::open(path).unwrap();
         let row = "INSERT INTO ticket (key, serial, digest, cose, state) VALUES (zeroblob(32), 1, zeroblob(32), x'00', 'issued')";
         database.execute_batch(&format!("BEGIN IMMEDIATE; {row}")).unwrap();
-        // Past the page cache: what is uncommitted is in the file when the process dies.
+        // With a tiny page cache, uncommitted data is in the file when the process is killed.
         database.execute_batch("PRAGMA cache_spill = 1; PRAGMA cache_size = 1").unwrap();
         println!("\ninserted");
         std::thread::sleep(Duration::from_secs(60));
@@ -276,7 +276,7 @@ fn a_process_killed_in_mid_transaction_leaves_no_trace() {
     assert_eq!(ticket.content.serial, 1);
 }
 
-/// Kills a process that holds sessions, at twenty different moments. Everything that it reported as done is in the
+/// Kills a process that runs sessions, at twenty different moments. Everything that it reported as done is in the
 /// store.
 #[test]
 fn a_killed_process_loses_nothing_that_it_returned() {
@@ -285,7 +285,7 @@ fn a_killed_process_loses_nothing_that_it_returned() {
         let mut issuer = issuer(Path::new(&path));
         println!();
         loop {
-            // Continues where the killed one left off.
+            // Continue where the killed process stopped.
             let last = issuer.list().unwrap().pop();
             let (serial, done) = match last {
                 Some(last) if last.state == State::Issued => {
@@ -316,7 +316,7 @@ fn a_killed_process_loses_nothing_that_it_returned() {
         let mut child = child("tickets::a_killed_process_loses_nothing_that_it_returned", &path);
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(|line| line.unwrap());
         let mut take = |line: &str| {
-            // The test harness speaks too.
+            // Ignore the output of the test harness.
             if let Some((serial, state)) = line.split_once(' ')
                 && let Ok(serial) = serial.parse()
             {

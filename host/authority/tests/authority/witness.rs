@@ -1,4 +1,4 @@
-//! The witness: one history per session, whoever posts, and nothing forgotten.
+//! The witness: one history per session, for any client, and no accepted checkpoint is lost.
 
 use super::common::{Card, Session};
 use ed25519_dalek::SigningKey;
@@ -53,7 +53,7 @@ fn ticket(card: &Card, serial: u64) -> Vec<u8> {
     ticket_of(card, serial).sign(&key(5)).unwrap()
 }
 
-/// The post of a session's present checkpoint. `old` is the number of records under the last one.
+/// The post of a session's current checkpoint. `old` is the number of records under the previous one.
 pub(super) fn post(card: &Card, ticket: &[u8], session: &Session, old: u64) -> Post {
     let lane = LanePost { old, size: session.size(), root: session.root(), proof: session.proof(old) };
     Post {
@@ -74,7 +74,7 @@ fn read(note: &str) -> WitnessedCheckpoint {
     note::verify(note.as_bytes(), &[public()]).unwrap()
 }
 
-/// A witness, a card, and a session of ticket 1 that is open at it.
+/// A witness, a card, and its session under ticket 1, whose opening checkpoint the witness has accepted.
 struct Bench {
     _dir: tempfile::TempDir,
     witness: Witness,
@@ -93,7 +93,7 @@ impl Bench {
         Self { _dir: dir, witness, card, ticket, session }
     }
 
-    /// The session after `records` more in another state.
+    /// The session after `records` more records, in this state.
     fn next(&self, records: u64, mark: u8, state: Life) -> Session {
         let mut next = self.session.clone();
         next.advance(records, mark, state);
@@ -108,7 +108,7 @@ impl Bench {
         self.witness.add(&self.post(session), NOW)
     }
 
-    /// Accepts `session`, which becomes the present one.
+    /// Posts `session`, which must be accepted and becomes the current one.
     fn go(&mut self, session: Session) -> WitnessedCheckpoint {
         let note = self.add(&session).unwrap();
         self.session = session;
@@ -147,7 +147,7 @@ fn two_sessions_in_one_log() {
     let second = Session::open(&bench.ticket, 2);
     let said = read(&bench.witness.add(&post(&bench.card, &bench.ticket, &second, 0), NOW + 5).unwrap());
     assert_eq!((said.ticket, said.serial, said.index, said.time), (2, 0, 7, NOW + 5));
-    // Another card's log is another log.
+    // Each card has its own log at the witness.
     let other = Card::new(2);
     let note = ticket(&other, 9);
     let said = read(&bench.witness.add(&post(&other, &note, &Session::open(&note, 1), 0), NOW).unwrap());
@@ -179,11 +179,11 @@ fn the_same_post_gets_the_same_note() {
 #[test]
 fn a_second_history_is_refused_and_kept_as_proof() {
     let mut bench = Bench::new();
-    // Another opening: the card was reset and the ticket used again.
+    // Another opening: the card was reset and the ticket was used again.
     let reset = Session::open(&bench.ticket, 2);
     let refused = post(&bench.card, &bench.ticket, &reset, 0);
     assert_eq!(conflict(bench.witness.add(&refused, NOW)), Conflict::Fork(0));
-    // Another end of the same beginning.
+    // Different ends of the same beginning.
     let (good, bad, worse) = (bench.next(4, 1, Life::Run), bench.next(4, 2, Life::Run), bench.next(5, 3, Life::Run));
     let (bad, worse) = (bench.post(&bad), bench.post(&worse));
     let accepted = bench.post(&good);
@@ -195,11 +195,11 @@ fn a_second_history_is_refused_and_kept_as_proof() {
     assert_eq!(forks.iter().map(|fork| (fork.ticket, fork.serial)).collect::<Vec<_>>(), [(1, 0), (1, 1)]);
     assert_eq!((&forks[1].accepted, &forks[1].refused), (&accepted.checkpoint, &bad.checkpoint));
     for fork in forks {
-        // The proof needs nothing else: the card signed both.
+        // The two signatures of the card are the whole proof.
         assert!(SignedCheckpoint::parse(&fork.accepted).unwrap().verify(&bench.card.public_key));
         assert!(SignedCheckpoint::parse(&fork.refused).unwrap().verify(&bench.card.public_key));
     }
-    // The honest history continues.
+    // The honest history can continue.
     let next = bench.next(1, 1, Life::Closing);
     assert_eq!(bench.go(next).index, 2);
 }
@@ -228,13 +228,13 @@ fn what_does_not_follow_is_refused() {
     assert_eq!(bench.conflict(&next(&|s| s.wire.key_flags = 4)), Conflict::OtherRun);
     assert_eq!(bench.conflict(&next(&|s| s.wire.state = Life::Opening as u8)), Conflict::State);
 
-    // A proof from another size than the last accepted one's; the answer says from which.
+    // A proof from another size than the last accepted one. The answer contains the right size.
     let good = next(&|_| ());
     for old in [0, 1, 5, 7, u64::MAX] {
         let wrong = post(&bench.card, &bench.ticket, &good, old);
         assert_eq!(conflict(bench.witness.add(&wrong, NOW)), Conflict::Size(vec![6]), "{old}");
     }
-    // The first record is another: no proof helps.
+    // The first record differs, so no valid proof exists.
     let rewritten = next(&|s| {
         s.leaves[2] = [9; 32];
         s.seal();
@@ -250,18 +250,18 @@ fn what_does_not_follow_is_refused() {
         let wrong = with(&honest, |lane| lane.proof.clone_from(&proof));
         assert!(matches!(bench.witness.add(&wrong, NOW), Err(Refusal::Inconsistent)));
     }
-    // Another log that does continue from the last checkpoint, but is not the one that the card signed.
+    // A log that continues the last checkpoint, but differs from the one that the card signed.
     let mut unsigned = bench.session.clone();
     unsigned.advance(5, 9, Life::Run);
     let wrong = with(&honest, |lane| {
         (lane.root, lane.proof) = (unsigned.root(), unsigned.proof(bench.session.size()));
     });
     assert!(matches!(bench.witness.add(&wrong, NOW), Err(Refusal::Inconsistent)));
-    // A lane root that is not under the checkpoint's.
+    // A lane root that does not match the checkpoint's root.
     let wrong = with(&honest, |lane| lane.root = rewritten.root());
     assert!(matches!(bench.witness.add(&wrong, NOW), Err(Refusal::Inconsistent)));
 
-    // None of these posts changed anything.
+    // None of these posts changed the state.
     assert_eq!(read(&bench.witness.add(&honest, NOW).unwrap()).index, 2);
 }
 
@@ -281,7 +281,7 @@ fn a_fault_ends_in_a_close_only() {
     assert_eq!(bench.conflict(&bench.next(0, 1, Life::Closing)), Conflict::Closed);
 }
 
-/// A session of a card of several lanes, each with the leaves of its log.
+/// A session of a card with several lanes, and the leaves of each lane's log.
 #[derive(Clone)]
 struct Lanes {
     wire: wire::Checkpoint,
@@ -295,7 +295,7 @@ impl Lanes {
         Self { wire, leaves: (0..lanes).map(|lane| vec![tree::leaf(&[lane])]).collect() }
     }
 
-    /// Adds this number of records to each lane, and the next checkpoint.
+    /// Adds these numbers of records to the lanes, and makes the next checkpoint.
     fn advance(&mut self, records: &[u8], state: Life) {
         for (lane, count) in self.leaves.iter_mut().zip(records) {
             lane.extend((0..*count).map(|i| tree::leaf(&[9, i])));
@@ -305,7 +305,7 @@ impl Lanes {
         self.wire.state = state as u8;
     }
 
-    /// The post after a checkpoint under which the lanes had the `old` numbers of records.
+    /// The post of the current checkpoint. `old` is the lanes' numbers of records under the previous one.
     fn post(&self, card: &Card, ticket: &[u8], old: &[u64]) -> Post {
         let lane = |(leaves, old): (&Vec<Hash>, &u64)| {
             let size = leaves.len() as u64;
@@ -342,7 +342,7 @@ fn every_lane_goes_on() {
         let mut next = session.clone();
         next.advance(&[2, 0, 1, 7, 0, 0, 1, 3], Life::Run);
         let honest = next.post(&card, &ticket, &old);
-        // One lane rewritten, under the card's own signature; every other one continues.
+        // One lane is rewritten and signed by the card; all others continue.
         for lane in 0..usize::from(lanes) {
             let mut rewritten = next.clone();
             rewritten.leaves[lane][0] = [9; 32];
@@ -351,13 +351,13 @@ fn every_lane_goes_on() {
             let mut shrunk = next.clone();
             shrunk.leaves[lane].truncate(old[lane] as usize - 1);
             assert_eq!(conflict(witness.add(&shrunk.post(&card, &ticket, &old), NOW)), Conflict::Backwards);
-            // From another size than the one that is on record.
+            // A proof from another size than the stored one.
             let mut sizes = old.clone();
             sizes[lane] -= 1;
             let wrong = witness.add(&next.post(&card, &ticket, &sizes), NOW);
             assert_eq!(conflict(wrong), Conflict::Size(old.clone()), "{lane}");
         }
-        // Heads that are not under the checkpoint: exchanged, of the same sum, left out, one more.
+        // Heads that do not match the checkpoint: exchanged, with the same sum, one missing, one extra.
         let edits: [fn(&mut Post); 4] = [
             |post| post.lanes.swap(0, 1),
             |post| {
@@ -373,13 +373,13 @@ fn every_lane_goes_on() {
             let refused = witness.add(&wrong, NOW);
             assert!(matches!(refused, Err(Refusal::Inconsistent)), "{number}: {refused:?}");
         }
-        // Another number of lanes in the same session.
+        // A different number of lanes in the same session.
         let mut half = next.clone();
         half.leaves.truncate(usize::from(lanes) / 2);
         half.wire.lanes = lanes / 2;
         let refused = witness.add(&half.post(&card, &ticket, &old), NOW);
         assert_eq!(conflict(refused), Conflict::OtherRun);
-        // Nothing of this counted.
+        // None of these posts changed the state.
         assert_eq!(read(&witness.add(&honest, NOW).unwrap()).index, 2);
     }
 }
@@ -387,7 +387,7 @@ fn every_lane_goes_on() {
 #[test]
 fn one_ticket_of_a_key_at_a_time() {
     let bench = Bench::new();
-    // Another ticket with the serial of the one in use, from another trusted issuer.
+    // A second ticket with the serial of the current one, from another trusted issuer.
     let twin = Ticket { nonce: [9; 16], ..ticket_of(&bench.card, 1) }.sign(&key(4)).unwrap();
     let opening = post(&bench.card, &twin, &Session::open(&twin, 1), 0);
     assert_eq!(conflict(bench.witness.add(&opening, NOW)), Conflict::OtherTicket);
@@ -396,7 +396,7 @@ fn one_ticket_of_a_key_at_a_time() {
     assert_eq!(conflict(bench.witness.add(&post(&bench.card, &twin, &later, 1), NOW)), Conflict::OtherTicket);
     assert!(bench.witness.forks().unwrap().is_empty());
 
-    // The next ticket opens, and the one before it is over, without a close.
+    // The next ticket opens a session; the previous session is over, although it was not closed.
     let third = ticket(&bench.card, 3);
     bench.witness.add(&post(&bench.card, &third, &Session::open(&third, 3), 0), NOW).unwrap();
     assert_eq!(bench.conflict(&bench.next(1, 1, Life::Run)), Conflict::Superseded(3));
@@ -443,7 +443,7 @@ fn after_the_tickets_end_there_are_no_more_nonces() {
     };
     assert!(said(END).nonce.is_some());
     assert_eq!(said(END + 1).nonce, None);
-    // The same holds when the witness's clock is set back: time does not run backwards in its log.
+    // If the witness's clock is set back, the times in its log do not decrease.
     let back = said(NOW);
     assert_eq!((back.nonce, back.time), (None, END + 1));
     let second = ticket(&bench.card, 2);
@@ -509,7 +509,7 @@ fn a_restart_forgets_nothing() {
     }
     assert_eq!(witness(&path).notes(&card.id()).unwrap(), notes);
     assert_eq!(witness(&path).forks().unwrap().len(), 8);
-    // The log's heads are of one tree: every earlier root follows from the entries.
+    // All heads of the log belong to one tree: every earlier root follows from the entries.
     let entries: Vec<_> = notes.iter().map(|note| WitnessProof::parse(note.as_bytes()).unwrap().entry).collect();
     for (size, note) in (1..).zip(&notes) {
         let leaves = entries.iter().take(size).map(|entry| tree::leaf(&entry.to_bytes()));
@@ -532,7 +532,7 @@ fn of_two_histories_posted_at_once_one_is_accepted() {
         assert!(results.iter().filter(|r| r.is_err()).all(|r| matches!(r, Err(Refusal::Conflict(Conflict::Fork(1))))));
         assert_eq!(bench.witness.notes(&bench.card.id()).unwrap().last(), Some(accepted[0]));
 
-        // The same one eight times is one entry.
+        // The same checkpoint posted eight times gives one entry.
         let bench = Bench::new();
         let same = bench.post(&bench.next(3, round, Life::Run));
         let notes: BTreeSet<String> = std::thread::scope(|scope| {
@@ -546,7 +546,7 @@ fn of_two_histories_posted_at_once_one_is_accepted() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
 
-    /// Posts in any order, from any point of any history: the witness accepts one history, completely.
+    /// Posts in any order, from any point of any history: the witness accepts exactly one complete history.
     #[test]
     fn there_is_one_history(ops in prop::collection::vec((any::<prop::sample::Index>(), 0_u64..3, 0_u8..3, 0..6), 1..14)) {
         let bench = Bench::new();
@@ -559,7 +559,7 @@ proptest! {
             let result = bench.witness.add(&post(&bench.card, &bench.ticket, &next, base.size()), NOW);
             let last = accepted.last().unwrap();
             let known = accepted.iter().any(|session| session.wire == next.wire);
-            // A checkpoint does not name the one before it: any that covers the same records will do.
+            // A checkpoint does not name its predecessor, so any predecessor over the same records is valid.
             let same = base.leaves == last.leaves && base.wire.serial == last.wire.serial;
             let follows = same && last.wire.state != Life::Closing as u8;
             prop_assert_eq!(result.is_ok(), known || follows, "{:?}", result);

@@ -1,5 +1,4 @@
-//! The witness over HTTP: hostile requests, slow clients, a client that believes only its witness, and a server that is
-//! killed.
+//! The witness over HTTP: hostile requests, slow clients, false answers to a client, and a server that is killed.
 
 use super::common::{Card, Session};
 use portcullis_authority::ca::Window;
@@ -20,10 +19,10 @@ use std::time::{Duration, Instant};
 
 use super::witness::{NAME, NOW, key, post, public, ticket_of, with, witness};
 
-/// Set in a child process: the state that it serves.
+/// Environment variable for a child process: the path of its state.
 const CHILD: &str = "PORTCULLIS_TEST_WITNESS";
 
-/// A running witness that checks tickets by the real clock, and a client of it.
+/// A running witness that checks tickets by the real clock, and a client.
 struct Served {
     _dir: tempfile::TempDir,
     witness: Arc<Witness>,
@@ -48,7 +47,7 @@ impl Served {
         post(&self.card, &self.ticket, &Session::open(&self.ticket, 1), 0)
     }
 
-    /// Sends `bytes` as they are; the first line and the body of the answer.
+    /// Sends `bytes` unchanged; returns the first line and the body of the answer.
     fn raw(&self, bytes: &[u8]) -> (String, String) {
         let mut stream = TcpStream::connect(self.server.address()).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
@@ -112,7 +111,7 @@ fn over_http() {
     assert!(TcpStream::connect(address).is_err(), "the server is still there");
 }
 
-/// Issuer, witness and card together: two sessions, one after the other, heartbeats as the witness gives them.
+/// Issuer, witness and card together: two sessions in succession, with heartbeats from the witness.
 #[test]
 fn sessions_from_ticket_to_close() {
     let served = Served::new(Limits::default());
@@ -173,7 +172,7 @@ fn hostile_requests_are_answered_and_do_no_harm() {
         (request(&vec![b'\n'; 30_000]), 400),
         (request(b""), 400),
         ([good.clone(), b"x".to_vec()].concat(), 400),
-        // Cut short: the rest never comes.
+        // Truncated: the rest is never sent.
         (good[..good.len() - 1].to_vec(), 408),
         (good[..40].to_vec(), 408),
         (Vec::new(), 408),
@@ -186,7 +185,7 @@ fn hostile_requests_are_answered_and_do_no_harm() {
     assert!(served.client.post(&served.opening()).is_ok());
 }
 
-/// A byte every 30 ms never ends by itself; the deadline is for the whole request.
+/// A byte every 30 ms would never end; the deadline applies to the whole request.
 #[test]
 fn slow_clients_are_cut_off_and_hold_nobody_up() {
     let served = Served::new(Limits { request: Duration::from_secs(2), connections: 8 });
@@ -225,7 +224,7 @@ fn too_many_connections_are_turned_away_until_there_is_room() {
     assert!(served.client.post(&served.opening()).is_ok());
 }
 
-/// A client of a server that gives `answer` to every request, and then keeps the connection for `hold`.
+/// A client of a server that sends `answer` to every request, and keeps the connection open for `hold`.
 fn lied_to(answer: &[u8], hold: Duration) -> Result<WitnessReply, ClientError> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let client = Client::new(listener.local_addr().unwrap(), public(), Duration::from_millis(500));
@@ -259,7 +258,7 @@ fn the_client_believes_only_its_witness() {
     let dir = tempfile::tempdir().unwrap();
     let good = note(&dir.path().join("good"), 6, 1);
     assert_eq!(lied_to(&ok(&good), none).unwrap().note, good);
-    // Another witness's note; this witness's, but of another checkpoint; a damaged one.
+    // A note of another witness; a note on another checkpoint; a damaged note.
     let of_another = note(&dir.path().join("another"), 7, 1);
     assert!(matches!(lied_to(&ok(&of_another), none), Err(ClientError::Note(NoteError::UnknownWitness))));
     let of_other = note(&dir.path().join("other"), 6, 2);
@@ -267,7 +266,7 @@ fn the_client_believes_only_its_witness() {
     assert!(matches!(lied_to(&ok(&good.replace("index 0", "index 1")), none), Err(ClientError::Note(_))));
     assert!(matches!(lied_to(&ok("hello"), none), Err(ClientError::Note(_))));
 
-    // No HTTP, no end, no answer: an error, in time.
+    // Invalid HTTP, an incomplete answer, no answer: each gives an error in time.
     for answer in [
         b"hello\r\n\r\n".to_vec(),
         b"HTTP/1.1 ok\r\n\r\n".to_vec(),
@@ -290,8 +289,8 @@ fn the_client_believes_only_its_witness() {
     assert!(matches!(client.post(&post(&card, &ticket, &Session::open(&ticket, 1), 0)), Err(ClientError::Connect(..))));
 }
 
-/// Kills a serving process after each answer, for ten sessions' worth of checkpoints. After a restart it still knows
-/// everything that it answered.
+/// Kills a server after each answer, for the checkpoints of ten sessions. After a restart it still has every checkpoint
+/// that it accepted.
 #[test]
 fn a_killed_server_forgets_nothing_that_it_answered() {
     if let Some(path) = std::env::var_os(CHILD) {

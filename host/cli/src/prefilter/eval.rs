@@ -1,4 +1,4 @@
-//! `portcullis prefilter eval`: recall and false positives on labelled rows.
+//! `portcullis prefilter eval`: measures recall and false positives on labelled rows.
 
 use super::JudgeArgs;
 use crate::failure::{Failure, SUCCESS};

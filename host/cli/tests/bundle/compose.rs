@@ -1,9 +1,8 @@
-//! A composition, from the command that makes it to the check of the records under its members.
+//! A composition, from the command that makes it to the check of records under its members.
 
 use super::scene::{CONTRADICTED, SIMULATED, Scene, replaced};
 
-/// A scene with the composition `house` of the clinical package, under the name `ward`, and of `pii`, under the name
-/// `desk`.
+/// A scene with a composition `house`: the clinical package as member `ward`, and `pii` as member `desk`.
 fn composed() -> Scene {
     let scene = Scene::new();
     std::fs::write(scene.path("patients.toml"), "audience = \"patient\"\n").unwrap();
@@ -21,7 +20,7 @@ fn composed() -> Scene {
 fn a_composition_judges_and_its_bundles_verify_and_replay() {
     let scene = composed();
     scene.input();
-    // The determinations are the same as with the package alone.
+    // The package alone gives the same determinations.
     let plain = scene.said("run --policy policies/pii --input @in.jsonl --json");
     assert_eq!(scene.said("run --policy @house --member desk --input @in.jsonl --json --bundle @desk"), plain);
     let ward =
@@ -45,13 +44,13 @@ fn a_composition_judges_and_its_bundles_verify_and_replay() {
         .collect();
     assert_eq!(digests[0], digests[1], "one image for both");
 
-    // If the context of a stream names the other member, the replay under that member's policy gives other records.
+    // If a stream's context names the other member, the replay uses that member's policy and gives other records.
     let contexts = std::fs::read_dir(scene.path("desk/contexts")).unwrap();
     for entry in contexts {
         let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
         assert!(text.contains("\"policy\":\"house 1.0.0/desk\""), "{text}");
     }
-    // Every file of every member is part of the evidence.
+    // The package digest covers every file of every member.
     let changed = "policy/package/members/ward/policy.toml";
     scene.changed("desk", "edited", changed, |text| replaced(text, "max_depth = 3", "max_depth = 4"));
     assert_eq!(scene.code("replay @edited"), CONTRADICTED);
@@ -84,14 +83,14 @@ fn commands_take_a_composition_with_the_name_of_a_member() {
         assert!(checked.contains(line), "{line}: {checked}");
     }
     assert!(scene.said("policy test @house --member desk --card model").contains(" 0 failed"));
-    // The same image from each command that names it.
+    // Every command that prints the digest prints the same one.
     let digest = scene.said("policy digest @house");
     let image = scene.said("policy build @house --output @house.bin");
     let policy_digest = digest.split_whitespace().last().unwrap();
     assert!(image.starts_with(policy_digest), "{digest}{image}");
     assert!(checked.contains(policy_digest));
 
-    // A plan gives the bytes that the flags give.
+    // A plan file gives the same bytes as the flags.
     let clinical = super::scene::root().join("policies/clinical");
     let pii = super::scene::root().join("policies/pii");
     let plan = format!(

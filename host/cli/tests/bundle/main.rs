@@ -1,4 +1,4 @@
-//! Bundles, end to end on the Verilated card: a bundle of `run --bundle` verifies and replays; a changed bundle does
+//! Bundles on the Verilated card, end to end: a bundle of `run --bundle` verifies and replays, and a changed one does
 //! not.
 #![cfg(feature = "sim")]
 #![allow(

@@ -1,4 +1,4 @@
-//! The commands of readers and auditors of a bundle.
+//! Commands for readers and auditors of a bundle.
 
 use super::scene::{CONTRADICTED, SIMULATED, Scene, root};
 use portcullis_evidence::bundle::Directory;
@@ -47,11 +47,11 @@ fn stock_tools_check_the_demos_bundle() {
     for folder in ["b", "out"] {
         let (code, said) = run(folder);
         println!("{said}");
-        // 4: nothing failed, but nothing here knows SLH-DSA.
+        // 4 means: nothing failed, but the installed tools do not support SLH-DSA.
         assert!(code == 0 || code == 4, "{said}");
         if code == 4 {
             let line = said.lines().find(|line| line.starts_with("SKIPPED")).unwrap_or_default();
-            // Past the capture of the test's output.
+            // Print past the test harness, which captures the output.
             writeln!(std::io::stderr(), "{line}").unwrap();
         }
     }
@@ -61,8 +61,8 @@ fn stock_tools_check_the_demos_bundle() {
             bytes
         }
     };
-    // Record, table, ticket, what a checkpoint says, and its signature; the last is seen by those who know SLH-DSA
-    // only.
+    // Change a record, the table, the ticket, the content of a checkpoint, and its signature. Only tools that support
+    // SLH-DSA detect the last change.
     for (number, (file, place)) in [
         ("records/lane-0.bin", 700),
         ("policy/image.bin", 300),
@@ -80,8 +80,7 @@ fn stock_tools_check_the_demos_bundle() {
     }
 }
 
-/// The bundle and the reports name the approver of the policy, if the verifier knows the key, and the rules by their
-/// ids.
+/// Bundles and reports name the approver of the policy, if the verifier has the key, and the ids of the rules.
 #[test]
 fn approvals_and_rules_are_reported() {
     let scene = Scene::new();
@@ -94,7 +93,7 @@ fn approvals_and_rules_are_reported() {
             "policy approve policies/{policy} --key @board.key --name Board --output @{output} --public @{output}.pub"
         ))
     };
-    // A mistyped path is not a new approver.
+    // A mistyped path does not create a new approver.
     let out = approve("pii", "pii.cose");
     assert_eq!(out.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&out.stderr).contains("--new-key"), "{}", String::from_utf8_lossy(&out.stderr));
@@ -106,7 +105,7 @@ fn approvals_and_rules_are_reported() {
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     let digests = scene.said("policy digest policies/pii");
     assert_eq!(String::from_utf8_lossy(&out.stdout), format!("Board approves\n{digests}"));
-    // A file is written once.
+    // An existing file is not overwritten.
     assert_eq!(approve("pii", "pii.cose").status.code(), Some(1));
     assert!(approve("residency", "residency.cose").status.success());
     let other = scene.bundle("other", " --approval @residency.cose");
@@ -114,11 +113,11 @@ fn approvals_and_rules_are_reported() {
     assert!(!scene.path("other").exists());
 
     assert!(scene.bundle("b", " --approval @pii.cose").status.success());
-    // No one that the verifier knows.
+    // The verifier does not have the approver's key.
     let report = scene.verified("b");
     assert_eq!(report["properties"]["policy"]["status"], "contradicted");
     assert_eq!(report["session"]["approvals"], serde_json::json!([]));
-    // The same for somebody who may issue tickets only.
+    // A key that may only issue tickets is not an approver's either.
     std::fs::copy(scene.path("pii.cose.pub"), scene.path("trust/issuers/board.pub")).unwrap();
     assert_eq!(scene.verified("b")["exit_code"], CONTRADICTED);
     std::fs::copy(scene.path("pii.cose.pub"), scene.path("trust/approvers/directors.pub")).unwrap();

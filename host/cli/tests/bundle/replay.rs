@@ -15,7 +15,7 @@ fn a_bundle_verifies_replays_and_does_neither_when_it_is_changed() {
     scene.input();
     let out = scene.bundle("b", " --release checkpoint --on-refuse stop");
     assert_eq!(out.status.code(), Some(0), "{}", String::from_utf8_lossy(&out.stderr));
-    // The same determinations as without one.
+    // Without a bundle the determinations are the same.
     let plain = scene.said("run --policy policies/pii --input @in.jsonl --json --release checkpoint --on-refuse stop");
     assert_eq!(String::from_utf8(out.stdout).unwrap(), plain);
 
@@ -29,23 +29,23 @@ fn a_bundle_verifies_replays_and_does_neither_when_it_is_changed() {
     assert!(scene.said("replay @b").starts_with("4 of 4 streams replay"));
     let sampled: serde_json::Value = serde_json::from_str(&scene.said("replay @b --sample 2 --seed s --json")).unwrap();
     assert_eq!((&sampled["replayed"], &sampled["streams"]), (&2.into(), &4.into()));
-    // A folder is written once.
+    // An existing folder is not overwritten.
     assert_eq!(scene.bundle("b", "").status.code(), Some(1));
 
-    // Only the replay judges the input of a stream.
+    // Only the replay checks the input of a stream.
     scene.changed("b", "given", "inputs.jsonl", |text| replaced(text, "Sentence one", "Sentence two"));
     assert_eq!(scene.code("replay @given"), CONTRADICTED);
     scene.changed("b", "proposed", "inputs.jsonl", |text| replaced(text, "Call the desk.", "Call that desk."));
     assert_eq!(scene.code("replay @proposed"), CONTRADICTED);
     scene.changed("b", "policy", "policy/package/policy.toml", |text| replaced(text, "max_depth", "#max_depth"));
     assert_eq!(scene.code("replay @policy"), CONTRADICTED);
-    // Withheld is not false.
+    // A missing input is a warning, not a contradiction.
     scene.changed("b", "withheld", "inputs.jsonl", |text| {
         text.split_inclusive(|b| *b == b'\n').skip(1).flatten().copied().collect()
     });
     assert_eq!(scene.code("replay @withheld"), 5);
     assert_eq!(scene.verified("withheld")["properties"]["replayable"]["status"], "warned");
-    // Everything else is the verifier's.
+    // The verifier detects all other changes.
     scene.changed("b", "text", "spans.jsonl", |text| replaced(text, "Nothing here.", "Nothing there."));
     scene.changed("b", "record", "records/lane-0.bin", |mut bytes| {
         bytes[192 * 3 + 130] ^= 1;
@@ -61,7 +61,7 @@ fn a_bundle_verifies_replays_and_does_neither_when_it_is_changed() {
     }
 }
 
-/// One command verifies and replays: what the verifier alone cannot see is found, and the bundle is named by its
+/// `check` verifies and replays: it detects changes that the verifier alone cannot detect, and reports the bundle's
 /// digest.
 #[test]
 fn check_verifies_and_replays() {
@@ -82,13 +82,13 @@ fn check_verifies_and_replays() {
     assert_eq!(text.matches("verdict  ").count(), 1, "{text}");
     assert_eq!(scene.code("check @b --trust @trust"), CONTRADICTED, "simulated evidence is none");
 
-    // A lie about what a stream was given is in nothing that the card signed.
+    // The card's signatures do not cover the input of a stream, so only the replay detects this change.
     scene.changed("b", "given", "inputs.jsonl", |text| replaced(text, "Sentence one", "Sentence two"));
     scene.reseal("given");
     assert_eq!(scene.code("verify @given --trust @trust --allow-sim"), SIMULATED);
     let (code, json, reasons) = scene.replayed(&check("given"));
     assert_eq!((code, reasons), (CONTRADICTED, vec!["replay-differs".to_owned()]), "{json}");
-    // A change that only the verifier finds.
+    // A change that only the verifier detects.
     scene.changed("b", "signed", "records/lane-0.bin", |mut bytes| {
         bytes[192 * 3 + 150] ^= 1;
         bytes
@@ -110,7 +110,7 @@ fn check_verifies_and_replays() {
     }
 }
 
-/// The store of a bundle is looked up in memory: the name that it has in the bundle is not a path of this machine.
+/// The store of a bundle is looked up in memory: its name in the bundle is not a path on this machine.
 #[test]
 fn a_bundle_with_an_anchor_store_replays() {
     let scene = Scene::new();
@@ -129,7 +129,7 @@ fn a_bundle_with_an_anchor_store_replays() {
     }
 }
 
-/// An archive of a bundle is checked as its folder is; one that hides something, or is cut short, is not a bundle.
+/// An archive of a bundle is checked like its folder. An archive with other entries, or a truncated one, is refused.
 #[test]
 fn check_reads_a_tar_archive() {
     let scene = Scene::new();
@@ -172,7 +172,7 @@ fn check_reads_a_tar_archive() {
         std::fs::write(scene.path("changed.tar"), bytes).unwrap();
         check("changed.tar").status.code()
     };
-    // Cut anywhere: no end, a file cut short, or files that are missing.
+    // A truncated archive: without its end, with a truncated file, or with missing files.
     for length in [512, 700, whole.len() / 3, whole.len() / 2] {
         assert_eq!(code(&whole[..length]), Some(CONTRADICTED), "{length} bytes");
     }
@@ -183,12 +183,12 @@ fn check_reads_a_tar_archive() {
         assert_eq!(code(&changed), Some(CONTRADICTED), "{what}");
         assert_eq!(scene.code("verify @changed.tar --trust @trust --allow-sim"), CONTRADICTED, "{what}");
     }
-    // The last one is not an archive any more.
+    // The last change leaves no valid archive.
     assert_eq!(scene.code("replay @changed.tar"), CONTRADICTED);
     assert_eq!(code(b"no archive"), Some(1));
     assert_eq!(scene.code("replay @changed.tar"), 1);
     assert_eq!(scene.code("verify @changed.tar --trust @trust --allow-sim"), 1);
-    // A file that comes twice, and a link.
+    // A duplicate file, and a link.
     std::os::unix::fs::symlink("manifest.json", scene.path("b/README.md.link")).unwrap();
     tar("link.tar", &["--format=ustar", "-C", "@/b", "."]);
     std::fs::remove_file(scene.path("b/README.md.link")).unwrap();
@@ -198,13 +198,13 @@ fn check_reads_a_tar_archive() {
         let said = String::from_utf8_lossy(&out.stdout);
         assert!(out.status.code() == Some(CONTRADICTED) && said.contains(words), "{name}: {said}");
     }
-    // A reader that goes away changes no code.
+    // A closed pipe does not change the exit code.
     let mut child = scene.start("check @link.tar --trust @trust --allow-sim");
     drop(child.stdout.take());
     assert_eq!(child.wait().unwrap().code(), Some(CONTRADICTED));
 }
 
-/// A stream that did not end replays as far as it goes, and that is not a whole replay.
+/// A stream without END replays as far as it goes, with a warning.
 #[test]
 fn a_stream_that_did_not_end_is_a_named_warning() {
     let scene = Scene::new();
@@ -215,20 +215,20 @@ fn a_stream_that_did_not_end_is_a_named_warning() {
     let last = |kind| kinds.iter().rposition(|k| *k == kind).unwrap();
     let (begin, end) = (last(RecordType::Begin), last(RecordType::End));
     assert!(begin < end && kinds[begin..end].contains(&RecordType::Verdict));
-    // Without END alone, everything that the stream was given is judged.
+    // Only END is missing: all input was judged.
     scene.changed("b", "end", log, |bytes| bytes[..192 * end].to_vec());
     let (code, json, reasons) = scene.replayed("replay @end");
     assert_eq!((code, reasons), (5, vec!["stream-unfinished".to_owned()]), "{json}");
-    // Without its verdicts, it is not.
+    // The verdicts are missing too: the input was not judged.
     scene.changed("b", "verdicts", log, |bytes| bytes[..192 * (begin + 1)].to_vec());
     let (code, json, reasons) = scene.replayed("replay @verdicts");
     assert_eq!(code, 5, "{json}");
     assert!(["stream-unfinished", "input-unconsumed"].iter().all(|code| reasons.contains(&(*code).into())), "{json}");
-    // The log lacks what its checkpoints sign.
+    // Records under a checkpoint are missing.
     assert_eq!(scene.code("check @verdicts --trust @trust --allow-sim"), CONTRADICTED);
 }
 
-/// An engine's answer that no one asked for: no record judges it, so it is not evidence.
+/// An engine's proposal that the gate did not request: no record judges it, so it is not evidence.
 #[test]
 fn a_proposal_that_nobody_asked_for_is_a_named_warning() {
     let scene = Scene::new();
@@ -255,7 +255,7 @@ fn a_proposal_that_nobody_asked_for_is_a_named_warning() {
     }
 }
 
-/// Whoever draws a sample without a seed gets one that no one knew, and can draw it again.
+/// Without a seed, a random one is drawn and printed, so that the sample can be repeated.
 #[test]
 fn a_sample_without_a_seed_draws_one_and_says_it() {
     let scene = Scene::new();
@@ -274,7 +274,7 @@ fn a_sample_without_a_seed_draws_one_and_says_it() {
     assert_eq!(scene.code("replay @b --seed s"), 2);
 }
 
-/// A log that is cut short, a record of no type, a malformed line: defects of the bundle, and no failure of the
+/// A truncated log, a record of unknown type, and a malformed line are faults of the bundle, not errors of the
 /// program.
 #[test]
 fn a_broken_file_is_a_finding() {
@@ -303,7 +303,7 @@ fn a_broken_file_is_a_finding() {
     }
 }
 
-/// Older mappings and other layouts are a named warning. A database in the place of an anchor store is not a bundle's.
+/// Older mappings and other layouts give a warning with their name. A database is not valid as an anchor store here.
 #[test]
 fn another_version_is_no_contradiction() {
     let scene = Scene::new();
@@ -313,7 +313,7 @@ fn another_version_is_no_contradiction() {
         let out = scene.run(&format!("replay @{name}"));
         (out.status.code().unwrap(), String::from_utf8_lossy(&out.stdout).into_owned())
     };
-    // The image of a package that an older mapping was part of: the digest in its header is over the older listing.
+    // The image of a package under an older mapping: the digest in its header is over the older listing.
     let package = |mapping: u32| {
         let mut listing = format!("portcullis package 1, mapping {mapping}\n");
         let mut files = Vec::new();

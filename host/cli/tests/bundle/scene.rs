@@ -1,4 +1,4 @@
-//! A folder with a trust folder, and command lines in it.
+//! A scene: a folder with a trust folder, in which the tests run command lines.
 
 use portcullis_core::wire::{Record, RecordType};
 use portcullis_evidence::bundle::{Directory, MANIFEST, Manifest};
@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use zerocopy::FromBytes;
 
-/// The exit code without `--allow-sim`: 3.
+/// The exit code for contradicted evidence, and for simulated evidence without `--allow-sim`.
 pub(super) const CONTRADICTED: i32 = 3;
 pub(super) const SIMULATED: i32 = 10;
 
 pub(super) struct Scene(pub(super) tempfile::TempDir);
 
 impl Scene {
-    /// A folder with a trust folder that believes simulations.
+    /// A scene whose trust folder includes the simulation root.
     pub(super) fn new() -> Self {
         let scene = Self(tempfile::tempdir().unwrap());
         std::fs::create_dir_all(scene.path("trust/sim-roots")).unwrap();
@@ -36,7 +36,7 @@ impl Scene {
         command.current_dir(root()).stdin(Stdio::null()).args(words).output().unwrap()
     }
 
-    /// Starts a command line, with pipes to it.
+    /// Starts a command line with piped input and output.
     pub(super) fn start(&self, line: &str) -> Child {
         let words = line.split(' ').map(|word| match word.strip_prefix('@') {
             Some(name) => self.path(name).into_os_string(),
@@ -58,7 +58,7 @@ impl Scene {
         String::from_utf8(out.stdout).unwrap()
     }
 
-    /// The JSON of a verification, with any exit code.
+    /// The JSON report of `verify`, whatever its exit code.
     pub(super) fn verified(&self, bundle: &str) -> serde_json::Value {
         let out = self.run(&format!("verify @{bundle} --trust @trust --allow-sim --json"));
         serde_json::from_slice(&out.stdout).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&out.stderr)))
@@ -78,7 +78,7 @@ impl Scene {
         self.run(&format!("run --policy policies/pii --input @in.jsonl --json --bundle @{name}{more}"))
     }
 
-    /// The JSON of a replay or a check and its exit code, with the codes of the replay's reasons.
+    /// Exit code and JSON report of `replay` or `check`, and the codes of the replay's reasons.
     pub(super) fn replayed(&self, line: &str) -> (i32, serde_json::Value, Vec<String>) {
         let out = self.run(&format!("{line} --json"));
         let json: serde_json::Value = serde_json::from_slice(&out.stdout)
@@ -89,13 +89,13 @@ impl Scene {
         (out.status.code().unwrap(), json, codes)
     }
 
-    /// Writes a bundle's manifest again, as whoever changed the bundle would.
+    /// Rewrites a bundle's manifest, as an attacker who changed the bundle would.
     pub(super) fn reseal(&self, bundle: &str) {
         let manifest = Manifest::of(&Directory::new(self.path(bundle))).unwrap();
         std::fs::write(self.path(bundle).join(MANIFEST), manifest.to_json().unwrap()).unwrap();
     }
 
-    /// Changes a file of a copy of a bundle.
+    /// Copies a bundle and changes one file of the copy.
     pub(super) fn changed(&self, from: &str, to: &str, file: &str, change: impl FnOnce(Vec<u8>) -> Vec<u8>) {
         copy(&self.path(from), &self.path(to));
         let path = self.path(to).join(file);

@@ -1,4 +1,4 @@
-//! What remains of a session, for each way in which it can end.
+//! The evidence of a session, for each way in which a session can end.
 
 use super::scene::{CONTRADICTED, SIMULATED, Scene, copy, root};
 use portcullis_core::hex;
@@ -6,7 +6,7 @@ use portcullis_core::wire::Opcode;
 use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::process::{Child, Command, Stdio};
 
-/// Every stream in another lane, its evidence too; with one lane the card determines the same.
+/// With several lanes, each stream is in another lane, with its evidence. The determinations equal those of one lane.
 #[test]
 fn a_bundle_of_several_lanes_lacks_none() {
     let scene = Scene::new();
@@ -37,8 +37,7 @@ fn a_bundle_of_several_lanes_lacks_none() {
     };
     assert!(matches!(stock("b"), (Some(0 | 4), _)), "{}", stock("b").1);
 
-    // OPEN and CLOSE are in each lane's log, and the streams were spread over the lanes: four texts, each in its own
-    // stream.
+    // Each lane's log has OPEN and CLOSE, and the four streams are spread over the lanes.
     let file = |lane: u32| format!("records/lane-{lane}.bin");
     let records = (0..lanes).map(|lane| std::fs::metadata(scene.path("b").join(file(lane))).unwrap().len() / 192);
     for (lane, records) in records.enumerate() {
@@ -95,8 +94,8 @@ impl Witness {
     }
 }
 
-/// Two sessions of one card, each under its ticket and before a witness: a chain without a gap. A ticket that is used
-/// twice, a session without heartbeats, and another policy are refused.
+/// Two sessions of one card, each with its ticket and a witness, form a chain without a gap. Refused: a ticket that was
+/// already used, a session without heartbeats, and another policy.
 #[test]
 fn tickets_heartbeats_and_a_witness() {
     let scene = Scene::new();
@@ -127,7 +126,7 @@ fn tickets_heartbeats_and_a_witness() {
     std::fs::create_dir(scene.path("series")).unwrap();
     for session in 1..3 {
         assert!(issue(&format!("{session}.ticket")).status.success());
-        // Not before the previous session has ended.
+        // The next ticket is not issued before the previous session has ended.
         assert_eq!(issue("more.ticket").status.code(), Some(1));
         assert!(!scene.path("more.ticket").exists());
         let name = format!("series/{session}");
@@ -152,11 +151,11 @@ fn tickets_heartbeats_and_a_witness() {
     assert_eq!(scene.code("verify-series @series --trust @trust --allow-sim"), SIMULATED);
     assert_eq!(scene.said(&format!("ticket list {issuer}")).lines().count(), 2);
 
-    // The second run under a ticket: the witness has seen another opening.
+    // A second session under the same ticket: the witness has stored another opening.
     let again = scene.bundle("again", &format!(" --ticket @2.ticket{watched}"));
-    // The session is lost with its witness.
+    // Without the witness's note the session fails.
     assert_eq!(again.status.code(), Some(4), "{}", String::from_utf8_lossy(&again.stdout));
-    // The bundle verifies as that of a session that was opened and never closed.
+    // The bundle verifies as a session that was opened but not closed.
     let report = scene.verified("again");
     assert_eq!(report["properties"]["complete"]["status"], "warned", "{report}");
     assert_eq!(report["properties"]["complete"]["reasons"][0]["code"], "not-closed", "{report}");
@@ -168,8 +167,8 @@ fn tickets_heartbeats_and_a_witness() {
     assert!(String::from_utf8_lossy(&other.stderr).contains("another policy"));
 }
 
-/// Nothing of the bundle is contradicted, it is one session from OPEN to CLOSE, and it replays as far as texts were
-/// disclosed.
+/// Asserts that nothing is contradicted, that the bundle is one session from OPEN to CLOSE, and that disclosed texts
+/// replay.
 #[track_caller]
 fn whole(scene: &Scene, bundle: &str, replayable: &str) {
     let report = scene.verified(bundle);
@@ -181,14 +180,14 @@ fn whole(scene: &Scene, bundle: &str, replayable: &str) {
     assert_eq!(scene.code(&format!("replay @{bundle}")), replays);
 }
 
-/// So many texts that some are left when a run ends early.
+/// Writes so many texts that some are left when a run ends early.
 fn many(scene: &Scene) {
     let line = |n: u32| format!(r#"{{"id":"{n}","text":"Sentence {n} is fine. So is this. Write to p@example.org."}}"#);
     std::fs::write(scene.path("in.jsonl"), (0..400).map(line).collect::<Vec<_>>().join("\n")).unwrap();
 }
 
-/// Whoever reads the results goes away: the run continues to its end. The disk is full: the session is closed, and its
-/// bundle says so; spans in flight at that time have records but no texts.
+/// After a closed pipe, the run continues to its end. On a full disk the session is closed, and its bundle shows that;
+/// spans in flight at that time have records but no texts.
 #[test]
 fn a_run_that_fails_leaves_a_whole_bundle() {
     let scene = Scene::new();
@@ -196,7 +195,7 @@ fn a_run_that_fails_leaves_a_whole_bundle() {
     let mut child = scene.start("run --policy policies/pii --input @in.jsonl --json --bundle @pipe");
     let mut first = [0; 100];
     child.stdout.take().unwrap().read_exact(&mut first).unwrap();
-    // A closed pipe is not a failure, and the evidence is not cut short by it.
+    // A closed pipe is not a failure, and does not truncate the evidence.
     assert_eq!(child.wait().unwrap().code(), Some(0));
     whole(&scene, "pipe", "affirmed");
     let records = std::fs::metadata(scene.path("pipe/records/lane-0.bin")).unwrap().len() / 192;
@@ -208,14 +207,14 @@ fn a_run_that_fails_leaves_a_whole_bundle() {
     whole(&scene, "full", "warned");
 }
 
-/// A signal ends the intake while the next text is awaited; what was taken is judged, and the session closed.
+/// A signal ends the input during the wait for the next text. Texts that were read are judged, and the session closes.
 #[test]
 fn a_signal_closes_the_session() {
     let scene = Scene::new();
     for (name, signal) in [("term", rustix::process::Signal::TERM), ("int", rustix::process::Signal::INT)] {
         let mut child = scene.start(&format!("run --policy policies/pii --format jsonl --json --bundle @{name}"));
         let mut stdin = child.stdin.take().unwrap();
-        // More than the output buffers can hold, so that the first result is visible.
+        // The results exceed the output buffers, so that the first one becomes visible.
         for n in 0..100 {
             writeln!(stdin, r#"{{"id":"{n}","text":"Sentence one is fine. Write to p@example.org."}}"#).unwrap();
         }
@@ -230,17 +229,17 @@ fn a_signal_closes_the_session() {
     }
 }
 
-/// A span of more than a mebibyte can be written to a bundle and read again; a span that no reader would accept is not
+/// A span of more than a mebibyte can be written to a bundle and read again. A span over the reader's limit is not
 /// released.
 #[test]
 fn long_spans() {
     let scene = Scene::new();
     std::fs::write(scene.path("in"), "word ".repeat(300_000)).unwrap();
-    // The text is too long to be admitted, but it is still evidence.
+    // The text is too long to be admitted, but the bundle contains it.
     assert_eq!(scene.code("run --policy policies/pii --input @in --format text --granularity step --bundle @long"), 3);
     assert!(std::fs::metadata(scene.path("long/spans.jsonl")).unwrap().len() > 1 << 20);
     whole(&scene, "long", "affirmed");
-    // The control character is six characters of JSON.
+    // In JSON the control character takes six characters.
     std::fs::write(scene.path("in"), "\u{1}a".repeat(10 << 20)).unwrap();
     let out = scene.run("run --policy policies/pii --input @in --format text --granularity step --bundle @longer");
     assert_eq!(out.status.code(), Some(1));
@@ -252,8 +251,8 @@ fn long_spans() {
     assert_eq!(report["properties"]["replayable"]["status"], "warned", "{report}");
 }
 
-/// The filter's report on a task is a NOTE in the bundle, also if the task was refused. The verifier counts it, the
-/// replay accepts it, and whoever has the input can compute the same digest.
+/// The filter's report on a task is a NOTE in the bundle, even for a refused task. The verifier counts it, the replay
+/// accepts it, and its digest can be computed again from the input.
 #[test]
 fn a_prefilter_report_is_noted_in_the_evidence() {
     let scene = Scene::new();
@@ -274,7 +273,7 @@ fn a_prefilter_report_is_noted_in_the_evidence() {
     }
     assert!(scene.said("replay @b").starts_with("2 of 2 streams replay"));
 
-    // The records that are NOTEs carry the digests of the two reports.
+    // The NOTE records contain the digests of the two reports.
     let records = std::fs::read(scene.path("b/records/lane-0.bin")).unwrap();
     let notes: Vec<String> = records
         .chunks_exact(192)

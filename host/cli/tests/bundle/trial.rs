@@ -1,9 +1,9 @@
-//! Decisions of another policy about recorded streams.
+//! Decisions of a new policy on recorded streams.
 
 use super::scene::{CONTRADICTED, Scene, copy, replaced, root};
 use serde_json::{Value, json};
 
-/// A copy of the policy `pii` with another rule file.
+/// A copy of the policy `pii` with a changed rule file.
 fn policy(scene: &Scene, folder: &str, change: impl FnOnce(Vec<u8>) -> Vec<u8>) {
     std::fs::create_dir(scene.path(folder)).unwrap();
     let to = scene.path(&format!("{folder}/pii"));
@@ -12,7 +12,7 @@ fn policy(scene: &Scene, folder: &str, change: impl FnOnce(Vec<u8>) -> Vec<u8>) 
     std::fs::write(&rules, change(std::fs::read(&rules).unwrap())).unwrap();
 }
 
-/// The lines that a trial prints for each bundle, and its exit code.
+/// The JSON lines that a trial prints, and its exit code.
 fn tried(scene: &Scene, policy: &str) -> (i32, Vec<Value>) {
     let out = scene.run(&format!("policy trial --bundles @bundles --policy {policy} --json"));
     let text = String::from_utf8(out.stdout).unwrap();
@@ -20,10 +20,10 @@ fn tried(scene: &Scene, policy: &str) -> (i32, Vec<Value>) {
     (out.status.code().unwrap(), lines)
 }
 
-/// The text, the fate before and the fate now of each change.
+/// For each change: the text, the old outcome and the new outcome.
 type Changes = Vec<[Value; 3]>;
 
-/// Identity and changes of each stream that was decided differently.
+/// Id and changes of each stream with different decisions.
 fn changes(report: &Value) -> Vec<(&str, Changes)> {
     let fate = |fate: &Value| fate.get("rule").unwrap_or(&fate["determination"]).clone();
     let change = |change: &Value| [change["text"].clone(), fate(&change["before"]), fate(&change["after"])];
@@ -61,12 +61,12 @@ fn a_trial_lists_what_another_policy_decides_differently() {
     let skipped = changes(&loose[0]);
     assert!(of(&skipped, "a").iter().any(is_mail));
     assert!(skipped.iter().all(|(id, _)| *id != "b"), "nothing in it is an address");
-    // An engine's candidates are compared up to the first that is decided differently.
+    // An engine's candidates are compared up to the first different decision.
     for id in ["c", "d"] {
         let [change] = &of(&skipped, id)[..] else { panic!("{skipped:?}") };
         assert!(is_mail(change), "{skipped:?}");
     }
-    // If a refusal ended the text, the old policy did not judge the rest; the new one does.
+    // After a refusal ended the text, the old policy did not judge the rest, but the new one does.
     let mut streams = loose[1]["different"].as_array().unwrap().iter();
     let stopped = streams.find(|stream| stream["id"] == "a").unwrap();
     assert!(stopped["stopped_before"].is_string() && stopped["stops"].is_null(), "{stopped}");
@@ -85,7 +85,7 @@ fn a_trial_lists_what_another_policy_decides_differently() {
     assert!(text.contains("8 streams compared") && text.contains("refused by SHORT: "), "{text}");
 }
 
-/// Streams that cannot be compared are reported; they never count as equal.
+/// Streams that cannot be compared are reported, and do not count as equal.
 #[test]
 fn a_trial_says_what_it_could_not_compare() {
     let scene = Scene::new();

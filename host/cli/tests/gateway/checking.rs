@@ -1,4 +1,4 @@
-//! The checking client of Python under the official clients, with an honest gateway and with one that lies.
+//! The Python checking client under the official clients, with an honest gateway and with a dishonest one.
 
 use crate::process::{Process, kit, python, root};
 use crate::support::{Upstream, chat, delta, text};
@@ -25,7 +25,7 @@ fn upstream() -> Upstream {
     }))
 }
 
-/// The package of the checking client, with the library that was built beside these tests.
+/// A folder with the Python package and the library that was built with these tests.
 fn package(folder: &Path) -> PathBuf {
     let built = Path::new(env!("CARGO_BIN_EXE_portcullis")).parent().unwrap();
     let libraries = ["", "deps"].map(|folder| built.join(folder).join("libportcullis_client_native.so"));

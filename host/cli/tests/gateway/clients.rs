@@ -1,4 +1,4 @@
-//! A real model server behind the gateway, and the official clients before it.
+//! The gateway between a real model server and the official clients.
 
 use crate::process::{self, Process, curl, kit, python, root};
 use crate::support::{Upstream, chat, delta, text};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-/// A policy that refuses every word, so that every answer of a model is refused.
+/// A policy that refuses every word, and so every answer of a model.
 const MANIFEST: &str = portcullis_test_support::manifest!(
     "silence",
     r#"[[class]]
@@ -29,12 +29,12 @@ const RULES: &str = r#"
 @id("NO-WORD") forbid (principal, action, resource) when { context.classes.contains("word") };
 "#;
 
-/// The folder of a policy that refuses every word.
+/// Writes the policy that refuses every word; returns its folder.
 pub(crate) fn silence(folder: &Path) -> PathBuf {
     refusing(folder, "[[:alnum:]]")
 }
 
-/// The folder of a policy that refuses what this expression finds.
+/// Writes a policy that refuses matches of this expression; returns its folder.
 fn refusing(folder: &Path, expression: &str) -> PathBuf {
     let policy = folder.join("silence");
     std::fs::create_dir(&policy).unwrap();
@@ -43,7 +43,7 @@ fn refusing(folder: &Path, expression: &str) -> PathBuf {
     policy
 }
 
-/// The gateway in front of this model server, under this name of a model; its base URL.
+/// Starts the gateway for this model server and model name; returns its base URL.
 pub(crate) fn gateway(policy: &Path, name: &str, upstream: &str, folder: &Path) -> (Process, String) {
     gateway_of(policy, name, upstream, folder, "held")
 }
@@ -61,7 +61,7 @@ fn gateway_of(policy: &Path, name: &str, upstream: &str, folder: &Path, mode: &s
     (process, line.strip_prefix("listening on ").unwrap().to_owned())
 }
 
-/// Runs a part of both programs of clients.
+/// Runs one part of both client programs.
 fn run_clients(environment: &Path, part: &str, base: &str) {
     for program in ["openai_client.py", "anthropic_client.py"] {
         let script = root().join("host/cli/tests/gateway").join(program);
@@ -77,7 +77,7 @@ fn the_official_clients_read_answers_of_a_real_model() {
     let (_model, upstream) = process::model_server(&environment);
     let (gateway, base) = gateway(&root().join("policies/pii"), "m", &upstream, folder.path());
     run_clients(&environment, "answers", &base);
-    // What a person with curl sees: one event on a line, and an end.
+    // The raw events, as seen with curl: one event per line, and an end.
     let body =
         json!({"model": "m", "stream": true, "max_tokens": 8, "messages": [{"role": "user", "content": "Hello."}]});
     let (status, said) = curl(&format!("{base}/chat/completions"), Some(&body));
@@ -87,7 +87,7 @@ fn the_official_clients_read_answers_of_a_real_model() {
     let (status, models) = curl(&format!("{base}/models"), None);
     let models: Value = serde_json::from_str(&models).unwrap();
     assert_eq!((status, &models["data"][0]["id"]), (200, &json!("m")));
-    // No name, path or number of the model server's own.
+    // The answer contains no name, path or timing of the model server.
     assert!(!said.contains("gguf") && !said.contains("timings") && !said.contains("SmolLM"), "{said}");
     gateway.end();
 }
@@ -105,7 +105,7 @@ fn the_official_clients_see_refusals_as_their_apis_name_them() {
     gateway.end();
 }
 
-/// A real model continues from admitted text. If nothing is refused, it writes the same text as without the gate.
+/// A real model continues from admitted text. Without a refusal it writes the same text as without the gate.
 #[test]
 fn a_real_model_is_driven() {
     let Some(environment) = kit() else { return };
@@ -130,7 +130,7 @@ fn a_real_model_is_driven() {
         (&json!("driven_conversation"), &json!("held"))
     );
 
-    // Its first sentence is refused; the next seed gives the sentence in its place.
+    // The first sentence is refused, and the next seed gives a replacement.
     let first = text(&held);
     let word = first.split(|c: char| !c.is_alphanumeric()).max_by_key(|word| word.len()).unwrap();
     let other = ask(&refusing(folders[2].path(), &format!("\\b{word}\\b")), "driven", folders[2].path());
@@ -138,7 +138,7 @@ fn a_real_model_is_driven() {
     assert!(!other.to_string().contains(word), "{other}");
 }
 
-/// The small model writes no tool calls, so a stub does.
+/// The small model cannot write tool calls, so a stub replaces it.
 #[test]
 fn the_official_clients_read_tool_calls() {
     let Some(environment) = kit() else { return };

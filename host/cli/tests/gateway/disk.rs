@@ -1,4 +1,4 @@
-//! A disk that fills up while the gateway serves.
+//! A disk that fills up while the gateway is serving.
 #![cfg(feature = "sim")]
 
 use crate::process::{Process, root};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// The answer of an address to a question; empty if no one listens there any more.
+/// The answer to a question; `None` if the address no longer accepts connections.
 fn asked(address: &str, stream: bool) -> Option<Answer> {
     let mut connection = TcpStream::connect(address).ok()?;
     connection.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
@@ -24,13 +24,13 @@ fn asked(address: &str, stream: bool) -> Option<Answer> {
     (!answer.is_empty()).then(|| Answer::parse(&answer))
 }
 
-/// Everything that left is in the records, every answer states its end, the gateway ends with the reason, and the
+/// Every byte that was sent is in the records, every answer states its end, the gateway ends with the reason, and the
 /// bundle on the disk verifies.
 #[test]
 fn a_disk_that_fills_up_ends_every_answer_with_a_stated_reason() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
-    // Every sentence is written once.
+    // Each sentence is different.
     let count = AtomicUsize::new(0);
     let upstream = Upstream::new(Arc::new(move |_, _: &Value| {
         let sentences = (0..20).map(|_| text(&format!("Bird number {} sings. ", count.fetch_add(1, Ordering::SeqCst))));
@@ -39,7 +39,7 @@ fn a_disk_that_fills_up_ends_every_answer_with_a_stated_reason() {
     for name in ["disk", "trust/sim-roots"] {
         std::fs::create_dir_all(path(name)).unwrap();
     }
-    // The file system disappears with its name space, so its files are checked and copied before.
+    // The file system exists only in its mount namespace, so its files are checked and copied inside it.
     const PORTCULLIS: &str = env!("CARGO_BIN_EXE_portcullis");
     let script = format!(
         "mount -t tmpfs -o size=900k tmpfs {disk} || exit 99\n\

@@ -11,7 +11,7 @@ pub(crate) fn kit() -> Option<PathBuf> {
     installed(portcullis_tools::setup::clients())
 }
 
-/// The folder of an environment. Where it cannot be installed, the reason is printed for the tally of skipped tests.
+/// The folder of an environment. If it cannot be installed, the reason is printed for the tally of skipped tests.
 pub(crate) fn installed<E: std::fmt::Display>(environment: Result<PathBuf, E>) -> Option<PathBuf> {
     let reason = match environment {
         Ok(folder) => return Some(folder),
@@ -29,12 +29,12 @@ pub(crate) fn python(environment: &Path) -> Command {
 pub(crate) struct Process(pub(crate) Child);
 
 impl Process {
-    /// Starts it; its first line says where it listens.
+    /// Starts a process, whose first line of output must contain its address.
     pub(crate) fn start(command: &mut Command) -> (Self, String) {
         Self::try_start(command).unwrap_or_else(|| panic!("{command:?} ended without a line"))
     }
 
-    /// The same for a process that may end before it listens.
+    /// Like [`Process::start`], for a process that may end before it listens.
     pub(crate) fn try_start(command: &mut Command) -> Option<(Self, String)> {
         let mut process = Self(command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().ok()?);
         let mut line = String::new();
@@ -42,12 +42,12 @@ impl Process {
         (!line.is_empty()).then(|| (process, line.trim_end().to_owned()))
     }
 
-    /// The same for a process without output.
+    /// Starts a process without output.
     pub(crate) fn silent(command: &mut Command) -> Self {
         Self(command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap())
     }
 
-    /// The exit code with which it ends by itself.
+    /// Waits for the process to end by itself; returns its exit code.
     pub(crate) fn code(mut self) -> Option<i32> {
         self.0.wait().unwrap().code()
     }
@@ -56,7 +56,7 @@ impl Process {
         rustix::process::kill_process(rustix::process::Pid::from_child(&self.0), signal).unwrap();
     }
 
-    /// Ends it by a signal, as an operator does. It must end without an error.
+    /// Sends SIGTERM, as an operator does. The process must end without an error.
     pub(crate) fn end(self) {
         self.signal(rustix::process::Signal::TERM);
         assert_eq!(self.code(), Some(0));
@@ -70,7 +70,7 @@ impl Drop for Process {
     }
 }
 
-/// A llama.cpp server with a small model on a free port; its base URL.
+/// Starts a llama.cpp server with a small model on a free port; returns its base URL.
 pub(crate) fn model_server(environment: &Path) -> (Process, String) {
     let mut server = python(environment);
     server.arg(root().join("examples/model_server.py")).arg("0").stderr(Stdio::null());
@@ -81,7 +81,7 @@ pub(crate) fn free_port() -> String {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string()
 }
 
-/// Status and body of a request with curl. The status is 0 where nothing listens.
+/// Sends a request with curl; returns status and body. The status is 0 if no server listens.
 pub(crate) fn curl(url: &str, body: Option<&Value>) -> (u16, String) {
     let mut curl = Command::new("curl");
     curl.args(["--silent", "--no-buffer", "--max-time", "300", "--header", "authorization: Bearer any"]);

@@ -1,4 +1,4 @@
-//! Two composed policies under load, and a reload that exchanges them: every stream is judged by its own policy.
+//! Two composed policies are exchanged by a reload under load. Every stream is judged by one policy only.
 
 use crate::process::{Process, root};
 use crate::support::{Answer, Upstream, chat, text};
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// The first policy refuses the second sentence, the second policy the third.
+/// The first policy refuses the second sentence, the second policy refuses the third.
 const SAID: &str =
     "The northern line is closed. Write to ana.silva@example.org today. Our counsel advised us to settle.";
 
@@ -22,12 +22,12 @@ fn program() -> Command {
     program
 }
 
-/// The next line of the log that is looked for.
+/// Reads log lines up to the first that satisfies `is_it`, and returns it.
 fn log(lines: &mut impl Iterator<Item = std::io::Result<String>>, is_it: impl Fn(&Value) -> bool) -> Value {
     lines.map(|line| serde_json::from_str(&line.unwrap()).unwrap()).find(is_it).unwrap()
 }
 
-/// A composition of the two policies under these member names.
+/// Composes the two policies under these member names.
 fn compose(output: &Path, [pii, privilege]: [&str; 2]) {
     let mut compose = program();
     compose.args(["policy", "compose"]).arg(output);
@@ -93,7 +93,7 @@ fn composed_policies_are_exchanged_under_load() {
             }
         };
         wait("session-000001");
-        // A broken policy changes nothing.
+        // A broken policy does not replace the current one.
         let broken = folder.path().join("broken");
         std::fs::create_dir(&broken).unwrap();
         exchange(&policy, &broken);
@@ -116,7 +116,7 @@ fn composed_policies_are_exchanged_under_load() {
         let (value, provenance) = (answer.json(), answer.provenance());
         let said = value["choices"][0]["message"]["content"].as_str().unwrap();
         let session = provenance["session"].as_str().unwrap();
-        // In the first session the desk's policy is about personal data, in the second one the ward's.
+        // In the first session `desk` has the policy for personal data; after the exchange `ward` has it.
         let is_pii = (session == "session-000001") == (model == "desk");
         let name = if session == "session-000001" { "house" } else { "other" };
         assert_eq!(provenance["policy"], format!("{name} 1.0.0/{model}"), "{provenance}");
@@ -137,7 +137,7 @@ fn composed_policies_are_exchanged_under_load() {
     }
 }
 
-/// Ends the load, however the test ends.
+/// Ends the load when the test ends, also by a panic.
 struct EndOnDrop<'a>(&'a AtomicBool);
 
 impl Drop for EndOnDrop<'_> {
@@ -146,7 +146,7 @@ impl Drop for EndOnDrop<'_> {
     }
 }
 
-/// Points the link at another folder, at once.
+/// Atomically points the link to another folder.
 fn exchange(link: &Path, to: &Path) {
     let next = link.with_extension("next");
     std::os::unix::fs::symlink(to, &next).unwrap();

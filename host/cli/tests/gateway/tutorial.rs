@@ -1,4 +1,4 @@
-//! The tutorial of the gateway works as it is printed.
+//! The commands in the gateway tutorial work as printed.
 
 use crate::process::{free_port, kit, root};
 use std::path::Path;
@@ -8,19 +8,19 @@ pub(crate) fn page() -> String {
     std::fs::read_to_string(root().join("docs/tutorials/your-model-server.md")).unwrap()
 }
 
-/// The blocks of this kind in a part of the page.
+/// The code blocks of this kind in a part of the page.
 fn blocks<'a>(page: &'a str, kind: &str) -> Vec<&'a str> {
     let open = format!("```{kind}\n");
     page.split(&open).skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
 }
 
-/// The block of this kind that follows these words.
+/// The code block of this kind after these words.
 pub(crate) fn block_after<'a>(page: &'a str, words: &str, kind: &str) -> &'a str {
     blocks(page.split_once(words).unwrap().1, kind)[0]
 }
 
-/// Types every command of the page into a shell, in a folder that has what a checkout has. While the gateway serves,
-/// these programs run too, each by the interpreter of an environment. Free ports are in the place of the page's.
+/// Runs every command of the page in a shell, in a folder with the files of a checkout. While the gateway serves, it
+/// also runs these programs, each with the interpreter of an environment. Free ports replace those of the page.
 fn run(environment: &Path, programs: &[(&Path, &str)]) -> (Output, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let link = |from: &Path, to: &str| std::os::unix::fs::symlink(from, folder.path().join(to)).unwrap();
@@ -34,7 +34,7 @@ fn run(environment: &Path, programs: &[(&Path, &str)]) -> (Output, tempfile::Tem
     let ported = |text: &str| text.replace("18080", &model).replace("8080", &gateway);
     let page = page();
     let (before, after) = page.split_once("## 4. ").unwrap();
-    // The steps that install programs are left out.
+    // Skip the steps that install programs.
     let commands = |part| blocks(part, "sh").concat().replace("cargo xtask setup\ncargo xtask clients\n", "");
     let mut script = format!("trap 'kill ${{model-}} ${{gateway-}} 2> /dev/null || true' EXIT\n{}", commands(before));
     for (at, (environment, program)) in programs.iter().enumerate() {
@@ -68,7 +68,7 @@ fn the_tutorial_works_as_printed() {
     assert!(ended.iter().any(|reason| said.contains(reason)), "{said}");
 }
 
-/// systemd reads the unit without a warning, and finds it tight.
+/// systemd accepts the service unit without a warning, and rates its sandbox as strict.
 #[test]
 fn the_unit_of_the_service_is_one_that_systemd_takes() {
     use std::io::Write as _;
@@ -76,7 +76,7 @@ fn the_unit_of_the_service_is_one_that_systemd_takes() {
     assert!(unit.contains("ExecStart=/usr/local/bin/portcullis serve --config "));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("portcullis.service");
-    // The program is where it was built.
+    // The program is still in the build folder.
     std::fs::write(&path, unit.replace("/usr/local/bin/portcullis", env!("CARGO_BIN_EXE_portcullis"))).unwrap();
     for words in [&["verify", "--man=no"][..], &["security", "--offline=true", "--threshold=15", "--no-pager"]] {
         let Ok(out) = Command::new("systemd-analyze").args(words).arg(&path).output() else {

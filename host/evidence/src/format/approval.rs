@@ -1,4 +1,4 @@
-//! The approval of a policy: somebody with an approver's key says that this table image may be used.
+//! The approval of a policy: the owner of an approver's key states that a table image may be used.
 //!
 //! A signed statement (module `statement`) with the payload `{1: policy digest bstr 32, 2: approver's name text}`.
 
@@ -6,18 +6,18 @@ use crate::format::cbor::{CborError, Major, Reader, put_bytes, put_head, put_tex
 use crate::format::statement::Statement;
 use ed25519_dalek::{SigningKey, VerifyingKey};
 
-/// An approval, whose signature is not checked until [`Approval::signer`].
+/// An approval. [`Approval::signer`] checks its signature; parsing does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approval {
     /// SHA-256 of the table image.
     pub policy: [u8; 32],
-    /// Name that the approver claims.
+    /// Name that the approver claims; the signature does not prove it.
     pub name: String,
     statement: Statement,
 }
 
 impl Approval {
-    /// The approval in `cose`; `None` for anything but its one encoding.
+    /// Parses an approval; `None` unless `cose` is the canonical encoding.
     #[must_use]
     pub fn parse(cose: &[u8]) -> Option<Self> {
         let statement = Statement::parse(cose)?;
@@ -25,13 +25,13 @@ impl Approval {
         Some(Self { policy, name, statement })
     }
 
-    /// The message that says so, signed by `key`.
+    /// Encodes the approval of `policy` and signs it with `key`.
     #[must_use]
     pub fn sign(policy: [u8; 32], name: &str, key: &SigningKey) -> Vec<u8> {
         Statement::sign(&payload(&policy, name), key)
     }
 
-    /// The one of `keys` that signed it.
+    /// The key among `keys` that signed the approval.
     #[must_use]
     pub fn signer<'k>(&self, keys: impl IntoIterator<Item = &'k VerifyingKey>) -> Option<&'k VerifyingKey> {
         self.statement.signer(keys)

@@ -1,10 +1,10 @@
-//! Bundles: what a session leaves behind, as files under fixed names.
+//! Bundles: the evidence of one session, as files with fixed names.
 //!
-//! Every name, size and line is checked before its content is looked at: an unknown name, a symbolic link, a file over
-//! its cap or a line with unknown or duplicate keys is an error, never skipped. Large files are streamed.
+//! The reader checks every name, size and line before it uses the content. An unknown name, a symbolic link, a file
+//! over its size limit, or a line with unknown or duplicate keys is an error. Large files are streamed.
 //!
-//! Everything with a log index is in files of its lane: they are written and read as the log is, and a bundle of one
-//! lane is lane 0's.
+//! Data about a record is in a file of the record's lane. These files are written and read in the order of the log.
+//! A card with one lane has the files of lane 0 only.
 
 mod archive;
 mod disk;

@@ -1,5 +1,5 @@
-//! The part of CBOR (RFC 8949) that tickets use, in its one deterministic encoding (section 4.2.1) only: shortest
-//! heads, definite lengths. The reader refuses every other encoding, so that equal content means equal bytes.
+//! The part of CBOR (RFC 8949) that tickets use, in deterministic encoding only (section 4.2.1): shortest heads,
+//! definite lengths. The reader refuses every other encoding, so equal content has equal bytes.
 
 /// Major types (RFC 8949, 3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,14 +41,14 @@ impl<'a> Reader<'a> {
         Self { rest: bytes, at: 0 }
     }
 
-    /// The next `n` bytes, with any content.
+    /// The next `n` bytes, whatever they contain.
     pub(crate) fn take(&mut self, n: usize) -> Result<&'a [u8], CborError> {
         let (head, rest) = self.rest.split_at_checked(n).ok_or(CborError::Ends)?;
         (self.rest, self.at) = (rest, self.at + n);
         Ok(head)
     }
 
-    /// The argument of a head of type `major`.
+    /// Reads a head of type `major` and returns its argument.
     pub(crate) fn head(&mut self, major: Major) -> Result<u64, CborError> {
         let at = self.at;
         let initial = self.take(1)?.first().copied().unwrap_or_default();
@@ -65,13 +65,13 @@ impl<'a> Reader<'a> {
         if value < least { Err(CborError::Longer(at)) } else { Ok(value) }
     }
 
-    /// An unsigned integer that fits `T`.
+    /// Reads an unsigned integer that fits `T`.
     pub(crate) fn unsigned<T: TryFrom<u64>>(&mut self) -> Result<T, CborError> {
         let at = self.at;
         T::try_from(self.head(Major::Unsigned)?).map_err(|_| CborError::Range(at))
     }
 
-    /// The content of a byte or text string.
+    /// Reads a byte or text string.
     fn string(&mut self, major: Major) -> Result<&'a [u8], CborError> {
         let at = self.at;
         let length = usize::try_from(self.head(major)?).map_err(|_| CborError::Range(at))?;
@@ -82,7 +82,7 @@ impl<'a> Reader<'a> {
         self.string(Major::Bytes)
     }
 
-    /// A byte string of `N` bytes.
+    /// Reads a byte string of `N` bytes.
     pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], CborError> {
         let at = self.at;
         self.bytes()?.try_into().map_err(|_| CborError::Range(at))
@@ -93,19 +93,19 @@ impl<'a> Reader<'a> {
         std::str::from_utf8(self.string(Major::Text)?).map_err(|_| CborError::Utf8(at))
     }
 
-    /// A head of type `major` whose argument is `value`.
+    /// Reads a head that must have type `major` and argument `value`.
     pub(crate) fn exactly(&mut self, major: Major, value: u64) -> Result<(), CborError> {
         let at = self.at;
         if self.head(major)? == value { Ok(()) } else { Err(CborError::Range(at)) }
     }
 
-    /// Nothing is left.
+    /// Checks that all bytes were read.
     pub(crate) fn end(self) -> Result<(), CborError> {
         if self.rest.is_empty() { Ok(()) } else { Err(CborError::Trailing) }
     }
 }
 
-/// Appends a head in shortest form.
+/// Appends a head in its shortest form.
 pub(crate) fn put_head(out: &mut Vec<u8>, major: Major, value: u64) {
     let kind = (major as u8) << 5;
     let bytes = value.to_be_bytes();

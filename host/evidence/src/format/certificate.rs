@@ -1,12 +1,12 @@
-//! Device certificates: who says that a public key belongs to a gate, and to which one.
+//! Device certificates: they bind a public key to a card and its design.
 //!
 //! X.509 version 3 (RFC 5280). The leaf's subject key is SLH-DSA-SHA2-128f (RFC 9909: 2.16.840.1.101.3.4.3.21, no
-//! parameters, 32 bytes); every signature is Ed25519 (RFC 8410). The chain is the intermediates in order, the leaf's
-//! issuer first and the anchor left out: anchors come from the verifier's [`TrustStore`] only. Path validation is RFC
-//! 5280, 6.1, without policies, name constraints and CRLs; a critical extension other than the two below is refused, so
-//! that nothing of these is passed over in silence.
+//! parameters, 32 bytes); every signature is Ed25519 (RFC 8410). The chain is the intermediates in order: the leaf's
+//! issuer first, the anchor left out. Anchors come from the verifier's [`TrustStore`] only. Path validation follows RFC
+//! 5280, 6.1, without policies, name constraints and CRLs. A critical extension other than the two below is refused, so
+//! no constraint is ignored.
 //!
-//! Extensions that are read, all others being ignored when not critical (RFC 5280, 4.2):
+//! Extensions that are read; other non-critical ones are ignored (RFC 5280, 4.2):
 //!
 //! | OID | where | content |
 //! | --- | --- | --- |
@@ -17,12 +17,12 @@
 //! | [`CLASS`] | root | ENUMERATED 0 in the root of simulated cards, left out in every other |
 //! | [`SUPERVISED`] | leaf | BOOLEAN TRUE: a regulator was present when the key was placed; left out otherwise |
 //!
-//! The three of ours are under 1.3.6.1.4.1.32473.1, not critical, so that stock tools validate the chain too. 32473
-//! is the enterprise number that RFC 5612 sets aside for examples; who certifies real cards puts their own in its
-//! place, here and nowhere else.
+//! The last three OIDs are the project's own, under 1.3.6.1.4.1.32473.1. They are not critical, so that stock tools
+//! validate the chain too. RFC 5612 reserves the enterprise number 32473 for examples. An owner who certifies real
+//! cards replaces it here; it is defined at no other place.
 //!
-//! Simulated cards have roots of their own: a real root cannot certify one, nor a simulation root a real card, and
-//! neither can be in the other's place in the trust store.
+//! Simulated cards have separate roots. A real root cannot certify a simulated card, a simulation root cannot certify a
+//! real card, and the trust store keeps the two kinds apart.
 
 mod profile;
 mod store;
@@ -38,12 +38,12 @@ pub use profile::{
 pub use store::TrustStore;
 use x509::X509Certificate;
 
-/// The facts about a card from a valid chain.
+/// The facts about a card from a valid certificate chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceCertificate {
     /// SLH-DSA-SHA2-128f public key: PK.seed and PK.root (FIPS 205, 9.1).
     pub public_key: [u8; 32],
-    /// Design that holds the key.
+    /// The design that contains the key.
     pub design_id: [u8; 16],
     pub class: Class,
     /// A regulator was present when the key was placed.
@@ -58,16 +58,16 @@ pub struct DeviceCertificate {
     pub not_after: u64,
 }
 
-/// Identifies a key in tickets, log origins and revocation lists: SHA-256 over its raw bytes.
+/// Id of a key in tickets, log origins and revocation lists: SHA-256 of its raw bytes.
 #[must_use]
 pub fn key_id(public_key: &[u8]) -> [u8; 32] {
     Sha256::digest(public_key).into()
 }
 
-/// Checks the path from the leaf to an anchor, and reads what the leaf says.
+/// Validates the path from the leaf to an anchor, and returns the facts in the leaf.
 ///
-/// `chain_pem` may be empty. `at` is the Unix second at which every certificate must be valid; without it validity is
-/// not checked. Errors: the first reason, from the leaf towards the anchor, not to believe the certificate.
+/// `chain_pem` may be empty. Every certificate must be valid at the Unix second `at`; without `at`, validity times are
+/// not checked. Errors: the first reason to refuse a certificate, searched from the leaf to the anchor.
 pub fn verify_chain(
     leaf_pem: &[u8],
     chain_pem: &[u8],

@@ -1,4 +1,4 @@
-//! Checkpoints: what a card signs about its log.
+//! Checkpoints: the card's signed statements about its log.
 
 use crate::format::cose;
 use crate::format::tree::{self, Hash};
@@ -9,24 +9,24 @@ use sha2::{Digest, Sha256};
 use slh_dsa::{Sha2_128f, Signature, VerifyingKey};
 use zerocopy::{FromBytes, IntoBytes};
 
-/// Why bytes are no checkpoint of this layout.
+/// The reasons why bytes are not a checkpoint of this layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CheckpointError {
-    /// The framing of the COSE message.
+    /// The COSE encoding is wrong.
     #[error("not the COSE_Sign1 message of a checkpoint")]
     Message,
     #[error("not a checkpoint of layout version {LAYOUT_VERSION}")]
     Layout,
     #[error("a reserved bit is set")]
     Reserved,
-    /// Life state or fault out of range, or a state in which no checkpoint is made.
+    /// State or fault is out of range, or a card makes no checkpoint in this state.
     #[error("life state {state} with fault {fault} stands in no checkpoint")]
     State { state: u8, fault: u16 },
     #[error("{0} lanes: a card has 1, 2, 4 or 8")]
     Lanes(u8),
 }
 
-/// A checkpoint whose fields are in range. Its signature was not checked.
+/// A checkpoint whose fields are in range. Its signature is not checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Checkpoint {
     pub wire: wire::Checkpoint,
@@ -37,7 +37,7 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// The checkpoint in `bytes`. Errors: [`CheckpointError`], anything but `Message`.
+    /// Parses a checkpoint. Errors: [`CheckpointError`], but not `Message`.
     pub fn parse(bytes: &[u8; wire::Checkpoint::BYTES]) -> Result<Self, CheckpointError> {
         let wire = wire::Checkpoint::read_from_bytes(bytes).map_err(|_| CheckpointError::Layout)?;
         if wire.magic.get() != CHECKPOINT_MAGIC || wire.version != LAYOUT_VERSION {
@@ -52,7 +52,7 @@ impl Checkpoint {
         let stands = match state {
             Life::Opening | Life::Run => fault == Fault::None,
             Life::Fault => fault != Fault::None,
-            // A session may close with its fault on record.
+            // A session can also close after a fault.
             Life::Closing => true,
             Life::Reset | Life::Load => false,
         };
@@ -65,14 +65,14 @@ impl Checkpoint {
         Ok(Self { wire, state, fault })
     }
 
-    /// SHA-256 of the 192 bytes: what the next ticket and the witness call this checkpoint.
+    /// SHA-256 of the 192 bytes: identifies the checkpoint in the next ticket and at the witness.
     #[must_use]
     pub fn digest(&self) -> Hash {
         Sha256::digest(self.wire.as_bytes()).into()
     }
 }
 
-/// A checkpoint with its signature, which is not checked until [`Signed::verify`].
+/// A checkpoint with its signature. [`SignedCheckpoint::verify`] checks the signature; parsing does not.
 #[derive(Clone, Debug)]
 pub struct SignedCheckpoint {
     pub checkpoint: Checkpoint,
@@ -81,14 +81,14 @@ pub struct SignedCheckpoint {
 }
 
 impl SignedCheckpoint {
-    /// The signed checkpoint in a COSE message (module `cose`).
+    /// Parses the COSE message of a checkpoint (module `cose`).
     pub fn parse(message: &[u8]) -> Result<Self, CheckpointError> {
         let (checkpoint, signature) = cose::decode(message).ok_or(CheckpointError::Message)?;
         Ok(Self { checkpoint: Checkpoint::parse(checkpoint)?, signature: Box::new(*signature) })
     }
 
-    /// Whether the signature is one of `public_key` (PK.seed || PK.root) over this checkpoint: SLH-DSA-SHA2-128f, pure,
-    /// empty context (FIPS 205, algorithm 24).
+    /// Whether the owner of `public_key` (PK.seed || PK.root) signed this checkpoint: SLH-DSA-SHA2-128f, pure, empty
+    /// context (FIPS 205, algorithm 24).
     #[must_use]
     pub fn verify(&self, public_key: &[u8; 32]) -> bool {
         let Ok(bytes) = self.checkpoint.wire.as_bytes().try_into() else { return false };
@@ -99,7 +99,7 @@ impl SignedCheckpoint {
     }
 }
 
-/// Most lanes of a card.
+/// Largest number of lanes of a card.
 pub const LANES_MAX: u8 = 8;
 
 /// Whether a card can have this many lanes.

@@ -1,10 +1,10 @@
-//! COSE_Sign1 (RFC 9052, 4.2) of a checkpoint, in the one encoding that a card and this project make.
+//! COSE_Sign1 (RFC 9052, 4.2) of a checkpoint, in the only encoding that cards and this project use.
 //!
 //! ```text
 //! message  d2 84 47 a1013a00011170 a0 58c0 <checkpoint 192> 5942c0 <signature 17088>           17,296 bytes
 //! signed   84 6a "Signature1" 47 a1013a00011170 40 58c0 <checkpoint 192>                       215 bytes (RFC 9052, 4.4)
 //! ```
-//! The protected header is `{1: -70001}`: COSE has no algorithm number for SLH-DSA yet, so this one is from the range
+//! The protected header is `{1: -70001}`. COSE has no algorithm number for SLH-DSA yet, so this one is from the range
 //! for private use.
 
 use portcullis_core::wire::{Checkpoint, SIGNATURE_BYTES};
@@ -23,13 +23,13 @@ pub fn to_be_signed(checkpoint: &[u8; Checkpoint::BYTES]) -> Vec<u8> {
     [&SIGNED_HEAD[..], checkpoint].concat()
 }
 
-/// The message of a checkpoint and its signature.
+/// Encodes the message of a checkpoint and its signature.
 #[must_use]
 pub fn encode(checkpoint: &[u8; Checkpoint::BYTES], signature: &[u8; SIGNATURE_BYTES]) -> Vec<u8> {
     [&HEAD[..], checkpoint, &MIDDLE, signature].concat()
 }
 
-/// Checkpoint and signature of a message; `None` for any other bytes.
+/// Decodes a message into checkpoint and signature; `None` for any other encoding.
 #[must_use]
 pub fn decode(message: &[u8]) -> Option<(&[u8; Checkpoint::BYTES], &[u8; SIGNATURE_BYTES])> {
     let rest = message.strip_prefix(&HEAD)?;

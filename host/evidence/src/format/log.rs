@@ -1,7 +1,7 @@
-//! The rules that the log of a card's lane follows from its OPEN record to its CLOSE record.
+//! The rules that the log of a lane follows from its OPEN record to its CLOSE record.
 //!
-//! Each record is checked against the ones before it: dense index, ticks that never go back, one epoch, one ticket, and
-//! in each stream the sequence of BEGIN, judged entries and END. A log that breaks a rule was not written by this card.
+//! Each record is checked against the ones before it: indices without gaps, ticks that never decrease, one epoch, one
+//! ticket, and in each stream the order BEGIN, judged entries, END. A log that breaks a rule is not the card's.
 
 use portcullis_core::wire::{
     Answer, Descriptor, Determination, Fault, LAYOUT_VERSION, Opcode, ROW_NONE, Record, RecordType, SessionFields,
@@ -40,15 +40,15 @@ pub enum Violation {
     Entry,
     #[error("slot {0} is not in the state that the entry needs")]
     Slot(u16),
-    /// An entry that was accepted in another lane than its stream's.
+    /// An accepted entry whose slot belongs to another lane.
     #[error("slot {0} belongs to another lane")]
     Lane(u16),
     #[error("sequence {found} where the stream's next is {next}")]
     Sequence { found: u32, next: u32 },
-    /// A judged entry with another domain, audience, register or epistemic mode than the first one of its stream.
+    /// A judged entry whose domain, audience, register or epistemic mode differs from the first one of its stream.
     #[error("the context is not that of the first GATE of the stream in slot {0}")]
     Context(u16),
-    /// Determination, stage, fault and rows do not fit together or the record, or an entry was refused without cause.
+    /// Determination, stage, fault and rows do not fit each other or the record, or an entry was refused without cause.
     #[error("determination, stage, fault and rows contradict")]
     Answer,
 }
@@ -69,7 +69,7 @@ pub struct Counts {
     pub admits: u64,
     pub rejects: u64,
     pub decomposes: u64,
-    /// Digests noted.
+    /// NOTE records.
     pub notes: u64,
     pub heartbeats: u64,
     pub alarms: u64,
@@ -78,14 +78,14 @@ pub struct Counts {
     /// Rejects, by the rule or stage that decided.
     #[serde(skip)]
     pub refusals: BTreeMap<DecidingStage, u64>,
-    /// Decomposes, by the rule or stage that decided. A split refuses nothing: its parts are judged.
+    /// Decomposes, by the rule or stage that decided. They are not refusals: the parts of the span are judged.
     #[serde(skip)]
     pub splits: BTreeMap<DecidingStage, u64>,
 }
 
 impl Counts {
-    /// Adds what another lane of the same session holds. Heartbeats and alarms are in every lane's log and count
-    /// once.
+    /// Adds the counts of another lane of the same session. Heartbeats and alarms are in every lane's log and are
+    /// counted once.
     pub fn add_lane(&mut self, lane: &Self) {
         self.records += lane.records;
         self.streams += lane.streams;
@@ -110,13 +110,12 @@ pub struct EntryFault {
 /// The rule or stage that decided against a mutation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DecidingStage {
-    /// The stage that decided.
     pub stage: Stage,
-    /// Row that decided, in the bank of that stage; none where no row matched, or where the host decided.
+    /// Row that decided, in the bank of that stage. `None` if no row matched or the host decided.
     pub row: Option<u16>,
 }
 
-/// Counts as a list of objects: JSON has no keys but text.
+/// Serialises counts as a list of objects, since JSON keys must be text.
 fn as_list<K: serde::Serialize, S: serde::Serializer>(counts: &BTreeMap<K, u64>, to: S) -> Result<S::Ok, S::Error> {
     #[derive(serde::Serialize)]
     struct Line<'a, K> {
@@ -127,7 +126,7 @@ fn as_list<K: serde::Serialize, S: serde::Serializer>(counts: &BTreeMap<K, u64>,
     to.collect_seq(counts.iter().map(|(what, count)| Line { what, count: *count }))
 }
 
-/// The facts about the session from the records so far.
+/// The facts about the session that all later records must repeat.
 #[derive(Clone, Debug)]
 struct OpenRecord {
     session: SessionFields,
@@ -150,13 +149,13 @@ struct Stream {
 }
 
 impl Stream {
-    /// Whether a GATE that fits in all else is in another context than those before it.
+    /// Whether a GATE differs from the earlier ones of its stream only in its context.
     fn changes_context(&self, entry: &Descriptor) -> bool {
         self.context.is_some_and(|first| first != context(entry))
     }
 }
 
-/// The rules, and the log so far.
+/// Checks the records of one lane in order.
 #[derive(Clone, Debug)]
 pub struct LogChecker {
     rows: (u16, u16),
@@ -167,7 +166,7 @@ pub struct LogChecker {
     streams: BTreeMap<u16, Stream>,
     alarm: bool,
     closed: bool,
-    // Accepted entries since OPEN or the last heartbeat, and its tick.
+    // Number of accepted entries since OPEN or the last heartbeat, and the tick of that record.
     spent: u64,
     heartbeat_tick: u64,
     overdrawn: Option<u64>,
@@ -175,13 +174,13 @@ pub struct LogChecker {
 }
 
 impl LogChecker {
-    /// For the log of a card of one lane, under an image with this many policy and entropy rows.
+    /// A checker for a card with one lane, whose image has this many policy and entropy rows.
     #[must_use]
     pub fn new(rows: (u16, u16)) -> Self {
         Self::of_lane(rows, 0, 1)
     }
 
-    /// For the log of `lane`, one of `lanes`: streams with `slot % lanes == lane`.
+    /// A checker for `lane` of a card with `lanes` lanes, which has the streams with `slot % lanes == lane`.
     #[must_use]
     pub fn of_lane(rows: (u16, u16), lane: u8, lanes: u8) -> Self {
         Self {
@@ -218,7 +217,7 @@ impl LogChecker {
         self.opened.as_ref().map(|opened| (opened.epoch, opened.key_flags))
     }
 
-    /// Whether CLOSE was the last record.
+    /// Whether the last record was CLOSE.
     #[must_use]
     pub const fn is_closed(&self) -> bool {
         self.closed
@@ -229,7 +228,7 @@ impl LogChecker {
         self.alarm
     }
 
-    /// The first entry that was accepted after the heartbeat credit was spent.
+    /// Log index of the first entry that was accepted after the heartbeat credit was spent.
     #[must_use]
     pub const fn overdrawn(&self) -> Option<u64> {
         self.overdrawn
@@ -241,7 +240,7 @@ impl LogChecker {
         self.tick
     }
 
-    /// Checks the next record. Errors: the first rule that it breaks. The log so far is then no longer meaningful.
+    /// Checks the next record. Errors: the first rule that it breaks. After an error the checker must not be used.
     pub fn next(&mut self, record: &Record) -> Result<LogEvent, Violation> {
         let answer = &record.answer;
         let kind = self.common(answer)?;
@@ -282,8 +281,7 @@ impl LogChecker {
         if !session.reserved_is_zero() || !bare {
             return Err(Violation::Layout);
         }
-        // There is a cause if something went wrong, and only then; what is wrong with an entry alone ends no
-        // session.
+        // A cause is present exactly if something went wrong. It must be a fault that ends a session.
         let ends = cause.class().ends_session();
         let caused = if kind == RecordType::Alarm || self.alarm { ends } else { cause == Fault::None };
         if !caused {
@@ -349,7 +347,7 @@ impl LogChecker {
         Ok(LogEvent::Entry(opcode, determination))
     }
 
-    /// Slot, sequence and context of an accepted entry.
+    /// Checks slot, sequence and context of an accepted entry.
     fn place(&mut self, opcode: Opcode, entry: &Descriptor) -> Result<(), Violation> {
         let (slot, found) = (entry.slot.get(), entry.sequence.get());
         if lane_of(slot, self.lanes) != Some(self.lane) {
@@ -368,7 +366,7 @@ impl LogChecker {
             return Err(Violation::Context(slot));
         }
         let judged = (opcode == Opcode::Gate).then(|| context(entry));
-        // The last sequence of all can only end the stream.
+        // After the largest sequence number, only END is possible.
         match (opcode, found.checked_add(1)) {
             (Opcode::End, _) => drop(self.streams.remove(&slot)),
             (_, Some(next)) => drop(self.streams.insert(slot, Stream { next, context: judged.or(stream.context) })),
@@ -377,8 +375,8 @@ impl LogChecker {
         Ok(())
     }
 
-    /// Whether the stages, in their order, give this determination, as far as the record shows their outcomes. The
-    /// outcome of a bank is known only if no row matched.
+    /// Whether the outcomes of the stages, in their order, lead to this determination. The record shows the outcome of
+    /// a bank only if no row matched.
     fn is_verdict(&self, entry: &Descriptor, answer: &Answer, determination: Determination, stage: Stage) -> bool {
         let (policy, entropy) = (answer.policy_row.get(), answer.entropy_row.get());
         let in_image = |row: u16, rows: u16| row == ROW_NONE || row < rows;
@@ -396,7 +394,7 @@ impl LogChecker {
         let decided = match (deciding, determination) {
             // If every stage passed, the determination must be an admit.
             (None, determination) => determination == Determination::Admit,
-            // At the greatest depth a decompose is a reject.
+            // At the greatest depth, the card turns a decompose into a reject.
             (Some((_, outcome)), Determination::Reject) => *outcome != Some(StageOutcome::Pass),
             (Some((_, outcome)), Determination::Decompose) => outcome.is_none_or(|o| o == StageOutcome::Decompose),
             (Some(_), _) => false,
@@ -404,9 +402,8 @@ impl LogChecker {
         in_image(policy, self.rows.0) && in_image(entropy, self.rows.1) && passed && decided
     }
 
-    /// Whether the heartbeat credit is spent for an entry of this tick, by the card's own rule. Both limits count from
-    /// the record of OPEN or of the last heartbeat: the number of accepted entries, and the clocks until the entry's
-    /// tick.
+    /// Whether the heartbeat credit is spent at this tick, by the card's rule. Both limits count from the record of
+    /// OPEN or of the last heartbeat: one counts accepted entries, the other clocks.
     fn is_spent(&self, tick: u64) -> bool {
         self.open().is_some_and(|open| {
             let (records, ticks) = (open.heartbeat_records.get(), open.heartbeat_ticks.get());
@@ -416,7 +413,7 @@ impl LogChecker {
         })
     }
 
-    /// Whether an entry fits its stream in everything but its context.
+    /// Whether an entry fits its stream except for its context.
     fn is_out_of_context(&self, entry: &Descriptor) -> bool {
         let stream = self.streams.get(&entry.slot.get());
         entry.opcode == u8::from(Opcode::Gate)
@@ -433,7 +430,7 @@ impl LogChecker {
     fn refused(&mut self, record: &Record) -> Result<LogEvent, Violation> {
         let (entry, answer) = (&record.descriptor, &record.answer);
         let fault = Fault::try_from(answer.fault.get()).map_err(|_| Violation::Layout)?;
-        // Entry and credit faults only: any other ends the session.
+        // Only entry and credit faults refuse an entry; every other fault ends the session.
         let of_an_entry = fault.class().refuses_entry();
         let crc = (fault == Fault::Crc) == (entry.crc.get() != entry.computed_crc());
         let caused = match fault {
@@ -455,7 +452,7 @@ impl LogChecker {
             (Opcode::Note, _) => counts.notes += 1,
             (Opcode::Gate, Determination::Admit) => counts.admits += 1,
             (Opcode::Gate, _) => {
-                // The other bank's row did not decide.
+                // A row of the other bank did not decide.
                 let row = match stage {
                     Stage::Policy => answer.policy_row.get(),
                     Stage::Entropy => answer.entropy_row.get(),
@@ -475,7 +472,7 @@ impl LogChecker {
     }
 }
 
-/// No verdict: neither determination nor stage nor rows.
+/// Whether the answer has neither determination nor stage nor rows.
 fn is_bare(answer: &Answer) -> bool {
     answer.determination == 0
         && answer.stage == 0
@@ -483,8 +480,8 @@ fn is_bare(answer: &Answer) -> bool {
         && answer.entropy_row.get() == ROW_NONE
 }
 
-/// Reads the next record of a log; `None` at its end. Errors: `UnexpectedEof` when the log ends within a record, and
-/// what `from` gives.
+/// Reads the next record of a log; `None` at its end. Errors: `UnexpectedEof` if the log ends within a record, and
+/// those of `from`.
 pub fn read(from: &mut impl Read) -> io::Result<Option<Record>> {
     let mut record = Record::ZERO;
     let bytes = record.as_mut_bytes();

@@ -1,10 +1,10 @@
-//! Witness notes: the word of an outside party that a checkpoint was shown to it, when, as which one of its kind, and
-//! that no other was shown in its place.
+//! Witness notes. In a note, an outside party states that it saw a checkpoint, when, at which place in the order, and
+//! that it accepted no other checkpoint for that place.
 //!
 //! A witness keeps one transparency log per card key, with the origin `portcullis/<SHA-256 of the card's public key,
-//! hexadecimal>`. Each checkpoint that it accepts becomes one [`Entry`], over all sessions of the key in order, so that
-//! the log is append-only for as long as the key lives. What it hands back, `witness/<serial>.note` in a bundle, is a
-//! C2SP `tlog-proof` that needs nothing else:
+//! hexadecimal>`. Each accepted checkpoint becomes one [`WitnessEntry`]. The log covers all sessions of the key in
+//! order and only grows. The witness's answer, `witness/<serial>.note` in a bundle, is a self-contained
+//! C2SP `tlog-proof`:
 //! ```text
 //! c2sp.org/tlog-proof@v1
 //! extra <base64 of the entry>
@@ -17,11 +17,11 @@
 //!
 //! — <witness> <base64 of key id, time and Ed25519 signature>
 //! ```
-//! The entry is the data of the log's leaf, and the note (C2SP `signed-note`, `tlog-checkpoint` without extension
-//! lines) has cosignatures (C2SP `tlog-cosignature`, Ed25519, type 0x04) as its only signatures: the witness keeps the
-//! log that it vouches for, and a signature of the card is in each checkpoint already. The nonce of the next
-//! heartbeat is a field of the entry, not a line of the note: the root commits to it, so a witness that gives out two
-//! nonces for one checkpoint has signed two logs.
+//! The entry is the data of the log's leaf. The note (C2SP `signed-note`, `tlog-checkpoint` without extension lines)
+//! has only cosignatures (C2SP `tlog-cosignature`, Ed25519, type 0x04) as signatures: the witness itself keeps the log,
+//! and each checkpoint contains the card's signature already. The nonce of the next heartbeat is a field of the entry,
+//! not a line of the note, so the root commits to it. A witness that gives two nonces for one checkpoint has signed
+//! two different logs.
 
 mod error;
 mod head;
@@ -44,11 +44,11 @@ pub struct WitnessedCheckpoint {
     pub ticket: u64,
     /// Serial of the checkpoint in the session.
     pub serial: u64,
-    /// SHA-256 of its 192 bytes.
+    /// SHA-256 of the checkpoint's 192 bytes.
     pub checkpoint: Hash,
     /// Nonce of the next heartbeat, if the witness gives one.
     pub nonce: Option<u64>,
-    /// Number of the entry in the witness's log of the key.
+    /// Index of the entry in the witness's log of the key.
     pub index: u64,
     /// Name of the first known witness that signed.
     pub witness: String,
@@ -56,8 +56,8 @@ pub struct WitnessedCheckpoint {
     pub time: u64,
 }
 
-/// The content of a note that one of `witnesses` signed and whose entry is in the log. Errors: the first reason to
-/// refuse it.
+/// Checks that one of `witnesses` signed the note and that its entry is in the log. Errors: the first reason to refuse
+/// the note.
 pub fn verify(note: &[u8], witnesses: &[WitnessKey]) -> Result<WitnessedCheckpoint, NoteError> {
     let proof = WitnessProof::parse(note)?;
     let signed = Note::parse(&proof.note)?;

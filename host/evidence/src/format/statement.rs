@@ -8,7 +8,7 @@ use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
 pub(crate) const PROTECTED: [u8; 3] = [0xa1, 0x01, 0x27];
 const COSE_SIGN1: u64 = 18;
 
-/// A payload, and a signature that is not checked until [`Statement::signer`].
+/// A payload and its signature. [`Statement::signer`] checks the signature; parsing does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Statement {
     pub(crate) payload: Vec<u8>,
@@ -16,7 +16,7 @@ pub(crate) struct Statement {
 }
 
 impl Statement {
-    /// The statement in `cose`; `None` for anything but its one encoding.
+    /// Parses a statement; `None` unless `cose` is the canonical encoding.
     pub(crate) fn parse(cose: &[u8]) -> Option<Self> {
         Self::read(cose).ok().flatten()
     }
@@ -33,7 +33,7 @@ impl Statement {
         Ok((protected == PROTECTED).then_some(Self { payload, signature }))
     }
 
-    /// The message that states `payload`, signed by `key`.
+    /// Encodes `payload` and signs it with `key`.
     pub(crate) fn sign(payload: &[u8], key: &SigningKey) -> Vec<u8> {
         let mut out = Vec::new();
         put_head(&mut out, Major::Tag, COSE_SIGN1);

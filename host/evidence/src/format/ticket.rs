@@ -1,4 +1,4 @@
-//! Session tickets: what an issuer permits one session of one card to do.
+//! Session tickets: an issuer's permission for one session of one card.
 //!
 //! A ticket is a COSE_Sign1 message (RFC 9052, 4.2) in deterministic CBOR (RFC 8949, 4.2.1), tag 18, signed with
 //! Ed25519:
@@ -9,12 +9,12 @@
 //! version, 2; 1 serial u64, from 1; 2 nonce bstr 16; 3 key bstr 32, SHA-256 of the card's public key; 4 policy digest
 //! bstr 32; 5 permitted context digests, an ascending array of bstr 32, empty for any; 6 heartbeat records u32; 7
 //! heartbeat ticks u32; 8 previous close bstr 32; 9 \[not before, not after\], Unix seconds; 10 issuer's name, text; 11
-//! seat u16; 12 permitted profile digests, an ascending array of bstr 32, empty for any; 13 text lane, 1 required or 0
-//! not. A reader refuses any other version and any other key. The *ticket digest*, which the card binds, is SHA-256
+//! seat u16; 12 permitted profile digests, an ascending array of bstr 32, empty for any; 13 text lane, 1 if required,
+//! else 0. A reader refuses any other version and any other key. The card binds the *ticket digest*: SHA-256
 //! over the whole message, signature included.
 //!
-//! A ticket whose issuer is `self` was made by the operator. No one vouches for it and its key is not kept, so its
-//! signature is not checked; it only carries what the session was opened with. Its heartbeats are off.
+//! The operator makes a ticket whose issuer is `self`. Its key is discarded and its signature is not checked; the
+//! ticket only carries the parameters of the session. Its heartbeats are off.
 
 use std::collections::BTreeSet;
 
@@ -28,9 +28,9 @@ use crate::format::statement::{PROTECTED, to_be_signed};
 
 pub const VERSION: u64 = 2;
 const KEYS: u64 = 14;
-/// Most permitted contexts.
+/// Largest number of permitted contexts.
 pub const MAX_CONTEXTS: usize = 1024;
-/// Most permitted profiles.
+/// Largest number of permitted profiles.
 pub const MAX_PROFILES: usize = 256;
 /// Largest ticket in bytes.
 pub const MAX_BYTES: usize = 64 * 1024;
@@ -66,44 +66,44 @@ pub enum TicketError {
 /// The content of a ticket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ticket {
-    /// Number of the session among those of the key, dense from 1.
+    /// Number of the session among all sessions of the key: 1, 2, 3 and so on.
     pub serial: u64,
     /// Random.
     pub nonce: [u8; 16],
     /// SHA-256 of the card's 32-byte public key.
     pub key: [u8; 32],
-    /// SHA-256 of the table image that must be in force.
+    /// SHA-256 of the required table image.
     pub policy: [u8; 32],
     /// Digests of the context documents that streams may name; empty permits any.
     pub contexts: BTreeSet<[u8; 32]>,
-    /// Records without a heartbeat after which the card refuses; 0 is off.
+    /// The card refuses entries after this many records without a heartbeat; 0 is off.
     pub heartbeat_records: u32,
-    /// Units of 2^16 clocks without a heartbeat after which the card refuses; 0 is off.
+    /// The card refuses entries after this many units of 2^16 clocks without a heartbeat; 0 is off.
     pub heartbeat_ticks: u32,
-    /// SHA-256 of the 192 bytes of the last checkpoint of session `serial - 1`; zeros where `serial` is 1 or that
-    /// session was abandoned.
+    /// SHA-256 of the 192 bytes of the last checkpoint of session `serial - 1`. Zeros if `serial` is 1 or that session
+    /// was abandoned.
     pub previous_close: [u8; 32],
-    /// First Unix second in which the session may be opened.
+    /// First Unix second at which the session may be opened.
     pub not_before: u64,
-    /// Last Unix second in which the session may run.
+    /// Last Unix second at which the session may run.
     pub not_after: u64,
     /// Name of the issuer: 1 to [`MAX_ISSUER`] visible ASCII characters.
     pub issuer: String,
-    /// Which of several cards with one key: serials count per key and seat. 0 where there is one card.
+    /// Distinguishes cards that share a key: serials count per key and seat. 0 if there is one card.
     pub seat: u16,
-    /// Digests of the profiles that streams may be governed under; empty permits any.
+    /// Digests of the profiles that streams may use; empty permits any.
     pub profiles: BTreeSet<[u8; 32]>,
-    /// Whether the card must read and scan the text itself.
+    /// Whether the card itself must read and scan the text.
     pub text_lane: bool,
 }
 
-/// A parsed message: its content, its digest and its signature, which is not checked until [`Signed::verify`].
+/// A parsed ticket with digest and signature. [`SignedTicket::verify`] checks the signature; parsing does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignedTicket<T> {
     pub content: T,
     /// SHA-256 of the whole message.
     pub digest: [u8; 32],
-    /// First bytes of the SHA-256 of the signer's public key.
+    /// First 8 bytes of the SHA-256 of the signer's public key.
     pub kid: [u8; 8],
     to_be_signed: Vec<u8>,
     signature: [u8; 64],
@@ -113,18 +113,18 @@ pub struct SignedTicket<T> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TicketIssuer {
     Issuer {
-        /// The name that it claims in the ticket: any key may claim any name.
+        /// Name in the ticket. It is not proved: any key can sign any name.
         name: String,
-        /// Its public key.
+        /// Public key that signed.
         key: [u8; 32],
     },
-    /// The operator: no one vouches for the ticket.
+    /// The operator made the ticket itself.
     SelfIssued,
 }
 
 impl Ticket {
-    /// Reads a ticket; its signature is not checked. Errors: bytes that are not exactly the message that
-    /// [`Ticket::sign`] would make of the same content.
+    /// Parses a ticket; the signature is not checked. Errors: bytes other than the exact message that [`Ticket::sign`]
+    /// makes of the same content.
     pub fn parse(cose: &[u8]) -> Result<SignedTicket<Self>, TicketError> {
         if cose.len() > MAX_BYTES {
             return Err(TicketError::Oversize);
@@ -152,7 +152,7 @@ impl Ticket {
         })
     }
 
-    /// The message of this ticket, signed by `key`. Errors: a field out of its range.
+    /// Encodes this ticket and signs it with `key`. Errors: a field out of its range.
     pub fn sign(&self, key: &SigningKey) -> Result<Vec<u8>, TicketError> {
         self.check()?;
         let payload = self.payload();
@@ -201,7 +201,7 @@ impl Ticket {
     fn read(payload: &[u8]) -> Result<Self, TicketError> {
         let mut map = Reader::new(payload);
         let keys = map.head(Major::Map)?;
-        // The first format had no version and began with key 1.
+        // The first format of tickets had no version; its first map key was 1.
         if map.head(Major::Unsigned)? != 0 || map.head(Major::Unsigned)? != VERSION {
             return Err(TicketError::Version);
         }
@@ -290,13 +290,13 @@ impl Ticket {
 }
 
 impl SignedTicket<Ticket> {
-    /// Who is behind the ticket: the one of `issuers` that signed it, or no one. Errors: a ticket that claims an
-    /// issuer, but none of `issuers` signed it; one that a trusted issuer signed as `self`.
+    /// Finds the key among `issuers` that signed the ticket. Errors: the ticket names an issuer but none of `issuers`
+    /// signed it; or a trusted issuer signed a ticket named `self`.
     pub fn verify<'k>(&self, issuers: impl IntoIterator<Item = &'k VerifyingKey>) -> Result<TicketIssuer, TicketError> {
         let name = &self.content.issuer;
         let mut candidates = issuers.into_iter().filter(|key| kid(key) == self.kid).peekable();
         if name == SELF_ISSUER {
-            // If it named a trusted issuer too, the ticket would have two meanings.
+            // If it also named a trusted issuer, the ticket would have two meanings.
             return if candidates.peek().is_none() {
                 Ok(TicketIssuer::SelfIssued)
             } else {
@@ -314,7 +314,7 @@ impl SignedTicket<Ticket> {
     }
 }
 
-/// Reads an issuer's public key: Ed25519, PEM (RFC 8410). Errors: [`TicketError::Key`].
+/// Parses an issuer's public key: Ed25519, PEM (RFC 8410). Errors: [`TicketError::Key`].
 pub fn issuer_key(pem: &str) -> Result<VerifyingKey, TicketError> {
     VerifyingKey::from_public_key_pem(pem.trim_end()).map_err(|_| TicketError::Key)
 }
@@ -330,8 +330,8 @@ fn put_digests(out: &mut Vec<u8>, digests: &BTreeSet<[u8; 32]>) {
     digests.iter().for_each(|digest| put_bytes(out, digest));
 }
 
-/// An ascending array of at most `most` digests. The last two arguments are the messages for a longer array and for
-/// another order.
+/// Reads an ascending array of at most `most` digests. The last two arguments are the error messages for a longer
+/// array and for a wrong order.
 fn read_digests(
     map: &mut Reader,
     most: usize,

@@ -1,8 +1,8 @@
 //! Merkle trees of RFC 9162 (Certificate Transparency 2.0), section 2.1, with SHA-256: roots, proofs, and their
 //! verification.
 //!
-//! A root or a proof over leaves in order takes memory for their logarithm only. A [`Tree`] keeps all its nodes, and
-//! gives any proof at once.
+//! [`Frontier`] and [`Prover`] read the leaves in order and need memory for the logarithm of their number only. A
+//! [`Tree`] keeps all nodes and gives any proof at once.
 
 use sha2::{Digest, Sha256};
 use std::ops::Range;
@@ -39,7 +39,7 @@ impl Frontier {
         Self { size: 0, peaks: Vec::new() }
     }
 
-    /// Leaves so far.
+    /// Number of leaves.
     #[must_use]
     pub const fn size(&self) -> u64 {
         self.size
@@ -48,7 +48,7 @@ impl Frontier {
     /// Appends a leaf hash.
     pub fn push(&mut self, leaf: Hash) {
         let mut hash = leaf;
-        // Every trailing one of the size is a complete subtree as large as the one that ends here.
+        // Each trailing one bit of the size is a complete subtree of the same size as the one that ends here.
         for _ in 0..self.size.trailing_ones() {
             if let Some(left) = self.peaks.pop() {
                 hash = node(&left, &hash);
@@ -58,7 +58,7 @@ impl Frontier {
         self.size = self.size.saturating_add(1);
     }
 
-    /// Root of the leaves so far; of none, SHA-256 of nothing (RFC 9162, 2.1.1).
+    /// Root of the leaves so far; the root of the empty tree is SHA-256 of nothing (RFC 9162, 2.1.1).
     #[must_use]
     pub fn root(&self) -> Hash {
         let mut peaks = self.peaks.iter().rev().copied();
@@ -77,7 +77,7 @@ pub fn root(leaves: impl IntoIterator<Item = Hash>) -> Hash {
     tree.root()
 }
 
-/// Makes a proof from the leaves in order: the roots of certain ranges of them.
+/// Makes one proof from the leaves in order. A proof consists of the roots of certain ranges of leaves.
 #[derive(Clone, Debug)]
 pub struct Prover {
     next: u64,
@@ -89,8 +89,7 @@ impl Prover {
         Self { next: 0, parts: ranges.into_iter().map(|range| (range, Frontier::new())).collect() }
     }
 
-    /// For the inclusion of leaf `index` in the tree of `size` leaves (RFC 9162, 2.1.3.1); `None` when it has no such
-    /// leaf.
+    /// A prover that leaf `index` is in the tree of `size` leaves (RFC 9162, 2.1.3.1); `None` unless `index < size`.
     #[must_use]
     pub fn inclusion(index: u64, size: u64) -> Option<Self> {
         let mut ranges = Vec::new();
@@ -108,8 +107,8 @@ impl Prover {
         Some(Self::new(ranges))
     }
 
-    /// Whether the tree of `old` leaves is the start of the tree of `size` leaves (RFC 9162, 2.1.4.1); `None` unless 0
-    /// < old <= size.
+    /// A prover that the tree of `old` leaves is the start of the tree of `size` leaves (RFC 9162, 2.1.4.1); `None`
+    /// unless 0 < old <= size.
     #[must_use]
     pub fn consistency(old: u64, size: u64) -> Option<Self> {
         let mut ranges = Vec::new();
@@ -123,7 +122,8 @@ impl Prover {
             ranges.push(sibling);
             within = inner;
         }
-        // A verifier has the old root already; any other subtree that ends at the old size must be given.
+        // The verifier knows the root of the whole old tree. The proof must contain every other subtree that ends
+        // there.
         if within.start != 0 {
             ranges.push(within);
         }
@@ -131,7 +131,7 @@ impl Prover {
         Some(Self::new(ranges))
     }
 
-    /// Takes the next leaf hash.
+    /// Adds the next leaf hash.
     pub fn push(&mut self, leaf: Hash) {
         if let Some((_, tree)) = self.parts.iter_mut().find(|(range, _)| range.contains(&self.next)) {
             tree.push(leaf);
@@ -139,7 +139,7 @@ impl Prover {
         self.next = self.next.saturating_add(1);
     }
 
-    /// The proof; `None` when fewer leaves were given than it needs.
+    /// The proof; `None` if it needs more leaves than were added.
     #[must_use]
     pub fn finish(self) -> Option<Vec<Hash>> {
         self.parts
@@ -157,7 +157,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Leaves so far.
+    /// Number of leaves.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.levels.first().map_or(0, |leaves| leaves.len() as u64)
@@ -179,15 +179,14 @@ impl Tree {
         }
     }
 
-    /// The proof that leaf `index` is in the tree of the first `size` leaves (RFC 9162, 2.1.3.1); `None` where it is
-    /// not.
+    /// The proof that leaf `index` is in the tree of the first `size` leaves (RFC 9162, 2.1.3.1); `None` if it is not.
     #[must_use]
     pub fn inclusion(&self, index: u64, size: u64) -> Option<Vec<Hash>> {
         let siblings = Prover::inclusion(index, size).filter(|_| size <= self.size())?;
         siblings.parts.into_iter().map(|(range, _)| self.root(&range)).collect()
     }
 
-    /// Root over a range of leaves that a proof is made of: a complete subtree, or one at the right edge.
+    /// Root over a range of leaves that a proof needs: a complete subtree, or a subtree at the right edge.
     fn root(&self, range: &Range<u64>) -> Option<Hash> {
         let size = range.end.checked_sub(range.start).filter(|size| *size > 0)?;
         if size.is_power_of_two() {
@@ -199,7 +198,7 @@ impl Tree {
     }
 }
 
-/// Where a tree over two leaves or more is split: after the largest power of two smaller than its size.
+/// Where a tree of two or more leaves is split: after the largest power of two smaller than its size.
 const fn middle(within: &Range<u64>) -> u64 {
     let size = within.end - within.start;
     within.start + (1 << (u64::BITS - 1 - (size - 1).leading_zeros()))
@@ -241,14 +240,14 @@ enum Side {
     Right,
 }
 
-/// The way from a node to the root, for both kinds of proof.
+/// The path from a node up to the root, for both kinds of proof.
 struct Climb {
     at: u64,
     last: u64,
 }
 
 impl Climb {
-    /// Goes up by one hash of the proof; nothing where the root is reached already.
+    /// Goes up by one hash of the proof; `None` at the root.
     fn step(&mut self) -> Option<Side> {
         if self.is_root() {
             return None;
@@ -279,7 +278,7 @@ pub fn verify_consistency(old: u64, size: u64, proof: &[Hash], old_root: &Hash, 
         let same = old == size && old_root == root;
         return (empty || same) && proof.is_empty();
     }
-    // The largest subtree that ends at the old size; where it is the whole old tree the proof leaves it out.
+    // The largest subtree that ends at the old size. If it is the whole old tree, the proof leaves it out.
     let up = old.trailing_zeros();
     let mut climb = Climb { at: (old - 1) >> up, last: (size - 1) >> up };
     let mut rest = proof.iter();
@@ -308,7 +307,7 @@ mod tests {
         (0..count).map(|i| leaf(&i.to_le_bytes())).collect()
     }
 
-    /// The definition of RFC 9162, 2.1.1, word for word.
+    /// The recursive definition of RFC 9162, 2.1.1.
     fn by_definition(leaves: &[Hash]) -> Hash {
         match leaves {
             [] => Sha256::digest([]).into(),
@@ -392,7 +391,8 @@ mod tests {
             let longer = [&consistency[..], &[all]].concat();
             prop_assert!(!verify_consistency(old, size, &longer, &old_root, &all));
             prop_assert!(!verify_consistency(old, size, &consistency, &all, &old_root) || old == size);
-            // Rejects proofs that would also hold for another old size with the same roots; no honest prover gives one.
+            // A proof must not hold for another old size with the same roots, even if no honest prover makes such a
+            // claim.
             if old + size_off < size {
                 prop_assert!(!verify_consistency(old + size_off, size, &consistency, &old_root, &all));
             }

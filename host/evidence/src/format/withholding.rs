@@ -1,4 +1,4 @@
-//! A withholding: somebody took the texts of streams out of a bundle, and says why.
+//! A withholding: the signed statement that texts of streams were removed from a bundle, with the reason.
 //!
 //! A signed statement with the payload `{0: version 1, 1: ticket digest bstr 32, 2: digest of the bundle before bstr
 //! 32, 3: name text, 4: reason text, 5: streams}`, where streams is an array of `[lane, log index of BEGIN]` in
@@ -10,29 +10,29 @@ use ed25519_dalek::{SigningKey, VerifyingKey};
 use std::collections::BTreeSet;
 
 const VERSION: u64 = 1;
-/// Most bytes of a reason.
+/// Longest reason in bytes.
 pub const REASON_MAX: usize = 4096;
-/// Most bytes of a name.
+/// Longest name in bytes.
 pub const NAME_MAX: usize = 200;
 
 /// A stream, by its lane and the log index of its BEGIN record.
 pub type StreamAt = (u8, u64);
 
-/// The files that were withheld, and why.
+/// The removed streams, the signer and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// Digest of the session's ticket: the statement is about this session.
+    /// Digest of the session's ticket; it identifies the session.
     pub ticket: [u8; 32],
-    /// SHA-256 of the manifest that the bundle had before.
+    /// SHA-256 of the manifest before the removal.
     pub before: [u8; 32],
-    /// Name that the signer claims: one line.
+    /// Name that the signer claims: one line. The signature does not prove it.
     pub name: String,
-    /// Why: one line.
+    /// Reason: one line.
     pub reason: String,
     pub streams: BTreeSet<StreamAt>,
 }
 
-/// A withholding, whose signature is not checked until [`Withholding::signer`].
+/// A withholding. [`Withholding::signer`] checks its signature; parsing does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Withholding {
     pub terms: Terms,
@@ -40,22 +40,22 @@ pub struct Withholding {
 }
 
 impl Withholding {
-    /// The withholding in `cose`; `None` for anything but its one encoding.
+    /// Parses a withholding; `None` unless `cose` is the canonical encoding.
     #[must_use]
     pub fn parse(cose: &[u8]) -> Option<Self> {
         let statement = Statement::parse(cose)?;
         let terms = read(&statement.payload).ok()?;
-        // One content has one encoding: streams are in order, and none is there twice.
+        // The encoding is canonical: streams are in order, without duplicates.
         (terms.is_sound() && payload(&terms) == statement.payload).then_some(Self { terms, statement })
     }
 
-    /// The message that says so, signed by `key`; `None` for terms that no reader takes.
+    /// Encodes the terms and signs them with `key`; `None` for terms that readers refuse.
     #[must_use]
     pub fn sign(terms: &Terms, key: &SigningKey) -> Option<Vec<u8>> {
         terms.is_sound().then(|| Statement::sign(&payload(terms), key))
     }
 
-    /// The one of `keys` that signed it.
+    /// The key among `keys` that signed the withholding.
     #[must_use]
     pub fn signer<'k>(&self, keys: impl IntoIterator<Item = &'k VerifyingKey>) -> Option<&'k VerifyingKey> {
         self.statement.signer(keys)

@@ -1,4 +1,4 @@
-//! A card's log in software: records and checkpoints as a card would make them of the same entries. For tests.
+//! A card's log in software, for tests: the records and checkpoints that a card would make of the same entries.
 
 use crate::format::checkpoint::{head, root_of_heads};
 use crate::format::tree;
@@ -16,12 +16,12 @@ const CLOCKS: u64 = 400;
 pub struct Identity {
     pub design_id: [u8; 16],
     pub key_flags: u8,
-    /// Drawn after reset.
+    /// Random bytes drawn after reset.
     pub boot_nonce: [u8; 16],
     pub epoch: u32,
 }
 
-/// The logs of a card's lanes and its checkpoints, not yet signed.
+/// The logs of all lanes, and the checkpoints before they are signed.
 #[derive(Clone, Debug)]
 pub struct Log {
     pub lanes: Vec<Vec<Record>>,
@@ -34,12 +34,12 @@ pub struct Log {
     open: Vec<u32>,
     state: Life,
     tick: u64,
-    /// Clocks more before the next record.
+    /// Extra clocks before the next record.
     pause: u64,
 }
 
 impl Log {
-    /// After OPEN and its checkpoint, on a card of `lanes` lanes. `session` holds the digests and the heartbeat limits.
+    /// A log after OPEN and its checkpoint, with `lanes` lanes. `session` holds the digests and the heartbeat limits.
     #[must_use]
     pub fn open(identity: Identity, session: SessionFields, lanes: u8) -> Self {
         let lanes = usize::from(lanes);
@@ -65,13 +65,13 @@ impl Log {
         u8::try_from(self.lanes.len()).ok().and_then(|lanes| lane_of(slot, lanes)).unwrap_or_default().into()
     }
 
-    /// BEGIN on a free slot, in the context of this digest.
+    /// Adds BEGIN on a free slot, with this context digest.
     pub fn begin(&mut self, slot: u16, context: [u8; 32]) {
         self.count_open(slot, 1);
         self.entry(Opcode::Begin, slot, 0, context, RecordType::Begin);
     }
 
-    /// A judged mutation. Rows are 0 in both banks where the answer names them.
+    /// Adds a judged mutation. If the answer names rows, they are row 0 in both banks.
     pub fn gate(&mut self, slot: u16, sequence: u32, commitment: [u8; 32], determination: Determination) {
         self.entry(Opcode::Gate, slot, sequence, commitment, RecordType::Verdict);
         let Some(record) = self.last_mut(slot) else { return };
@@ -85,8 +85,8 @@ impl Log {
         record.answer.entropy_row.set(0);
     }
 
-    /// Sets two fields of the descriptor in the slot's last record: the length of the span, and whether inert text is
-    /// held before it.
+    /// Sets two fields of the descriptor in the slot's last record: the length of the span, and whether inert text
+    /// precedes it.
     pub fn describe(&mut self, slot: u16, length: u16, held: bool) {
         let Some(record) = self.last_mut(slot) else { return };
         record.descriptor.length.set(length);
@@ -103,7 +103,7 @@ impl Log {
         self.entry(Opcode::End, slot, sequence, commitment, RecordType::End);
     }
 
-    /// An entry that the card refuses.
+    /// Adds an entry that the card refuses.
     pub fn refuse(&mut self, slot: u16, sequence: u32, fault: Fault) {
         self.entry(Opcode::Gate, slot, sequence, [0; 32], RecordType::Refused);
         if let Some(record) = self.last_mut(slot) {
@@ -116,7 +116,7 @@ impl Log {
         self.session_record(RecordType::Heartbeat);
     }
 
-    /// A sticky fault and its checkpoint.
+    /// Adds a sticky fault and its checkpoint.
     pub fn alarm(&mut self, fault: Fault) {
         self.session.cause.set(fault.into());
         self.state = Life::Fault;
@@ -124,14 +124,14 @@ impl Log {
         self.checkpoint();
     }
 
-    /// CLOSE and its checkpoint.
+    /// Adds CLOSE and its checkpoint.
     pub fn close(&mut self) {
         self.state = Life::Closing;
         self.session_record(RecordType::Close);
         self.checkpoint();
     }
 
-    /// A checkpoint over the records so far.
+    /// Adds a checkpoint over the records so far.
     pub fn checkpoint(&mut self) {
         let heads = heads(&self.lanes);
         let checkpoint = Checkpoint {
@@ -179,7 +179,7 @@ impl Log {
         self.push(kind, self.lane_of(slot), Descriptor::entry(opcode, place, commitment).sealed());
     }
 
-    /// The same record in every lane's log, each with its own count of open streams.
+    /// Adds the same record to every lane's log, each with its own count of open streams.
     fn session_record(&mut self, kind: RecordType) {
         for (lane, open) in self.open.clone().into_iter().enumerate() {
             self.session.open_streams.set(open);

@@ -1,4 +1,4 @@
-//! A card's key in software. For tests: whoever holds a key in software can sign anything.
+//! A card's key in software, for tests only: the owner of such a key can sign anything.
 
 use super::Seeds;
 use crate::format::cose;
@@ -26,7 +26,7 @@ impl SoftKey {
         self.0.as_ref().to_bytes().into()
     }
 
-    /// The COSE message of a checkpoint: deterministic, so that equal checkpoints have equal messages.
+    /// Signs a checkpoint; returns the COSE message. Signing is deterministic: equal checkpoints have equal messages.
     pub fn sign(&self, checkpoint: &Checkpoint) -> Result<Vec<u8>, SignError> {
         let bytes: &[u8; Checkpoint::BYTES] = checkpoint.as_bytes().try_into().map_err(|_| SignError)?;
         let message = cose::to_be_signed(bytes);

@@ -1,5 +1,5 @@
-//! The checks, one per file. A check returns what it found; one that reads a part of the bundle returns that part too,
-//! and adds its findings.
+//! The checks, one per file. A check returns its findings. A check that reads a part of the bundle returns that part,
+//! and adds its findings to the list that it receives.
 
 pub(super) mod approval;
 pub(super) mod certificate;

@@ -1,4 +1,4 @@
-//! What the verifier knows before it reads the records.
+//! The facts that the verifier has before it reads the records.
 
 use super::check::image::Image;
 use crate::format::certificate::DeviceCertificate;
@@ -7,7 +7,7 @@ use crate::format::ticket::{SignedTicket, Ticket};
 use crate::format::withholding::StreamAt;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The parts of the bundle that were read and are correct.
+/// The parts of the bundle that were read without an error.
 pub(super) struct Facts {
     pub(super) ticket: Option<SignedTicket<Ticket>>,
     pub(super) image: Option<Image>,

@@ -1,4 +1,4 @@
-//! The findings, by property.
+//! Findings, grouped by property.
 
 use super::code::Code;
 use super::property::{Property, Status};
@@ -6,7 +6,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// A record, as findings name it; the lane is left out where there is only one.
+/// Place of a record in the text of findings. The lane is left out if there is only one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct At {
     pub(super) lane: Option<u8>,
@@ -25,9 +25,9 @@ impl fmt::Display for At {
 pub struct Reason<C = Code> {
     pub code: C,
     pub status: Status,
-    /// The first finding, in words.
+    /// Text of the first finding with this code.
     pub detail: String,
-    /// How often it was found.
+    /// Number of findings with this code.
     pub count: u64,
 }
 
@@ -36,7 +36,7 @@ pub struct Reason<C = Code> {
 pub struct Conclusion {
     /// The worst of the reasons.
     pub status: Status,
-    /// Reasons, the heaviest first.
+    /// Reasons, the most serious first.
     pub reasons: Vec<Reason>,
 }
 
@@ -69,19 +69,18 @@ impl Properties {
     }
 }
 
-/// Findings as they are made. Empty, everything holds.
+/// Collects findings. An empty collection means that all checks passed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Findings(BTreeMap<(Property, Code), Reason>);
 
 impl Findings {
-    /// The finding of one check: none where it holds.
+    /// The finding of one check; empty if the check holds.
     pub(super) fn unless(holds: bool, code: Code, detail: impl FnOnce() -> String) -> Self {
         let mut findings = Self::default();
         findings.require(holds, code, detail);
         findings
     }
 
-    /// Whether nothing was found.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -90,8 +89,8 @@ impl Findings {
         self.add_as(code.status(), code, detail);
     }
 
-    /// Something was found, with a weight that the options of the verifier give. A code of no property of its own
-    /// is under each.
+    /// Adds a finding with a status that the verifier's options determine. A code without a property is added to every
+    /// property.
     pub(super) fn add_as(&mut self, status: Status, code: Code, detail: impl fmt::Display) {
         match code.property() {
             Some(property) => self.add_to(property, status, code, &detail),
@@ -99,7 +98,7 @@ impl Findings {
         }
     }
 
-    /// Something was found, unless `holds`.
+    /// Adds a finding unless `holds`.
     pub(super) fn require(&mut self, holds: bool, code: Code, detail: impl FnOnce() -> String) {
         if !holds {
             self.add(code, detail());
@@ -118,7 +117,8 @@ impl Findings {
         }
     }
 
-    // The first detail of a code is kept and the rest counted: a hostile bundle cannot make the report long.
+    // Only the first detail of a code is kept and the others are counted, so that a hostile bundle cannot fill the
+    // report.
     fn add_to(&mut self, property: Property, status: Status, code: Code, detail: &impl fmt::Display) {
         self.0
             .entry((property, code))

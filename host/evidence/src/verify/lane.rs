@@ -1,4 +1,4 @@
-//! Reads one lane: its log, record by record, with texts, streams and receipts in step.
+//! Reads one lane: its log, and in parallel the lines about its records (streams, inputs, texts, receipts).
 
 use super::check::context::{self, Contexts};
 use super::check::heartbeat::Nonces;
@@ -19,7 +19,7 @@ use zerocopy::IntoBytes;
 /// Records between two calls of the progress function.
 const PROGRESS: u64 = 1 << 16;
 
-/// State that all lanes of a session share while they are read.
+/// Data that all lanes of a session share.
 pub(super) struct Shared<'a, 'b> {
     pub(super) bundle: &'b Bundle<'a>,
     pub(super) facts: &'b Facts,
@@ -36,18 +36,18 @@ pub(super) struct Lane<'a> {
     pub(super) state: LaneState,
     log: Box<dyn BufRead + 'a>,
     ended: bool,
-    /// Serial of the note that gave the nonce of the last heartbeat.
+    /// Serial of the witness note whose nonce the last heartbeat had.
     last_note: Option<u64>,
     streams: Lines<'a, StreamLine>,
     inputs: Lines<'a, InputLine>,
     spans: Lines<'a, SpanLine>,
     receipts: Lines<'a, Receipt>,
-    /// Where the stream of each slot began, the last one.
+    /// Log index of the last BEGIN in each slot.
     begun: BTreeMap<u16, u64>,
 }
 
 impl<'a> Lane<'a> {
-    /// Lane `number` before its first record, under an image of this many rows.
+    /// Opens lane `number`, before its first record, with an image of this many rows.
     pub(super) fn new(bundle: &Bundle<'a>, number: u8, rows: (u16, u16)) -> Result<Self, BundleError> {
         Ok(Self {
             state: LaneState::new(number, bundle.lanes(), rows),
@@ -62,18 +62,18 @@ impl<'a> Lane<'a> {
         })
     }
 
-    /// Whether the texts of the stream of `slot` were taken out.
+    /// Whether the texts of the stream in `slot` are withheld.
     fn is_withheld(&self, slot: u16, facts: &Facts) -> bool {
         self.begun.get(&slot).is_some_and(|index| facts.withheld.contains(&(self.state.number, *index)))
     }
 
-    /// Reads on to the first `size` records, which a checkpoint covers, or to the end of the log.
+    /// Reads the first `size` records, which a checkpoint covers, or up to the end of the log.
     pub(super) fn sign(&mut self, size: u64, shared: &mut Shared<'a, '_>) -> Result<(), BundleError> {
         (self.state.signed, self.state.most) = (size, self.state.most.max(size));
         self.read_to(size, shared)
     }
 
-    /// Reads on to the first `size` records, or to the end of the log.
+    /// Reads the first `size` records, or up to the end of the log.
     pub(super) fn read_to(&mut self, size: u64, shared: &mut Shared<'a, '_>) -> Result<(), BundleError> {
         while self.state.size() < size && !self.ended {
             match self.next(shared)? {
@@ -84,7 +84,7 @@ impl<'a> Lane<'a> {
         Ok(())
     }
 
-    /// The next record; a log that ends within one is cut there.
+    /// The next record. An incomplete record at the end is reported and ignored.
     fn next(&mut self, shared: &mut Shared<'a, '_>) -> Result<Option<Record>, BundleError> {
         match log::read(&mut self.log) {
             Ok(record) => Ok(record),
@@ -164,7 +164,7 @@ impl<'a> Lane<'a> {
             self.state.withheld += 1;
             findings.add(Code::Withheld, format_args!("the texts of the stream at {at} were taken out of the bundle"));
         }
-        // The number is the record's own: how many streams began in its lane before.
+        // The record determines the number: how many streams began in its lane before.
         let number = self.state.log.counts().streams.saturating_sub(1);
         if let Some(line) = line.as_ref().filter(|line| line.stream != number) {
             let what = format!("the stream at {at} is called number {}, but is number {number}", line.stream);
@@ -176,7 +176,7 @@ impl<'a> Lane<'a> {
         Ok(())
     }
 
-    /// A judged entry, an END, or an entry that was refused.
+    /// Checks the text of a judged entry, an END, or a refused entry.
     fn text(
         &mut self,
         index: u64,
@@ -206,7 +206,7 @@ impl<'a> Lane<'a> {
         if let (LogEvent::Entry(Opcode::End, _), Some(text)) = (event, &text) {
             findings.append(span::end(text, at));
         }
-        // Nothing was released for a refused entry: a receipt about it is left for the end.
+        // Nothing is released for a refused entry. A receipt for it stays unread, and `finish` reports it.
         let receipt = if matches!(event, LogEvent::Refusal(_)) { None } else { self.receipts.about(index)? };
         if let Some(receipt) = receipt {
             if withheld {
@@ -217,7 +217,7 @@ impl<'a> Lane<'a> {
         Ok(())
     }
 
-    /// After the last record.
+    /// Checks that no lines are left after the last record.
     pub(super) fn finish(&mut self, findings: &mut Findings) -> Result<(), BundleError> {
         if let Some(index) = self.state.log.overdrawn() {
             let at = self.state.at(index);

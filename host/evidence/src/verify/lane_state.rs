@@ -1,4 +1,4 @@
-//! Facts about the session from the records of one lane, as far as its log has been read.
+//! Facts about the session from the part of a lane's log that has been read.
 
 use super::findings::At;
 use crate::format::checkpoint;
@@ -7,11 +7,11 @@ use crate::format::tree::{Frontier, Hash};
 use portcullis_core::wire::{LaneHead, SessionFields};
 use sha2::{Digest, Sha256};
 
-/// Heartbeats in their order, as a digest over them: a log may hold very many.
+/// The heartbeats of a lane in order, as one chained digest, since a log can hold very many.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct HeartbeatDigest {
     pub(super) count: u64,
-    /// Over all of them.
+    /// Digest over all nonces so far; `before` leaves out the last one.
     pub(super) all: Hash,
     pub(super) before: Hash,
 }
@@ -24,18 +24,18 @@ impl HeartbeatDigest {
     }
 }
 
-/// A lane, as far as its log has been read.
+/// The state of a lane after the part of its log that has been read.
 pub(super) struct LaneState {
     pub(super) number: u8,
-    /// Whether there are others.
+    /// Whether the card has other lanes.
     pub(super) one_of_several: bool,
     pub(super) log: LogChecker,
-    /// Whether a record broke a rule. After that the checker reports nothing more.
+    /// Whether a record broke a rule. The checker is not used after that.
     pub(super) broken: bool,
     pub(super) tree: Frontier,
-    /// Records under the last checkpoint, as its heads say.
+    /// Number of records under the last checkpoint, from its head.
     pub(super) signed: u64,
-    /// Most records under any checkpoint, as the heads say.
+    /// Largest number of records under any checkpoint, from the heads.
     pub(super) most: u64,
     pub(super) heartbeats: HeartbeatDigest,
     pub(super) close: Option<SessionFields>,
@@ -45,7 +45,7 @@ pub(super) struct LaneState {
 }
 
 impl LaneState {
-    /// Lane `number` of `lanes` before its first record, under an image of this many rows.
+    /// Lane `number` of `lanes`, before its first record, with an image of this many rows.
     pub(super) fn new(number: u8, lanes: u8, rows: (u16, u16)) -> Self {
         Self {
             number,

@@ -13,14 +13,14 @@ pub enum Property {
     Genuine,
     /// Nothing was dropped, reordered or forged.
     Complete,
-    /// Everything that a replay needs is there.
+    /// The bundle contains everything that a replay needs.
     Replayable,
     /// No session and no part of a session is missing.
     NoGaps,
 }
 
 impl Property {
-    /// The five, in the order of reports.
+    /// All properties, in the order of reports.
     pub const ALL: [Self; 5] = [Self::Policy, Self::Genuine, Self::Complete, Self::Replayable, Self::NoGaps];
 
     /// Name in reports.
@@ -35,7 +35,7 @@ impl Property {
         }
     }
 
-    /// The statement of an affirmed property.
+    /// The statement that reports print for an affirmed property.
     #[must_use]
     pub const fn claim(self) -> &'static str {
         match self {
@@ -54,12 +54,12 @@ impl Property {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// Everything that was checked holds.
+    /// Every check of the property holds.
     #[default]
     Affirmed,
-    /// Something could not be checked, or is missing.
+    /// Something is missing or could not be checked.
     Warned,
-    /// Something is false.
+    /// Something is proved wrong.
     Contradicted,
 }
 

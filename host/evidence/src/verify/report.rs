@@ -12,13 +12,13 @@ use std::collections::BTreeMap;
 /// Options of a verification.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// Simulated evidence is checked like any other, and marked.
+    /// Simulated evidence is checked like other evidence and marked, not refused.
     pub allow_sim: bool,
-    /// Unix second at which certificates must be valid where no witness gives a time.
+    /// Unix second at which certificates must be valid, if no witness gives a time.
     pub at: Option<u64>,
 }
 
-/// The value of an affirmed bundle: who vouches for the key.
+/// Assurance level of an affirmed bundle: how the card's key is protected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Assurance {
     /// Simulated: the key is public.
@@ -27,13 +27,13 @@ pub enum Assurance {
     L1,
     /// The key of one card.
     L2,
-    /// As L2, and under supervision.
+    /// Like L2, and the key was placed under supervision.
     L3,
 }
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// The worst of the five.
+    /// The worst status of the five properties.
     pub status: Status,
     /// Whether any mark of a simulated card was found.
     pub simulated: bool,
@@ -45,15 +45,15 @@ pub struct Report {
     pub session: Summary,
 }
 
-/// The facts about a session that the bundle shows.
+/// The facts about a session in the bundle.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Summary {
-    /// SHA-256 of the manifest, which names every other file with its digest.
+    /// SHA-256 of the manifest, which lists the digest of every other file.
     pub bundle_digest: Option<Hex<32>>,
     pub ticket_serial: Option<u64>,
-    /// Seat that it is for: which of several cards with one key.
+    /// Seat of the ticket: distinguishes cards that share a key.
     pub seat: Option<u16>,
-    /// The issuer; `self` is the operator.
+    /// The issuer; `self` means the operator.
     pub issuer: Option<Signer>,
     /// SHA-256 of the card's public key.
     pub key_id: Option<Hex<32>>,
@@ -64,43 +64,43 @@ pub struct Summary {
     pub policy_digest: Option<Hex<32>>,
     /// SHA-256 of the policy package's listing.
     pub package_digest: Option<Hex<32>>,
-    /// Version of the mapping that the package digest names.
+    /// Mapping version for which the package digest holds.
     pub mapping_version: Option<u32>,
     pub approvals: Vec<Signer>,
-    /// Unix seconds of the first and the last checkpoint that a witness saw: the session ran between them, and may have
-    /// continued.
+    /// Unix seconds of the first and the last checkpoint that a witness saw. The session ran between them, and may have
+    /// run longer.
     pub witnessed: Option<(u64, u64)>,
-    /// Ticks of the first and the last record, of all lanes.
+    /// Ticks of the first and the last record over all lanes.
     pub ticks: Option<(u64, u64)>,
     /// Lanes of the card, each with a log.
     pub lanes: u8,
     pub checkpoints: u64,
     pub records: u64,
-    /// Records that a checkpoint covers.
+    /// Number of records that a checkpoint covers.
     pub signed_records: u64,
     /// Digest of the last checkpoint, which the next ticket names.
     pub last_checkpoint: Option<Hex<32>>,
-    /// Previous close that the ticket names.
+    /// Digest of the previous session's last checkpoint, as the ticket names it.
     pub previous_close: Option<Hex<32>>,
-    /// Streams by mode, as far as their context documents are here.
+    /// Number of streams per mode, for streams whose context document is present.
     pub modes: Modes,
-    /// The governed profiles, by digest. The operator chose them, unless the ticket permits certain ones only.
+    /// The profiles of the streams, by digest. The operator chose them, unless the ticket permits only certain ones.
     pub profiles: BTreeMap<Hex<32>, ProfileUse>,
-    /// Whether the ticket permits certain profiles only; absent where it could not be read.
+    /// Whether the ticket permits only certain profiles; absent if the ticket could not be read.
     pub profiles_pinned: Option<bool>,
-    /// Streams of unknown profile: their context document is missing, or has another version.
+    /// Number of streams of unknown profile: their context document is missing, or has another version.
     pub profile_unknown: u64,
-    /// Streams that name another one as their predecessor.
+    /// Number of streams that name a predecessor.
     pub continued: u64,
-    /// What was taken out of the bundle, and why.
+    /// The removed texts, with signer and reason.
     pub withholdings: Vec<WithholdingUse>,
-    /// Spans that were disclosed and fit their commitments.
+    /// Number of disclosed spans that match their commitments.
     pub disclosed: u64,
-    /// Counts of the log, as far as it follows its rules.
+    /// Counts of the log, up to the first record that breaks a rule.
     pub counts: Counts,
-    /// Rejects, by what decided.
+    /// Rejects, by the rule or stage that decided.
     pub refusals: Vec<RuleCount>,
-    /// Decomposes, by what decided.
+    /// Decomposes, by the rule or stage that decided.
     pub splits: Vec<RuleCount>,
 }
 
@@ -109,13 +109,13 @@ pub struct Summary {
 pub struct Modes {
     /// Refused text never left the gate, and the engine never saw it again.
     pub driven: u64,
-    /// The same, and the engine knew a client's own conversation and tools.
+    /// Like `driven`, but the engine had a client's conversation and tools.
     pub driven_conversation: u64,
-    /// Refused text was kept from readers, but not from the engine, which wrote on.
+    /// Refused text was kept from readers, but the engine continued after it.
     pub held: u64,
-    /// The text was there before it was judged: nothing was prevented.
+    /// The text was complete before it was judged, so nothing was prevented.
     pub recorded: u64,
-    /// The reader got the text, whatever the verdict was.
+    /// The reader got the text even if it was refused.
     pub observed: u64,
 }
 
@@ -133,7 +133,7 @@ pub struct WithholdingUse {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ProfileUse {
     pub streams: u64,
-    /// Subject domain; absent for the first that the policy declares, as with the fields below.
+    /// Subject domain; if absent, the first one that the policy declares. The fields below follow the same rule.
     pub domain: Option<String>,
     pub audience: Option<String>,
     pub temporal: Option<String>,
@@ -157,17 +157,17 @@ impl std::fmt::Display for ProfileUse {
     }
 }
 
-/// How often one rule, or none, decided against a mutation.
+/// How often one rule, or a stage without a rule, decided against a mutation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RuleCount {
     pub stage: Stage,
-    /// Row of its bank; absent where no row matched, or where the host decided.
+    /// Row of its bank; absent if no row matched or the host decided.
     pub row: Option<u16>,
-    /// Number of the row's rule in the image, in order of the rules' ids.
+    /// Number of the row's rule in the image. Rules are ordered by id.
     pub rule: Option<u16>,
-    /// Id of that rule; absent where the package is not in the bundle.
+    /// Id of that rule; absent if the package is not in the bundle.
     pub id: Option<String>,
-    /// The reason that the rule gives.
+    /// The rule's `@reason` text.
     pub reason: Option<String>,
     pub count: u64,
 }

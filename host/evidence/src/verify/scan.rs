@@ -1,4 +1,4 @@
-//! One pass over checkpoints and records: under each checkpoint every lane is read on to its head. Memory does not grow
+//! One pass over checkpoints and records: for each checkpoint, every lane is read up to its head. Memory does not grow
 //! with the logs.
 
 use super::check::checkpoint::{self, Order};
@@ -17,7 +17,7 @@ use crate::format::log::Counts;
 use portcullis_core::hex::Hex;
 use portcullis_core::wire::LaneHead;
 
-/// Checks every record and every checkpoint; whether any mark of simulation was found.
+/// Checks every record and every checkpoint. Returns whether any mark of simulation was found.
 pub(super) fn records(
     bundle: &Bundle<'_>,
     facts: &Facts,
@@ -35,7 +35,7 @@ pub(super) fn records(
             findings.append(ticket::card(&signed.content, device));
         }
     }
-    // Without an image the rows that records name cannot be checked.
+    // Without an image, the row numbers in records cannot be checked.
     let rows = facts
         .image
         .as_ref()
@@ -47,7 +47,7 @@ pub(super) fn records(
 
     let mut heads = bundle.heads()?;
     for serial in 0..bundle.checkpoints() {
-        // There are heads for a checkpoint that is malformed, too.
+        // The heads are read even for a malformed checkpoint, to stay in step.
         let heads = heads.as_mut().map(|heads| heads.read()).transpose()?;
         match SignedCheckpoint::parse(&bundle.read(&bundle::checkpoint(serial))?) {
             Ok(signed) => scan.checkpoint(&signed, heads.as_deref())?,
@@ -78,7 +78,7 @@ impl Scan<'_, '_> {
                 self.shared.findings.append(checkpoint::heads(checkpoint, heads));
                 heads.iter().map(|head| head.size.get()).collect()
             }
-            // One lane: everything is its.
+            // With one lane, the size of the checkpoint is the size of the lane.
             None => vec![checkpoint.wire.size.get()],
         };
         for (lane, size) in self.lanes.iter_mut().zip(&sizes) {

@@ -1,5 +1,5 @@
 //! A series: the sessions of a card, one bundle each, as a chain without gaps. Cards that share a key have seats, and
-//! each seat a chain.
+//! each seat has its own chain.
 
 use super::code::{Code, SeriesCode};
 use super::property::Status;
@@ -14,38 +14,37 @@ use std::collections::BTreeMap;
 pub struct SeriesSession {
     pub name: String,
     pub key_id: Option<Hex<32>>,
-    /// Seat of its ticket.
+    /// Seat in its ticket.
     pub seat: Option<u16>,
     pub serial: Option<u64>,
     pub status: Status,
     pub assurance: Option<Assurance>,
 }
 
-/// Something about the chain.
+/// A finding about the chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SeriesFinding {
     pub code: SeriesCode,
     pub status: Status,
-    /// Name of the bundle that it is about.
+    /// Name of the bundle that the finding concerns.
     pub name: String,
     pub detail: String,
 }
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Series {
-    /// The worst of the sessions and of the chain.
+    /// The worst status of the sessions and of the chain.
     pub status: Status,
-    /// As `verify`'s: 3 contradicted, else 10 simulated, else 5 warned, else 0.
+    /// As for `verify`: 3 contradicted, else 10 simulated, else 5 warned, else 0.
     pub exit_code: u8,
     /// Sessions, by card and serial.
     pub sessions: Vec<SeriesSession>,
-    /// The faults of the chain.
     pub findings: Vec<SeriesFinding>,
-    /// The governed profiles of all sessions, with the streams that used each.
+    /// The profiles of all sessions, with the number of streams of each.
     pub profiles: BTreeMap<Hex<32>, ProfileUse>,
-    /// Streams of unknown profile.
+    /// Number of streams of unknown profile.
     pub profile_unknown: u64,
-    /// Approvers of the policies, with the number of sessions.
+    /// Approvers of the policies, with their number of sessions.
     pub approvals: Vec<ApprovalCount>,
 }
 
@@ -57,7 +56,7 @@ pub struct ApprovalCount {
     pub sessions: u64,
 }
 
-/// Joins the reports of bundles, each with its name.
+/// Joins the reports of several bundles; each has a name.
 #[must_use]
 pub fn join(mut reports: Vec<(String, Report)>) -> Series {
     reports.sort_by(|(a, x), (b, y)| place(x).cmp(&place(y)).then(a.cmp(b)));
@@ -72,7 +71,7 @@ pub fn join(mut reports: Vec<(String, Report)>) -> Series {
             add(SeriesCode::Unplaced, "its card or ticket is not known: it has no place in a series".to_owned());
             continue;
         };
-        // The operator counts as they like: such a session is in no chain.
+        // The operator numbers its own tickets freely, so such a session is not part of a chain.
         if session.issuer.as_ref().is_some_and(|issuer| issuer.claimed == SELF_ISSUER) {
             add(SeriesCode::SelfIssued, "the operator issued its ticket: it is in no chain".to_owned());
             continue;
@@ -101,7 +100,7 @@ pub fn join(mut reports: Vec<(String, Report)>) -> Series {
     conclude(&reports, findings)
 }
 
-/// Compares the end of the previous session that a ticket names with the one that the previous bundle shows.
+/// Compares the previous close in a ticket with the last checkpoint in the previous bundle.
 fn check_close(previous: &Report, report: &Report, add: &mut impl FnMut(SeriesCode, String)) {
     let named = report.session.previous_close.map(|digest| digest.0).filter(|digest| *digest != [0; 32]);
     let shown = previous.session.last_checkpoint.map(|digest| digest.0);
@@ -135,7 +134,7 @@ const fn place(report: &Report) -> (Option<Hex<32>>, Option<u16>, Option<u64>) {
 
 fn conclude(reports: &[(String, Report)], findings: Vec<SeriesFinding>) -> Series {
     let bundles = reports.iter().map(|(_, report)| report.status);
-    // No sessions at all show nothing.
+    // An empty series shows nothing.
     let least = if reports.is_empty() { Status::Warned } else { Status::Affirmed };
     let status = bundles.chain(findings.iter().map(|finding| finding.status)).fold(least, Status::max);
     let exit_code = match status {

@@ -1,4 +1,4 @@
-//! The trust folder: whom a verifier believes, as files.
+//! The trust folder: files with the roots and keys that a verifier trusts.
 
 use crate::format::approval::Approval;
 use crate::format::certificate::{CertificateError, TrustStore};
@@ -13,7 +13,7 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Largest file of a trust folder.
+/// Largest file of a trust folder, in bytes.
 const FILE_MAX: u64 = 1 << 20;
 
 /// The keys that the verifier trusts. They never come from a bundle.
@@ -22,16 +22,16 @@ pub struct Trust {
     /// Roots of device certificates, and what is revoked.
     pub roots: TrustStore,
     pub issuers: Vec<TrustedKey>,
-    /// Those who may approve a policy. An issuer may not, unless the same key is here too.
+    /// Keys that may approve a policy. An issuer's key may not, unless it is here too.
     pub approvers: Vec<TrustedKey>,
-    /// Those who may take texts out of a bundle.
+    /// Keys that may remove texts from a bundle.
     pub withholders: Vec<TrustedKey>,
     pub witnesses: Vec<WitnessKey>,
-    /// The files that all this was read from, for reports.
+    /// The files that were read, for reports.
     pub files: Vec<TrustFile>,
 }
 
-/// A file of the trust folder that is believed.
+/// A file of the trust folder whose content is trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrustFile {
     /// Its path below the folder.
@@ -43,17 +43,17 @@ pub struct TrustFile {
 /// A key of the trust folder.
 #[derive(Clone, Debug)]
 pub struct TrustedKey {
-    /// Its file below the trust folder.
+    /// Name of its file below the trust folder.
     pub file: String,
     pub key: VerifyingKey,
 }
 
-/// The signer of something, as far as known.
+/// The signer of a message, as far as known.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Signer {
-    /// The name that the signed message claims. Nothing vouches for it: any key may claim any name.
+    /// The name in the signed message. It is not proved: any key can sign any name.
     pub claimed: String,
-    /// SHA-256 of the public key; absent where no trusted key signed.
+    /// SHA-256 of the public key; absent if no trusted key signed.
     pub key: Option<Hex<32>>,
     /// File of that key below the trust folder.
     pub file: Option<String>,
@@ -63,8 +63,7 @@ pub struct Signer {
 pub enum TrustError {
     #[error("cannot read `{path}`: {source}")]
     Io { path: PathBuf, source: std::io::Error },
-    /// A file that does not belong there. Nothing is passed over in silence: a misspelt revocation list would revoke
-    /// nothing.
+    /// An unexpected file. It is an error, because a misspelt name of a revocation list would otherwise revoke nothing.
     #[error(
         "`{0}` is none of roots/*.pem, sim-roots/*.pem, issuers/*.pub, approvers/*.pub, withholders/*.pub, witnesses/*.pub and revoked.txt"
     )]
@@ -81,8 +80,8 @@ pub enum TrustError {
 
 impl Trust {
     /// Reads `roots/*.pem`, `issuers/*.pub`, `approvers/*.pub` and `withholders/*.pub` (Ed25519, PEM),
-    /// `witnesses/*.pub` (C2SP verifier keys), `revoked.txt`, and, with `allow_sim`, `sim-roots/*.pem`. Each of them
-    /// may be absent.
+    /// `witnesses/*.pub` (C2SP verifier keys), `revoked.txt`, and, with `allow_sim`, `sim-roots/*.pem`. All of them
+    /// are optional.
     pub fn load(folder: &Path, allow_sim: bool) -> Result<Self, TrustError> {
         let mut trust = Self::default();
         for path in list(folder)? {
@@ -91,7 +90,7 @@ impl Trust {
                 "roots" => trust.each(&path, "pem", |trust, text, path| {
                     trust.roots.add_root(text.as_bytes()).map_err(|source| TrustError::Certificate { path, source })
                 })?,
-                // Checked in any case, believed only when asked to.
+                // Always parsed, but trusted only with `allow_sim`.
                 "sim-roots" => trust.each(&path, "pem", |trust, text, path| {
                     let store = if allow_sim { &mut trust.roots } else { &mut Self::default().roots };
                     store.add_sim_root(text.as_bytes()).map_err(|source| TrustError::Certificate { path, source })
@@ -162,14 +161,14 @@ impl TrustedKey {
         Ok(Self { file, key: issuer_key(text).map_err(|source| TrustError::Key { path, source })? })
     }
 
-    /// The one of `keys` with these bytes.
+    /// The key among `keys` with these bytes.
     fn find<'k>(keys: &'k [Self], key: &[u8; 32]) -> Option<&'k Self> {
         keys.iter().find(|trusted| trusted.key.as_bytes() == key)
     }
 }
 
 impl Signer {
-    /// Somebody who signed with a key of the trust folder.
+    /// The signer with this key of the trust folder.
     fn of(claimed: &str, keys: &[TrustedKey], key: &[u8; 32]) -> Self {
         let file = TrustedKey::find(keys, key).map(|trusted| trusted.file.clone());
         Self { claimed: claimed.to_owned(), key: Some(Hex(Sha256::digest(key).into())), file }
@@ -192,7 +191,7 @@ impl fmt::Display for Signer {
 }
 
 impl Trust {
-    /// The issuer of a ticket. Errors: as [`Signed::verify`].
+    /// The issuer of a ticket. Errors: as [`SignedTicket::verify`].
     pub fn issuer(&self, ticket: &SignedTicket<Ticket>) -> Result<Signer, TicketError> {
         Ok(match ticket.verify(self.issuers.iter().map(|trusted| &trusted.key))? {
             TicketIssuer::Issuer { name, key } => Signer::of(&name, &self.issuers, &key),

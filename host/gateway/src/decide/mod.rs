@@ -1,8 +1,8 @@
-//! The native API: a caller that has a text of its own opens a governed stream, hands in candidate texts and tool
-//! calls, and gets the determination of each with the place of its record. It must show its readers only what was
-//! released.
+//! The native API, for callers that have the text themselves. A caller opens a governed stream, submits candidate texts
+//! and tool calls, and gets the determination of each with the place of its record. It must show its readers only
+//! released text.
 //!
-//! The routes and their OpenAPI document come from the same lines.
+//! The routes and their OpenAPI document are generated from the same declarations.
 
 pub(crate) mod streams;
 mod wire;
@@ -28,12 +28,12 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use wire::{Candidate, Closing, Decided, Failure, OpenRequest, Opened};
 
-/// Where the OpenAPI document of this API is.
+/// Path of the OpenAPI document of this API.
 const DOCUMENT: &str = "/v1/portcullis/openapi.json";
-/// Bytes of one candidate at most, with those before it that wait for what follows them.
+/// Largest candidate in bytes, together with earlier text that still waits.
 const CANDIDATE_BYTES: usize = 512 << 10;
 
-/// The general part of the document, apart from the routes.
+/// Metadata of the document.
 #[derive(OpenApi)]
 #[openapi(
     info(
@@ -46,7 +46,7 @@ const CANDIDATE_BYTES: usize = 512 << 10;
 )]
 struct Document;
 
-/// How a caller shows its key.
+/// How a caller sends its key.
 struct BearerKey;
 
 impl utoipa::Modify for BearerKey {
@@ -70,10 +70,10 @@ pub fn document() -> utoipa::openapi::OpenApi {
     routes_and_document().1
 }
 
-/// The routes, including the one of the document.
+/// The routes, including that of the document.
 pub(crate) fn router() -> Router<Arc<Service>> {
     let (router, document) = routes_and_document();
-    // Strings, numbers and lists only: this cannot fail, and would leave a document that says nothing.
+    // The document consists of strings, numbers and lists, so this cannot fail.
     let document = document.to_json().unwrap_or_default();
     router.route(DOCUMENT, get(move || async move { json_response(StatusCode::OK, document, "openapi") }))
 }
@@ -92,8 +92,8 @@ fn body_of(value: &impl serde::Serialize) -> Result<String, ApiError> {
 
 /// Opens a governed stream.
 ///
-/// The task is judged by the pre-execution filter first. A refused task is answered with status 400 and the code
-/// `content_filter`; it is recorded like a stream that begins, notes the filter's report and ends.
+/// The pre-execution filter judges the task first. A refused task gets status 400 and the code
+/// `content_filter`; its stream is recorded with BEGIN, a NOTE of the filter's report, and END.
 #[utoipa::path(
     post,
     path = "/v1/portcullis/streams",
@@ -149,10 +149,10 @@ async fn open_stream(
     Ok((StatusCode::CREATED, body, id))
 }
 
-/// Hands in the next candidate: a text, or a whole tool call.
+/// Submits the next candidate: a text, or a whole tool call.
 ///
-/// Texts follow each other, and are cut into sentences; the end of a text waits (`pending`) until what follows shows
-/// where its sentence ends. A tool call ends the text before it.
+/// Texts are joined and cut into sentences. The end of a text waits (`pending`) until the following text shows
+/// where the sentence ends. A tool call completes the text before it.
 #[utoipa::path(
     post,
     path = "/v1/portcullis/streams/{stream}/candidates",
@@ -212,7 +212,7 @@ async fn submit(
     Ok((StatusCode::OK, body, name.to_owned()))
 }
 
-/// Closes a stream: what still waits is judged, END is recorded, and the name is free.
+/// Closes a stream: text that still waits is judged, END is recorded, and the name becomes free.
 #[utoipa::path(
     post,
     path = "/v1/portcullis/streams/{stream}/close",

@@ -1,4 +1,4 @@
-//! The open streams of the native API: their owners, their limits, and the time after which a silent one ends.
+//! The open streams of the native API: their owners, their limits, and the timeout of silent ones.
 
 use crate::config::Limits;
 use crate::error::ApiError;
@@ -12,23 +12,23 @@ use tokio::time::{Instant, sleep_until};
 /// The open streams of the native API.
 pub(crate) struct Streams {
     open: Mutex<BTreeMap<String, Arc<KeptStream>>>,
-    /// Places for all callers together.
+    /// Places for all callers.
     places: Arc<Semaphore>,
-    /// Places for each key; the last ones are for callers without a key.
+    /// Places per key; the last entry is for callers without a key.
     places_of_key: Vec<Arc<Semaphore>>,
-    /// Longest time between two requests of a stream.
+    /// Longest time between two requests for a stream.
     idle: Duration,
 }
 
-/// The place of one stream. Dropping it frees the place.
+/// A place for one stream. Dropping it frees the place.
 pub(crate) struct StreamRoom {
     _among_all: OwnedSemaphorePermit,
     _of_key: OwnedSemaphorePermit,
 }
 
-/// A stream between two requests of its caller.
+/// An open stream, between two requests of its caller.
 pub(crate) struct KeptStream {
-    /// Place of the caller's key in the configuration.
+    /// Index of the caller's key in the configuration.
     owner: Option<usize>,
     used: Mutex<Instant>,
     stream: Arc<tokio::sync::Mutex<GovernedStream>>,
@@ -50,10 +50,10 @@ impl Streams {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place for a stream of this key.
+    /// Takes a place for a stream of this key.
     ///
     /// # Errors
-    /// As many streams are open as may be.
+    /// The limit of open streams is reached.
     pub(crate) fn room(&self, owner: Option<usize>) -> Result<StreamRoom, ApiError> {
         let full = || ApiError::unavailable("as many streams are open as may be: close one");
         let last = self.places_of_key.len().saturating_sub(1);
@@ -63,16 +63,16 @@ impl Streams {
         Ok(StreamRoom { _among_all: among_all, _of_key: of_key })
     }
 
-    /// The stream of this name, for the key that opened it.
+    /// Finds the stream of this name, for the key that opened it.
     ///
     /// # Errors
-    /// There is none for this key.
+    /// This key has no such stream.
     pub(crate) fn find(&self, name: &str, owner: Option<usize>) -> Result<Arc<KeptStream>, ApiError> {
         let found = self.open().get(name).filter(|kept| kept.owner == owner).cloned();
         found.ok_or_else(ApiError::no_stream)
     }
 
-    /// Keeps a stream until its caller closes it, or is silent for too long.
+    /// Keeps a stream until its caller closes it or is silent for too long.
     pub(crate) fn keep(self: &Arc<Self>, name: String, owner: Option<usize>, stream: GovernedStream, room: StreamRoom) {
         let idle = self.idle;
         let stream = Arc::new(tokio::sync::Mutex::new(stream));
@@ -94,14 +94,14 @@ impl Streams {
                         streams.remove(&name);
                         return;
                     }
-                    // It is being used: that counts from now on.
+                    // A request is using the stream, so its idle time starts now.
                     Err(_) => *kept.used() = Instant::now(),
                 }
             }
         });
     }
 
-    /// How many are open.
+    /// Number of open streams.
     pub(crate) fn open_streams(&self) -> usize {
         self.open().len()
     }
@@ -112,10 +112,10 @@ impl Streams {
 }
 
 impl KeptStream {
-    /// The stream, for one request at a time.
+    /// Locks the stream for one request.
     ///
     /// # Errors
-    /// Another request of it is being answered.
+    /// Another request for the stream is in progress.
     pub(crate) fn take_turn(&self) -> Result<OwnedMutexGuard<GovernedStream>, ApiError> {
         let busy = |_| ApiError::conflict("stream_busy", "another request of this stream is being answered");
         let stream = Arc::clone(&self.stream).try_lock_owned().map_err(busy)?;

@@ -1,4 +1,4 @@
-//! Requests and responses of the native API, field by field.
+//! Requests and responses of the native API.
 
 use crate::governed::GovernedStream;
 use crate::output::{Output, Provenance};
@@ -13,34 +13,34 @@ use utoipa::ToSchema;
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct OpenRequest {
-    /// Name of a model that the key opens: its policy and its profile hold.
+    /// Name of a model that the key may use; it selects policy and profile.
     pub(super) model: String,
-    /// The task of the text. It introduces things that the text may refer to; it establishes no class, fact or claim.
+    /// The task of the text. The text may refer to things in it; it establishes no class, fact or claim.
     #[serde(default)]
     pub(super) task: String,
-    /// A value of the caller that is bound to the records: 1 to 64 letters, digits, `-` or `_`.
+    /// A value of the caller that the records bind: 1 to 64 letters, digits, `-` or `_`.
     #[serde(default)]
     #[schema(pattern = "^[A-Za-z0-9_-]{1,64}$")]
     pub(super) nonce: Option<String>,
-    /// Sources of the caller: in a closed world the text may state what these texts say. The key must be allowed to
-    /// bring sources, and the model must have no anchor store of the operator.
+    /// Sources: in a closed world, the text may state what these texts state. The key must be allowed to supply
+    /// sources, and the operator must have no anchor store for the model.
     #[serde(default)]
     pub(super) sources: Vec<Source>,
 }
 
-/// A stream that has begun.
+/// A stream that was opened.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Opened {
-    /// Its name in the paths of this API.
+    /// Its name in paths of this API.
     pub(super) stream: String,
-    /// Milliseconds of silence after which it is ended.
+    /// The stream ends after this many milliseconds without a request.
     pub(super) idle_ms: u64,
     /// Policy, session, stream and request.
     #[schema(value_type = Object)]
     pub(super) portcullis: Provenance,
 }
 
-/// A part of a stream: either a text or a tool call.
+/// A part of a stream: a text or a tool call.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Candidate {
@@ -67,20 +67,20 @@ pub(super) struct ToolCall {
 #[serde(deny_unknown_fields)]
 pub(super) struct Closing {}
 
-/// The outcome of a part.
+/// The result of a part.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Decided {
     /// Name of the stream.
     stream: String,
-    /// The determinations since the last answer, in order.
+    /// The determinations since the last response, in order.
     determinations: Vec<DeterminationEntry>,
-    /// The pieces that may be shown since the last answer, in order.
+    /// The pieces that were released since the last response, in order.
     released: Vec<Piece>,
-    /// Bytes that wait for what follows them.
+    /// Bytes that wait for the text after them.
     pending: usize,
-    /// Whether the stream takes no further candidate.
+    /// Whether the stream accepts no more candidates.
     over: bool,
-    /// Why it ended early, in the gate's words; absent when it did not.
+    /// Why the stream ended early; absent if it did not.
     #[serde(skip_serializing_if = "Option::is_none")]
     stopped: Option<String>,
     /// Policy, session, stream and request, with the totals of the stream.
@@ -93,7 +93,7 @@ pub(super) struct Decided {
 struct DeterminationEntry {
     /// Sequence within the stream.
     seq: u32,
-    /// Sequence of the mutation that this one is a part of.
+    /// Sequence of the mutation that was split into this one and others.
     parent: Option<u32>,
     /// `text` or `call`.
     #[schema(value_type = String)]
@@ -107,11 +107,11 @@ struct DeterminationEntry {
     decision: Option<Determination>,
     /// The first stage that failed.
     stage: Option<&'static str>,
-    /// Id of the rule or the reason of a refusal.
+    /// Id of the rule, or the reason of a refusal.
     rule: Option<String>,
     /// The fault's name.
     fault: Option<&'static str>,
-    /// Where its record is.
+    /// Place of its record.
     record: Option<RecordPlace>,
 }
 
@@ -124,7 +124,7 @@ struct RecordPlace {
     index: u64,
 }
 
-/// Something that may be shown.
+/// A released piece.
 #[derive(Serialize, ToSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Piece {
@@ -140,7 +140,7 @@ enum Piece {
         /// Its arguments, canonical JSON.
         arguments: String,
     },
-    /// The policy's constant in place of refused text.
+    /// The policy's constant that replaces refused text.
     Placeholder {
         /// The constant.
         text: String,
@@ -151,26 +151,24 @@ enum Piece {
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "the document's form of what `ApiError` writes")]
 pub(super) struct Failure {
-    /// What went wrong.
     error: FailureDetail,
 }
 
-/// What went wrong.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "the document's form of what `ApiError` writes")]
 struct FailureDetail {
-    /// What people read.
+    /// Message for people.
     message: String,
     /// Group of errors.
     r#type: String,
-    /// The field at fault.
+    /// Name of the wrong field.
     param: Option<String>,
-    /// For programs.
+    /// Code for programs.
     code: String,
 }
 
 impl Decided {
-    /// Everything since the last answer.
+    /// Everything since the last response.
     pub(super) fn of(name: &str, stream: &mut GovernedStream) -> Self {
         let lane = stream.section().lane();
         let determinations = stream.take_judged().into_iter().map(|judged| entry(judged, lane)).collect();

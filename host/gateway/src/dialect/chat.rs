@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Number, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Most choices of one request.
+/// Largest number of choices per request.
 const CHOICES: u32 = 8;
 
 #[derive(Deserialize)]
@@ -35,7 +35,7 @@ struct Body {
     presence_penalty: Option<Number>,
     frequency_penalty: Option<Number>,
     portcullis: Option<Extension>,
-    // Not handed on: they change nothing in the text.
+    // Ignored: these fields do not change the text.
     #[serde(rename = "user")]
     _user: Option<Value>,
     #[serde(rename = "metadata")]
@@ -46,7 +46,7 @@ struct Body {
     _safety_identifier: Option<Value>,
     #[serde(rename = "prompt_cache_key")]
     _prompt_cache_key: Option<Value>,
-    // Refused where they are set.
+    // These fields are refused if they are set.
     logprobs: Option<Value>,
     top_logprobs: Option<Value>,
     logit_bias: Option<Value>,
@@ -83,7 +83,7 @@ struct ChatMessage {
     tool_call_id: Option<String>,
     #[serde(rename = "name")]
     _name: Option<Value>,
-    // Earlier text of an assistant, in channels that are not handed back.
+    // Earlier assistant text in channels that are not sent to the model again.
     #[serde(rename = "refusal")]
     _refusal: Option<Value>,
     #[serde(rename = "reasoning_content")]
@@ -195,7 +195,7 @@ fn read_message(at: usize, message: ChatMessage) -> Result<Message, ApiError> {
     })
 }
 
-/// A conversation that a model can be asked to continue with.
+/// Checks that a model can continue the conversation.
 pub(super) fn checked(messages: Vec<Message>) -> Result<Vec<Message>, ApiError> {
     match messages.iter().rfind(|message| message.role != Role::System) {
         None if !messages.is_empty() => Ok(messages),
@@ -233,7 +233,7 @@ pub(super) fn usage_object(usage: Usage) -> Value {
 /// Writes chunks.
 pub(super) struct Events {
     header: Header,
-    /// Choices with some text.
+    /// Choices for which text was written.
     begun: BTreeSet<u32>,
 }
 
@@ -278,8 +278,8 @@ impl EventWriter for Events {
     }
 
     fn end(&mut self, usage: Usage, provenance: &Provenance) -> String {
-        // Many clients look at the first choice of every chunk. A chunk without a choice is the usage, for clients that
-        // asked for it.
+        // Many clients read the first choice of every chunk. The only chunk without a choice is that of the usage,
+        // which clients must request.
         let choice = json!({"index": 0, "delta": {}, "finish_reason": null});
         let last = self.chunk(if self.header.include_usage { json!([]) } else { json!([choice]) });
         done(last, self.header.include_usage.then_some(usage), provenance)
@@ -298,7 +298,7 @@ pub(super) struct Choice {
     pub(super) finish: Option<Finish>,
 }
 
-/// The outputs of an answer by choice.
+/// Groups the outputs of an answer by choice.
 pub(super) fn choices(outputs: &[Output]) -> BTreeMap<u32, Choice> {
     let mut choices: BTreeMap<u32, Choice> = BTreeMap::new();
     for output in outputs {

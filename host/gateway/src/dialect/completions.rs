@@ -114,7 +114,7 @@ impl EventWriter for Events {
         match output {
             Output::Text { choice, channel: Channel::Content, text }
             | Output::Constant { choice, channel: Channel::Content, text } => self.text(*choice, text, None),
-            // Completions have no other channel.
+            // Completions have only the content channel.
             Output::Text { .. } | Output::Constant { .. } | Output::Call { .. } => String::new(),
             Output::End { choice, finish } => self.text(*choice, "", Some(*finish)),
         }

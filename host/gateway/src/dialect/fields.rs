@@ -1,4 +1,4 @@
-//! Fields that several dialects share: which values count as absent, and what is refused.
+//! Fields that several dialects share: which values count as absent, and which are refused.
 
 use crate::error::ApiError;
 use crate::request::{Request, Source, Tool, ToolChoice};
@@ -9,8 +9,8 @@ use serde_json::Value;
 /// Deepest nesting of a request's JSON.
 const DEPTH: usize = 64;
 
-/// Reads a body. Unknown fields are refused: an engine would take them without a word, and some ask for text that
-/// nothing judges.
+/// Parses a body. Unknown fields are refused: an engine would accept them silently, and some ask for text that the gate
+/// does not judge.
 pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
     if depth(body) > DEPTH {
         return Err(ApiError::invalid("body", format!("the body is nested deeper than {DEPTH}")));
@@ -34,7 +34,7 @@ pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
     })
 }
 
-/// How deep the brackets outside of strings are nested.
+/// Nesting depth of the brackets outside strings.
 fn depth(body: &[u8]) -> usize {
     let (mut deep, mut deepest, mut quoted, mut escaped) = (0usize, 0, false, false);
     for byte in body {
@@ -53,7 +53,7 @@ fn depth(body: &[u8]) -> usize {
     deepest
 }
 
-/// Whether a field says something: `null`, `false`, zero and what is empty do not.
+/// Whether a field is set. `null`, `false`, zero and empty values count as absent.
 pub(super) fn is_set(value: &Option<Value>) -> bool {
     match value {
         None | Some(Value::Null | Value::Bool(false)) => false,
@@ -65,7 +65,7 @@ pub(super) fn is_set(value: &Option<Value>) -> bool {
     }
 }
 
-/// Refuses the first of these fields that is set.
+/// Refuses the request if one of these fields is set.
 pub(super) fn refuse(fields: &[(&str, &Option<Value>, &str)]) -> Result<(), ApiError> {
     match fields.iter().find(|(_, value, _)| is_set(value)) {
         Some((name, _, why)) => Err(ApiError::invalid(*name, *why)),
@@ -90,7 +90,7 @@ impl OneOrMany {
     }
 }
 
-/// A client's settings for the gateway itself.
+/// Fields for the gateway itself.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Extension {
@@ -101,14 +101,14 @@ pub(super) struct Extension {
 }
 
 impl Extension {
-    /// The request with the settings of this one.
+    /// Adds these settings to a request.
     pub(super) fn extend(self, request: Request) -> Result<Request, ApiError> {
         let nonce = nonce(self.nonce, "portcullis.nonce")?;
         Ok(Request { nonce, receipt: self.receipt, sources: self.sources.into(), ..request })
     }
 }
 
-/// A nonce, checked; `param` is the field that it is in.
+/// Checks a nonce; `param` is the name of its field.
 pub(crate) fn nonce(nonce: Option<String>, param: &str) -> Result<Option<String>, ApiError> {
     let is_fit = |nonce: &String| {
         (1..=64).contains(&nonce.len()) && nonce.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
@@ -121,7 +121,7 @@ pub(crate) fn nonce(nonce: Option<String>, param: &str) -> Result<Option<String>
     }
 }
 
-/// A function as OpenAI's tools have it.
+/// A function in OpenAI's tools.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Function {
@@ -137,7 +137,7 @@ impl From<Function> for Tool {
     }
 }
 
-/// `tool_choice` in OpenAI's forms: a word, or an object that names a function, under `function` or directly.
+/// Parses `tool_choice` in OpenAI's forms: a word, or an object with the function's name, directly or in `function`.
 pub(super) fn tool_choice(value: Option<Value>) -> Result<Option<ToolChoice>, ApiError> {
     let unknown = || ApiError::invalid("tool_choice", "`none`, `auto`, `required` or one function by name");
     let Some(value) = value.filter(|value| !value.is_null()) else { return Ok(None) };
@@ -157,7 +157,7 @@ pub(super) fn tool_choice(value: Option<Value>) -> Result<Option<ToolChoice>, Ap
     Ok(Some(choice))
 }
 
-/// The text of a message: a string, or text parts, joined by line feeds. `texts` are the parts' types that hold text.
+/// The text of a message: a string, or its text parts joined by line feeds. `texts` lists the types of text parts.
 pub(crate) fn text(content: Option<Value>, texts: &[&str], param: &str) -> Result<String, ApiError> {
     let wrong = || ApiError::invalid(param, "a string, or a list of text parts");
     match content {

@@ -66,7 +66,7 @@ struct Choice {
     disable_parallel_tool_use: Option<bool>,
 }
 
-/// The blocks of a turn that are handed on.
+/// The blocks of a turn that the model receives.
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Block {
@@ -138,7 +138,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
     })
 }
 
-/// A turn as messages: results of tools come before its other content.
+/// Converts a turn to messages. Tool results come before the turn's other content.
 fn read_turn(at: usize, turn: Turn, messages: &mut Vec<Message>) -> Result<(), ApiError> {
     let param = || format!("messages[{at}]");
     let role = match turn.role.as_str() {
@@ -205,7 +205,7 @@ enum Open {
 pub(super) struct Events {
     header: Header,
     open: Option<Open>,
-    /// Blocks that were begun.
+    /// Number of blocks that were opened.
     blocks: u32,
     finish: Finish,
 }
@@ -302,7 +302,7 @@ impl EventWriter for Events {
     }
 }
 
-/// A block of a whole answer. The arguments of a call are there as they were judged.
+/// A block of a whole answer. Arguments of a call are written exactly as they were judged.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum WholeBlock {
@@ -340,7 +340,7 @@ pub(super) fn body(header: &Header, outputs: &[Output], usage: Usage, provenance
                 }
             }
             Output::Call { id, name, arguments, .. } => {
-                // They were parsed before they were judged.
+                // The arguments were parsed before they were judged, so this cannot fail.
                 let input = RawValue::from_string(arguments.clone()).unwrap_or_default();
                 content.push(WholeBlock::ToolUse { id: id.clone(), name: name.clone(), input });
             }
@@ -359,6 +359,6 @@ pub(super) fn body(header: &Header, outputs: &[Output], usage: Usage, provenance
         usage: usage_object(usage),
         portcullis: provenance,
     };
-    // Strings and JSON always serialise.
+    // Strings and JSON values can always be serialised.
     serde_json::to_string(&whole).unwrap_or_default()
 }

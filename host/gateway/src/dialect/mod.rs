@@ -1,5 +1,5 @@
-//! The dialects that clients speak: how a request is read, and how an answer is written. Every byte of an answer is
-//! made here, from [`Output`]s; nothing that an upstream wrote is handed on.
+//! The API dialects of clients: reading requests and writing answers. Every byte of an answer is written here from
+//! [`Output`]s; bytes from an upstream are never copied.
 
 mod chat;
 mod completions;
@@ -26,40 +26,39 @@ pub enum Dialect {
     Messages,
 }
 
-/// Fields that every dialect writes into its answers.
+/// Fields that every dialect writes in its answers.
 #[derive(Clone, Debug)]
 pub struct Header {
-    /// Identity of the answer.
+    /// Id of the answer.
     pub id: String,
-    /// Name of the model, as the client gave it.
+    /// Name of the model in the request.
     pub model: String,
     /// Seconds since 1970.
     pub created: u64,
-    /// Whether a stream ends with the usage.
+    /// Whether a stream ends with a usage event.
     pub include_usage: bool,
 }
 
-/// Writes one answer as a stream of events. Each method returns the bytes of its events, or nothing where an output
+/// Writes one answer as a stream of events. Each method returns the bytes of its events; they are empty if the output
 /// needs no event.
 pub trait EventWriter: Send {
-    /// What comes first.
+    /// The first events.
     fn start(&mut self) -> String;
 
-    /// Something that leaves.
+    /// The events for one output.
     fn output(&mut self, output: &Output) -> String;
 
-    /// The end of a whole answer.
+    /// The last events of a complete answer.
     fn end(&mut self, usage: Usage, provenance: &Provenance) -> String;
 
-    /// The end of an answer that broke off.
+    /// The last events of an answer that was cut off.
     fn fail(&mut self, error: &ApiError, provenance: &Provenance) -> String;
 }
 
 impl Dialect {
-    /// All of them.
     pub const ALL: [Self; 4] = [Self::Chat, Self::Completions, Self::Responses, Self::Messages];
 
-    /// Path of its requests.
+    /// Path of the API.
     #[must_use]
     pub const fn path(self) -> &'static str {
         match self {
@@ -70,10 +69,10 @@ impl Dialect {
         }
     }
 
-    /// Reads a request.
+    /// Parses a request.
     ///
-    /// # Errors What the gateway does not take: fields that it does not know, fields that ask for text that nothing
-    /// judges, wrong values.
+    /// # Errors
+    /// The request has unknown fields, fields that ask for text that the gate does not judge, or invalid values.
     pub fn parse(self, body: &[u8]) -> Result<Request, ApiError> {
         match self {
             Self::Chat => chat::parse(body),
@@ -83,7 +82,7 @@ impl Dialect {
         }
     }
 
-    /// A new identity for an answer.
+    /// A new id for an answer.
     #[must_use]
     pub fn identity(self, random: &str) -> String {
         let prefix = match self {
@@ -95,7 +94,7 @@ impl Dialect {
         format!("{prefix}{random}")
     }
 
-    /// A writer of a stream of events.
+    /// A writer for a stream of events.
     #[must_use]
     pub fn events(self, header: Header) -> Box<dyn EventWriter> {
         match self {
@@ -106,7 +105,7 @@ impl Dialect {
         }
     }
 
-    /// The whole answer as one JSON object.
+    /// A complete answer as one JSON object.
     #[must_use]
     pub fn body(self, header: &Header, outputs: &[Output], usage: Usage, provenance: &Provenance) -> String {
         match self {
@@ -133,7 +132,7 @@ fn openai_error(error: &ApiError) -> Value {
     json!({"error": {"message": message, "type": kind, "param": param, "code": code}})
 }
 
-/// The last events of OpenAI's streams: one with the provenance, then `[DONE]`.
+/// The last events of OpenAI's streams: the provenance, then `[DONE]`.
 fn done(mut last: Value, usage: Option<Usage>, provenance: &Provenance) -> String {
     if let Some(last) = last.as_object_mut() {
         last.extend(usage.map(|usage| ("usage".to_owned(), chat::usage_object(usage))));
@@ -152,7 +151,7 @@ fn named(name: &str, value: &Value) -> String {
     format!("event: {name}\ndata: {value}\n\n")
 }
 
-/// Seconds since 1970, which answers say and nothing is decided by.
+/// Seconds since 1970, which answers contain. No decision depends on it.
 #[must_use]
 pub fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())

@@ -1,4 +1,4 @@
-//! OpenAI's responses (API reference, "Responses"): the parts of it that keep nothing at the upstream.
+//! OpenAI's responses (API reference, "Responses"), without the parts that store data at the upstream.
 
 use super::chat::checked;
 use super::fields::{self, Extension};
@@ -72,7 +72,7 @@ struct Reasoning {
     _summary: Option<Value>,
 }
 
-/// An input's items.
+/// An item of the input.
 #[derive(Deserialize)]
 struct Item {
     r#type: Option<String>,
@@ -136,7 +136,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Request, ApiError> {
     })
 }
 
-/// `text.format` as chat completions have it: the schema's fields are one level lower.
+/// Converts `text.format` to the form of chat completions, whose schema fields are one level lower.
 fn chat_format(format: Value) -> Value {
     match format {
         Value::Object(mut fields) if fields.get("type").and_then(Value::as_str) == Some("json_schema") => {
@@ -182,7 +182,7 @@ fn read_item(at: usize, item: Value, messages: &mut Vec<Message>) -> Result<(), 
             let text = fields::text(item.output, &texts, &param)?;
             messages.push(Message { role: Role::Tool, text, calls: Vec::new(), call_id: item.call_id });
         }
-        // The model's earlier reasoning is not handed back.
+        // Earlier reasoning is not sent to the model again.
         Some("reasoning") => {}
         Some(_) => {
             return Err(wrong("messages, function calls and their outputs can be judged here, other items cannot"));
@@ -199,7 +199,7 @@ fn usage_object(usage: Usage) -> Value {
     })
 }
 
-/// An item of the output while it grows.
+/// An output item in progress.
 #[derive(Clone)]
 enum Part {
     Message { text: String },

@@ -1,9 +1,9 @@
-//! The detector API of the FMS guardrails orchestrator (TrustyAI): it asks what is in a text, and decides itself
-//! the outcome.
+//! The detector API of the FMS guardrails orchestrator (TrustyAI). The orchestrator asks which detections a text
+//! contains, and decides the outcome itself.
 //!
-//! A detection is a span that the gate refuses: its rule, the name of the policy as its type, and the score 1, for the
-//! orchestrator drops what is below its threshold. Every span is judged, whatever the package does after a refusal: a
-//! caller may mask what is listed.
+//! A detection is a span that the gate refuses, with its rule, and the policy's name as its type. Its score is 1,
+//! because the orchestrator drops detections below a threshold. Every span is judged, even if the package stops after a
+//! refusal, since a caller may mask the listed spans.
 
 use super::{Inquiry, RefusedSpan, TEXTS, TextVerdict};
 use crate::dialect::fields;
@@ -24,14 +24,14 @@ use serde_json::{Map, Value, json};
 use std::future::Future;
 use std::sync::Arc;
 
-/// The name for refusals of the pre-execution filter, in place of a policy's name.
+/// Type of detections by the pre-execution filter, which has no policy name.
 const PREFILTER: &str = "prefilter";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ContentsRequest {
     contents: Vec<String>,
-    /// Settings of other detectors; the policy decides here.
+    /// Settings of other detectors. They have no effect, because the policy decides.
     #[serde(default, rename = "detector_params")]
     _params: Map<String, Value>,
 }
@@ -46,7 +46,7 @@ struct ChatRequest {
     _params: Map<String, Value>,
 }
 
-/// A message. A field that is not known here might hold text that is not judged: such a request is wrong.
+/// A message. Unknown fields are refused, since they might contain text that is not judged.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ChatMessage {
@@ -97,7 +97,7 @@ struct ContextRequest {
     _params: Map<String, Value>,
 }
 
-/// Something in a conversation or in a generated text.
+/// A detection in a conversation or in a generated text.
 #[derive(Serialize)]
 struct Detection {
     detection: String,
@@ -106,7 +106,7 @@ struct Detection {
     metadata: Value,
 }
 
-/// Something at a place of a content.
+/// A detection at a place in a content.
 #[derive(Serialize)]
 struct ContentDetection {
     /// First code point.
@@ -147,7 +147,7 @@ async fn context(State(service): State<Arc<Service>>, headers: HeaderMap, body: 
     respond(detect_in_context(&service, &headers, body)).await
 }
 
-/// The answer, or the API's error: `{code, message}`, where a wrong request has the status 422.
+/// The response, or the API's error `{code, message}`; an invalid request has status 422.
 async fn respond<T: Serialize>(detected: impl Future<Output = Result<T, ApiError>>) -> Response {
     let written = detected.await.and_then(|detected| {
         serde_json::to_string(&detected).map_err(|_| ApiError::gate("the answer cannot be written"))
@@ -164,7 +164,7 @@ async fn respond<T: Serialize>(detected: impl Future<Output = Result<T, ApiError
     }
 }
 
-/// A request under the policy of the model that `detector-id` names.
+/// An inquiry under the policy of the model that the header `detector-id` names.
 fn inquiry(service: &Arc<Service>, headers: &HeaderMap, body: &[u8]) -> Result<Inquiry, ApiError> {
     let detector = headers.get("detector-id").and_then(|value| value.to_str().ok());
     Inquiry::new(service, headers, (body, detector, "fms_"))
@@ -180,7 +180,7 @@ async fn detect_contents(
     bounded("contents", request.contents.len())?;
     let mut inquiry = inquiry(service, headers, &body)?;
     let mut all = Vec::new();
-    // One list for each content: the orchestrator takes one that is missing for clean.
+    // One list per content: the orchestrator treats a missing list as clean.
     for content in request.contents {
         let verdict = inquiry.text(content.clone(), Some(OnRefuse::Skip)).await?;
         let place = |span: &RefusedSpan| {
@@ -248,8 +248,8 @@ async fn detect_generation(
     Ok(found)
 }
 
-/// The parts of a text that the given documents do not state, under a policy with a closed world. The documents are its
-/// sources.
+/// Detects the parts of a text that the given documents do not support, under a policy with a closed world. The
+/// documents are the sources.
 async fn detect_in_context(
     service: &Arc<Service>,
     headers: &HeaderMap,
@@ -258,7 +258,7 @@ async fn detect_in_context(
     let body = super::body_of(service, headers, body).await?;
     let request: ContextRequest = fields::read(&body)?;
     match request.context_type.as_str() {
-        // The orchestrator sends the first, its document names the others.
+        // The orchestrator sends the first; its documentation names the others.
         "docs" | "chunks" | "document" => {}
         "url" => return Err(ApiError::invalid("context_type", "this gate fetches nothing: give the documents' texts")),
         _ => return Err(ApiError::invalid("context_type", "`docs`, `chunks` or `document`")),
@@ -291,7 +291,7 @@ async fn prefiltered(inquiry: &mut Inquiry, input: Vec<(Role, String)>) -> Resul
     Ok(refused_input(inquiry, rules))
 }
 
-/// The same of documents.
+/// The filter's report about documents.
 async fn documented(inquiry: &mut Inquiry, documents: Vec<(Role, String)>) -> Result<Vec<Detection>, ApiError> {
     let rules = inquiry.documents(documents).await?;
     Ok(refused_input(inquiry, rules))

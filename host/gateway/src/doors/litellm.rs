@@ -1,9 +1,9 @@
-//! LiteLLM's Generic Guardrail API: its proxy asks with the texts of a request before the model is called, and with
-//! those of the answer after it.
+//! LiteLLM's Generic Guardrail API. LiteLLM's proxy sends the texts of a request before it calls the model, and the
+//! texts of the answer afterwards.
 //!
-//! An answer without a known `action` passes there, and so does status 502, 503 or 504. So whatever goes wrong after
-//! the check of the key is answered with status 200 and `BLOCKED`. `blocked_reason` reaches end users word for word: it
-//! holds rule ids, and no text.
+//! LiteLLM lets a text pass if the response has no known `action`, or the status 502, 503 or 504. So every error after
+//! the check of the key gives status 200 and `BLOCKED`. End users see `blocked_reason` word for word, so it contains
+//! rule ids but no text.
 
 use super::{Inquiry, TEXTS, TextVerdict};
 use crate::dialect::{Dialect, fields};
@@ -23,13 +23,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// The request of LiteLLM. An unknown field might hold text that is not judged: such a request is blocked.
+/// LiteLLM's request. An unknown field might contain text that is not judged, so such a request is blocked.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct GuardrailRequest {
     input_type: InputType,
     texts: Option<Vec<String>>,
-    /// The messages that the texts of a request come from.
+    /// The messages that contain the texts of a request.
     structured_messages: Option<Vec<StructuredMessage>>,
     images: Option<Vec<Value>>,
     tools: Option<Vec<Value>>,
@@ -48,7 +48,7 @@ struct GuardrailRequest {
     _params: Option<Value>,
 }
 
-/// Kind of the texts.
+/// Whether the texts are a request or an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum InputType {
@@ -56,7 +56,7 @@ enum InputType {
     Response,
 }
 
-/// A message of the conversation; its texts are among [`GuardrailRequest::texts`].
+/// A message of the conversation. Its texts are also in [`GuardrailRequest::texts`].
 #[derive(Deserialize)]
 struct StructuredMessage {
     role: Option<String>,
@@ -77,7 +77,7 @@ struct Function {
     arguments: String,
 }
 
-/// What LiteLLM takes.
+/// The response that LiteLLM expects.
 #[derive(Serialize)]
 struct GuardrailAnswer {
     action: Action,
@@ -85,7 +85,7 @@ struct GuardrailAnswer {
     blocked_reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     texts: Option<Vec<String>>,
-    /// Characters at the end of each text that what follows may change.
+    /// Number of characters at the end of each text whose verdict can still change.
     #[serde(skip_serializing_if = "Option::is_none")]
     stream_holdback_chars: Option<Vec<usize>>,
 }
@@ -93,11 +93,11 @@ struct GuardrailAnswer {
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 enum Action {
-    /// The request, or the answer, ends here.
+    /// The request or the answer is blocked.
     Blocked,
-    /// It continues as it is.
+    /// The texts stay unchanged.
     None,
-    /// It continues with other texts.
+    /// The texts are replaced.
     GuardrailIntervened,
 }
 
@@ -117,7 +117,7 @@ async fn guardrail(State(service): State<Arc<Service>>, headers: HeaderMap, body
     json_response(StatusCode::OK, serde_json::to_string(&answer).unwrap_or_else(|_| blocked()), &id)
 }
 
-/// Why nothing can be said of the texts, for end users.
+/// Why the texts could not be judged, for end users.
 fn failure(error: &ApiError) -> String {
     format!("portcullis: {}", error.code)
 }
@@ -137,7 +137,7 @@ async fn judge(service: &Arc<Service>, headers: &HeaderMap, body: Body) -> Resul
     let body = super::body_of(service, headers, body).await?;
     let request: GuardrailRequest = fields::read(&body)?;
     let mut inquiry = Inquiry::new(service, headers, (&body, request.model.as_deref(), "ltm_"))?;
-    // LiteLLM's own identities have a valid form. If an end user chooses an invalid one, it is not bound.
+    // LiteLLM's own ids are valid nonces. An invalid id comes from an end user and is not bound.
     inquiry.nonce = fields::nonce(request.litellm_call_id.clone(), "litellm_call_id").unwrap_or(None);
     if request.images.as_ref().is_some_and(|images| !images.is_empty()) {
         return Err(ApiError::invalid("images", "an image cannot be judged here"));
@@ -164,7 +164,7 @@ impl GuardrailAnswer {
     }
 }
 
-/// Every text of a request with who speaks it. A text that is in no message is the user's.
+/// Every text of a request with its speaker. A text that is not in a message counts as the user's.
 fn input(request: GuardrailRequest) -> Result<Vec<(Role, String)>, ApiError> {
     let written = |call: &ToolCall| format!("{} {}", call.function.name, call.function.arguments);
     let mut texts: Vec<(Role, String)> = Vec::new();
@@ -192,7 +192,7 @@ fn input(request: GuardrailRequest) -> Result<Vec<(Role, String)>, ApiError> {
     Ok(texts)
 }
 
-/// The texts of a message: each part of its own, as LiteLLM lists them.
+/// The texts of a message, one per part, as LiteLLM lists them.
 fn message_texts(content: Option<&Value>) -> Result<Vec<String>, ApiError> {
     let wrong = || ApiError::invalid("structured_messages", "a part that is not text: it cannot be judged here");
     match content {
@@ -222,7 +222,7 @@ async fn answer(inquiry: &mut Inquiry, request: GuardrailRequest) -> Result<Guar
         add(&verdict);
         let is_other = verdict.shown != text || !verdict.refused.is_empty();
         is_changed |= is_other;
-        // A refusal that the package does not let a placeholder stand for blocks the whole answer.
+        // If the package permits no placeholder for a refusal, the whole answer is blocked.
         may_change &= !is_other || placeholder(&verdict.governor).is_some();
         holdback.push(if is_other { verdict.shown.chars().count() } else { open_end(&verdict, &text) });
         shown.push(verdict.shown);
@@ -244,8 +244,7 @@ async fn answer(inquiry: &mut Inquiry, request: GuardrailRequest) -> Result<Guar
     Ok(GuardrailAnswer { action, blocked_reason, texts: Some(shown), stream_holdback_chars: Some(holdback) })
 }
 
-/// Characters at the end of a text whose sentence is not complete: in a stream, the following text may change their
-/// verdict.
+/// Number of characters in the last, incomplete sentence of a text. In a stream, later text can change its verdict.
 fn open_end(verdict: &TextVerdict, text: &str) -> usize {
     let mut reader = PartReader::new(Arc::clone(&verdict.governor));
     let pending = match reader.text(text, None) {

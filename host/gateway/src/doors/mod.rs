@@ -1,8 +1,7 @@
-//! Doors for programs that ask for the gate's verdict on texts and show the texts themselves: other gateways and
-//! orchestrators.
+//! APIs for other gateways and orchestrators, which ask for verdicts on texts and show the texts themselves.
 //!
-//! Each text has a governed stream of its own. A whole text is judged, and nothing is prevented here: its stream's mode
-//! is `recorded`.
+//! Each text has its own governed stream. A whole text is judged after it was written, so nothing is prevented here:
+//! the mode of the stream is `recorded`.
 
 mod fms;
 mod litellm;
@@ -29,7 +28,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use tokio::sync::OwnedSemaphorePermit;
 
-/// Texts of one request at most.
+/// Largest number of texts per request.
 const TEXTS: usize = 1024;
 
 /// The routes of all doors.
@@ -37,25 +36,25 @@ pub(crate) fn router() -> Router<Arc<Service>> {
     litellm::router().merge(fms::router())
 }
 
-/// A request of another program, and what its streams have in common.
+/// A request of another program, and the data that its streams share.
 struct Inquiry {
     service: Arc<Service>,
     id: String,
-    /// Place of the model in the configuration: its policy and its profile hold.
+    /// Index of the model in the configuration; it selects policy and profile.
     place: usize,
     task: Task,
     /// Digest of the pre-execution filter's report about the request's input.
     note: [u8; 32],
     digest: [u8; 32],
     nonce: Option<String>,
-    /// Sources of the caller.
+    /// Sources from the caller.
     sources: Arc<[Source]>,
-    /// Streams so far.
+    /// Number of streams so far.
     streams: usize,
     _room: OwnedSemaphorePermit,
 }
 
-/// The verdict of the gate about one text or one call.
+/// The gate's verdict on one text or call.
 struct TextVerdict {
     /// The text that may be shown, with the package's constants in place of refused text.
     shown: String,
@@ -63,22 +62,22 @@ struct TextVerdict {
     refused: Vec<RefusedSpan>,
     /// Name of the session.
     session: String,
-    /// Number of the stream in it.
+    /// Number of the stream in that session.
     stream: u64,
     governor: Arc<Governor>,
 }
 
 /// A span of a text that may not be shown.
 struct RefusedSpan {
-    /// Bytes of the text.
+    /// Byte range in the text.
     range: Range<usize>,
     rule: String,
-    /// Index of its record in the log of its lane, and the lane.
+    /// Log index and lane of its record.
     record: Option<(u64, u8)>,
 }
 
 impl TextVerdict {
-    /// The rules that refused, in order, each once.
+    /// The refusing rules in order, without duplicates.
     fn rules(&self) -> Vec<String> {
         let mut rules: Vec<String> = Vec::new();
         for span in &self.refused {
@@ -90,7 +89,7 @@ impl TextVerdict {
     }
 }
 
-/// Identifies the caller first: only bodies of callers with a key are read.
+/// Reads a body, after the caller's key was checked.
 async fn body_of(service: &Arc<Service>, headers: &HeaderMap, body: Body) -> Result<Bytes, ApiError> {
     service.caller(headers)?;
     service.check_running()?;
@@ -98,7 +97,7 @@ async fn body_of(service: &Arc<Service>, headers: &HeaderMap, body: Body) -> Res
 }
 
 impl Inquiry {
-    /// A request under the policy of the model that it names, or of the only one that its key opens.
+    /// An inquiry for the named model, or for the only model that the key may use.
     fn new(
         service: &Arc<Service>,
         headers: &HeaderMap,
@@ -136,14 +135,14 @@ impl Inquiry {
         }
     }
 
-    /// Has the pre-execution filter judge the input, and records what it said. The rules that refuse it.
+    /// Judges the input with the pre-execution filter, and records the report. Returns the rules that refuse it.
     async fn input(&mut self, texts: Vec<(Role, String)>) -> Result<Vec<String>, ApiError> {
         let (task, verdict) = self.service.judge_input(texts).await?;
         self.task = task;
         self.note(verdict).await
     }
 
-    /// The same for texts that the caller looked up: its text is compared with them; they are not its task.
+    /// Judges documents that the caller retrieved. The answer is compared with them; they are not its task.
     async fn documents(&mut self, texts: Vec<(Role, String)>) -> Result<Vec<String>, ApiError> {
         let (_, verdict) = self.service.judge_input(texts).await?;
         self.note(verdict).await
@@ -179,7 +178,7 @@ impl Inquiry {
     }
 }
 
-/// The outcome of an ended stream with this many bytes.
+/// The verdict from an ended stream; `length` is the length of its text in bytes.
 fn verdict(mut stream: GovernedStream, length: usize) -> Result<TextVerdict, ApiError> {
     let failed = || ApiError::gate("the gate failed, and says nothing of this text");
     let end = stream.end().filter(|end| *end != SectionEnd::Broken).ok_or_else(failed)?;
@@ -189,7 +188,7 @@ fn verdict(mut stream: GovernedStream, length: usize) -> Result<TextVerdict, Api
         return Err(failed());
     }
     let is_admit = |answer: Option<Determination>| answer == Some(Determination::Admit);
-    // A mutation that waited for information may have been admitted later.
+    // A refused mutation may have waited for information and been admitted later.
     let is_admitted_later = |at: usize, range: &Range<usize>| {
         let mut later = judged.iter().skip(at + 1).map(|judged| &judged.determination);
         later.any(|later| is_admit(later.determination) && later.range() == *range)
@@ -204,7 +203,7 @@ fn verdict(mut stream: GovernedStream, length: usize) -> Result<TextVerdict, Api
         }
     }
     if end == SectionEnd::Refused {
-        // Nothing after the place at which the gate ended the stream was judged.
+        // The text after the place where the gate ended the stream was not judged.
         let judged_to = judged.last().map_or(0, |judged| judged.determination.end).min(length);
         match refused.last_mut() {
             Some(last) if last.range.end >= judged_to => last.range.end = length.max(last.range.end),
@@ -224,5 +223,5 @@ fn verdict(mut stream: GovernedStream, length: usize) -> Result<TextVerdict, Api
     })
 }
 
-/// Takes the place of a rule if the gate ended a stream and no rule refused the rest.
+/// Rule id for text that was not judged because the gate had ended the stream.
 const STREAM_ENDED: &str = "STREAM-ENDED";

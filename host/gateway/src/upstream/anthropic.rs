@@ -5,7 +5,7 @@ use crate::output::{Channel, Finish, Usage};
 use crate::request::{Message, Request, Role, ToolChoice};
 use serde_json::{Map, Value, json};
 
-/// Most tokens where the client names no bound: the API wants one.
+/// Token limit if the client sets none; the API requires one.
 const MAX_TOKENS: u64 = 4096;
 
 pub(super) fn body(request: &Request, messages: &[Message], model: &str) -> Value {
@@ -72,7 +72,7 @@ enum Open {
 #[derive(Debug, Default)]
 pub(super) struct Events {
     open: Option<Open>,
-    /// Tool calls that were begun.
+    /// Number of tool calls that were begun.
     calls: u64,
     usage: Usage,
 }

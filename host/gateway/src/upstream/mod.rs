@@ -1,4 +1,4 @@
-//! Model servers: requests to them, and reading their answers. Their text goes only to the gate.
+//! Model servers: sends requests to them and parses their answers. Their text goes only to the gate.
 
 mod anthropic;
 mod openai;
@@ -16,7 +16,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
-/// Something that a model server wrote.
+/// A piece of a model server's output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Delta {
     /// Text of a channel.
@@ -28,66 +28,65 @@ pub enum Delta {
         /// The text.
         text: String,
     },
-    /// A piece of a tool call. `index` distinguishes calls; one is whole when another begins or its choice ends.
+    /// A piece of a tool call. `index` distinguishes calls; a call is complete when another begins or its choice ends.
     Call {
         /// Choice.
         choice: u32,
         /// Which call.
         index: u64,
-        /// The tool's name; comes once.
+        /// The tool's name; sent once.
         name: Option<String>,
         /// A piece of its arguments.
         arguments: String,
     },
-    /// Tokens of a choice's text, which comes after them, where the gate asked for their log-probabilities.
+    /// Tokens of a choice's text, with log-probabilities. Sent before that text, if the gate requested them.
     Tokens {
         /// Choice.
         choice: u32,
-        /// In order.
         tokens: Vec<Token>,
     },
-    /// A choice is over.
+    /// The end of a choice.
     Finish {
         /// Choice.
         choice: u32,
         /// Why.
         finish: Finish,
     },
-    /// Tokens of the whole answer.
+    /// Token counts of the whole answer.
     Usage(Usage),
 }
 
-/// Why a model server gives no (further) answer. No message holds what it wrote.
+/// Why a model server's answer failed. Messages contain no text from the server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UpstreamError {
     /// No connection.
     #[error("the model's server cannot be reached")]
     Unreachable,
-    /// It refused the request.
+    /// The server refused the request with this status.
     #[error("the model's server answered with status {0}")]
     Status(u16),
-    /// It did not answer in time.
+    /// The server was too slow.
     #[error("the model's server did not give {0} in time")]
     Late(&'static str),
-    /// Its answer is not a stream of events.
+    /// The answer is not a stream of events.
     #[error("the model's server did not answer with a stream of events")]
     NotEvents,
-    /// Its answer cannot be read.
+    /// The answer is malformed.
     #[error("the answer of the model's server cannot be read: {0}")]
     Malformed(&'static str),
-    /// An event is out of bounds.
+    /// An event exceeds its limits.
     #[error("the answer of the model's server cannot be read: {0}")]
     Events(SseError),
-    /// It reported an error while it answered.
+    /// The server reported an error during the answer.
     #[error("the model's server reported an error while it answered")]
     Reported,
-    /// Its answer broke off.
+    /// The answer was cut off.
     #[error("the answer of the model's server broke off")]
     Cut,
 }
 
 impl UpstreamError {
-    /// Its kind, as metrics and logs name it.
+    /// The kind of error, for metrics and logs.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self {
@@ -111,7 +110,7 @@ pub struct Upstream {
     /// Base of its paths, without a slash at the end.
     base: String,
     key: Option<String>,
-    /// Its own name for the model; without it, the client's is handed on.
+    /// The server's name for the model; `None` if the client's name is used.
     model: Option<String>,
     strict: bool,
     limits: Limits,
@@ -123,17 +122,17 @@ trait Decoder: Send {
     fn event(&mut self, event: &SseEvent, deltas: &mut Deltas) -> Result<(), UpstreamError>;
 }
 
-/// The content that a decoder has read.
+/// The result of a decoder.
 #[derive(Debug, Default)]
 struct Deltas {
     queue: VecDeque<Delta>,
-    /// Nothing more counts.
+    /// The answer is complete; later data is ignored.
     done: bool,
-    /// Choices that are over: what still comes for them is dropped.
+    /// Choices that have ended; later data for them is dropped.
     finished: BTreeSet<u32>,
-    /// Choices that were asked for.
+    /// Number of requested choices.
     choices: u32,
-    /// Fields that this program does not know.
+    /// Number of unknown fields.
     unknown: u64,
 }
 
@@ -167,7 +166,7 @@ impl Deltas {
     }
 }
 
-/// The answer of a model server while it is written.
+/// A model server's answer in progress.
 pub struct DeltaStream {
     response: reqwest::Response,
     reader: SseReader,
@@ -175,10 +174,10 @@ pub struct DeltaStream {
     deltas: Deltas,
     strict: bool,
     limits: Limits,
-    /// When the next byte must be there.
+    /// Deadline of the next byte.
     due: Instant,
     what: &'static str,
-    /// When everything must be there.
+    /// Deadline of the whole answer.
     ends: Instant,
     bytes: usize,
 }
@@ -191,7 +190,7 @@ impl Upstream {
         Self { client, kind, base, key, model, strict, limits }
     }
 
-    /// Refuses what this server cannot be asked, before anything begins.
+    /// Refuses requests that this server does not support, before a stream begins.
     ///
     /// # Errors
     /// [`ApiError`] names the field.
@@ -216,14 +215,14 @@ impl Upstream {
         }
     }
 
-    /// Whether this server can be asked for the log-probabilities of the tokens of this request's answer.
+    /// Whether this server returns log-probabilities for the answer to this request.
     #[must_use]
     pub fn gives_logprobs(&self, request: &Request) -> bool {
-        // llama.cpp's server refuses log-probabilities together with tools in a stream.
+        // llama.cpp's server refuses streams with both log-probabilities and tools.
         self.kind != UpstreamKind::LlamaCpp || request.tools.is_empty()
     }
 
-    /// Asks for an answer that begins with `begun`, which may be empty. The stream returns only the text after `begun`.
+    /// Requests an answer that begins with `begun`, which can be empty. The returned stream starts after `begun`.
     ///
     /// # Errors
     /// [`UpstreamError`].
@@ -297,23 +296,23 @@ impl Upstream {
     }
 }
 
-/// How a model server is asked.
+/// Settings of a model server.
 #[derive(Clone, Debug)]
 pub struct UpstreamSettings {
-    /// What it speaks.
+    /// The API of the server.
     pub kind: UpstreamKind,
     /// Base of its paths, without a slash at the end.
     pub base: String,
-    /// Its key for the gateway.
+    /// Key that the gateway sends.
     pub key: Option<String>,
-    /// Its own name for the model.
+    /// The server's name for the model.
     pub model: Option<String>,
-    /// Whether a field that this program does not know ends the answer.
+    /// Whether an unknown field ends the answer.
     pub strict: bool,
 }
 
 impl Upstream {
-    /// What it speaks, and where it is: its host and its port.
+    /// The API of the server, with its host and port.
     pub(crate) fn server(&self) -> (UpstreamKind, Option<(String, u16)>) {
         let url = url::Url::parse(&self.base).ok();
         let place = url.and_then(|url| Some((url.host_str()?.to_owned(), url.port_or_known_default()?)));
@@ -322,10 +321,10 @@ impl Upstream {
 }
 
 impl DeltaStream {
-    /// What comes next; `None` when the answer is whole.
+    /// The next delta; `None` when the answer is complete.
     ///
     /// # Errors
-    /// [`UpstreamError`]: nothing more comes.
+    /// [`UpstreamError`]; no delta follows.
     pub async fn next(&mut self) -> Result<Option<Delta>, UpstreamError> {
         loop {
             if let Some(delta) = self.deltas.queue.pop_front() {
@@ -337,7 +336,7 @@ impl DeltaStream {
             let chunk = timeout_at(self.due.min(self.ends), self.response.chunk()).await;
             let chunk = chunk.map_err(|_| UpstreamError::Late(self.what))?.map_err(|_| UpstreamError::Cut)?;
             let Some(chunk) = chunk else {
-                // The end of the body without `[DONE]`: whole if every choice is.
+                // The body ended without `[DONE]`; the answer is complete if every choice has ended.
                 self.deltas.done = true;
                 continue;
             };
@@ -346,7 +345,7 @@ impl DeltaStream {
                 return Err(UpstreamError::Malformed("it is longer than the bound"));
             }
             for event in self.reader.push(&chunk).map_err(UpstreamError::Events)? {
-                // Comments keep a connection alive; an event is progress.
+                // Comments only keep the connection alive; events reset the deadline.
                 self.what = "the next token";
                 self.due = Instant::now() + self.limits.between_tokens();
                 if !self.deltas.done {
@@ -359,25 +358,24 @@ impl DeltaStream {
         }
     }
 
-    /// Reading continues after a pause that was not the server's: it has its time again.
+    /// Restarts the timeout after a pause that the server did not cause.
     pub fn resume(&mut self) {
         self.due = self.due.max(Instant::now() + self.limits.between_tokens());
     }
 
-    /// Fields that this program does not know, which were dropped.
+    /// Number of unknown fields that were dropped.
     #[must_use]
     pub const fn unknown(&self) -> u64 {
         self.deltas.unknown
     }
 }
 
-/// A client for model servers. `authorities` are the certificates (PEM) that may vouch for them, where the system's do
-/// not.
+/// An HTTP client for model servers. `authorities` are CA certificates in PEM; `None` uses the system's.
 ///
 /// # Errors
 /// The certificates cannot be read.
 pub fn client(connect: Duration, authorities: Option<&[u8]>) -> Result<reqwest::Client, reqwest::Error> {
-    // Another part of the program may have chosen it already: it is the same.
+    // If another part of the program has installed a provider, it is the same one.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = reqwest::Client::builder()
         .connect_timeout(connect)

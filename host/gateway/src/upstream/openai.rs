@@ -7,7 +7,7 @@ use crate::request::{Message, Request, Role, ToolChoice};
 use portcullis_gate::engine::chunk_tokens;
 use serde_json::{Map, Value, json};
 
-/// What both requests share. The upstream is always asked for a stream, and for its usage.
+/// Fields that both APIs share. The upstream is always asked for a stream with usage.
 fn common(request: &Request, model: &str) -> Map<String, Value> {
     let sampling = &request.sampling;
     let mut body = Map::new();
@@ -35,12 +35,12 @@ pub(super) fn completions_body(request: &Request, prompt: &str, model: &str) -> 
     Value::Object(body)
 }
 
-/// Lets the answer continue from its given beginning.
+/// Makes the answer continue after its given beginning.
 pub(super) fn go_on(body: &mut Map<String, Value>, begun: &str, kind: UpstreamKind) {
     if let Some(Value::Array(messages)) = body.get_mut("messages") {
         messages.push(json!({"role": "assistant", "content": begun}));
     }
-    // llama.cpp's server does so by itself, and did before it knew these fields.
+    // llama.cpp's server continues by default, also in versions that do not have these fields.
     if kind != UpstreamKind::LlamaCpp {
         body.insert("continue_final_message".into(), json!(true));
         body.insert("add_generation_prompt".into(), json!(false));
@@ -97,7 +97,7 @@ fn message(message: &Message) -> Value {
 const NOT_AN_OBJECT: UpstreamError = UpstreamError::Malformed("a chunk that is not a JSON object");
 const NOT_TEXT: UpstreamError = UpstreamError::Malformed("a text that is not a string");
 
-/// The choices of a chunk; `None` at the end of the stream. Reads the chunk's other fields too.
+/// The choices of a chunk; `None` at the end of the stream. Also reads the other fields of the chunk.
 fn choices(event: &SseEvent, deltas: &mut Deltas) -> Result<Option<Vec<Map<String, Value>>>, UpstreamError> {
     if event.data.trim() == "[DONE]" {
         deltas.done = true;
@@ -121,7 +121,7 @@ fn choices(event: &SseEvent, deltas: &mut Deltas) -> Result<Option<Vec<Map<Strin
                 let usage = Usage { prompt: count("prompt_tokens"), completion: count("completion_tokens") };
                 deltas.push(Delta::Usage(usage))?;
             }
-            // They hold nothing that leaves: the gateway writes its own.
+            // Known fields without content for the client: the gateway writes its own values.
             (
                 "id" | "object" | "created" | "model" | "system_fingerprint" | "service_tier" | "obfuscation"
                 | "timings",
@@ -159,7 +159,7 @@ fn finish(choice: u32, reason: &Value, deltas: &mut Deltas) -> Result<(), Upstre
     deltas.push(Delta::Finish { choice, finish })
 }
 
-/// Reads the choices of a chunk. `read` takes the field that holds what is said, and tells whether it knows the field.
+/// Reads the choices of a chunk. `read` gets the field with the content, and returns whether it knows the field.
 fn read_choices(
     event: &SseEvent,
     deltas: &mut Deltas,
@@ -179,7 +179,7 @@ fn read_choices(
     Ok(())
 }
 
-/// The tokens of a chunk, where the gate asked for their log-probabilities. They come before the text that they make.
+/// Reads the tokens of a chunk, if log-probabilities were requested. They come before their text.
 fn read_tokens(asked: bool, event: &SseEvent, deltas: &mut Deltas) -> Result<(), UpstreamError> {
     if !asked || !event.data.contains("\"logprobs\"") {
         return Ok(());
@@ -189,7 +189,7 @@ fn read_tokens(asked: bool, event: &SseEvent, deltas: &mut Deltas) -> Result<(),
     tokens.into_iter().try_for_each(|(choice, tokens)| deltas.push(Delta::Tokens { choice, tokens }))
 }
 
-/// Chunks of chat completions; whether the gate asked for log-probabilities.
+/// Decodes chunks of chat completions; the flag tells whether log-probabilities were requested.
 pub(super) struct ChatChunks(pub(super) bool);
 
 impl Decoder for ChatChunks {
@@ -249,7 +249,7 @@ fn read_call(choice: u32, call: &Value, deltas: &mut Deltas) -> Result<(), Upstr
     deltas.push(Delta::Call { choice, index, name, arguments })
 }
 
-/// Chunks of completions; whether the gate asked for log-probabilities.
+/// Decodes chunks of completions; the flag tells whether log-probabilities were requested.
 pub(super) struct CompletionChunks(pub(super) bool);
 
 impl Decoder for CompletionChunks {

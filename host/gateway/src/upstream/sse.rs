@@ -1,18 +1,18 @@
-//! Server-sent events, read from bytes (WHATWG HTML, section 9.2), with bounds.
+//! Reader of server-sent events (WHATWG HTML, section 9.2) with size limits.
 
-/// One event: its name, where it has one, and its data.
+/// One event: its name, if any, and its data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SseEvent {
-    /// The `event` field; empty where there is none.
+    /// The `event` field; empty if absent.
     pub name: String,
     /// The `data` fields, joined by line feeds.
     pub data: String,
 }
 
-/// Why a body is not a stream of events.
+/// Why bytes are not a valid stream of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SseError {
-    /// An event is longer than the bound.
+    /// An event exceeds the limit.
     #[error("an event of more than {0} bytes")]
     TooLong(usize),
     /// A line is not UTF-8.
@@ -20,35 +20,35 @@ pub enum SseError {
     NotUtf8,
 }
 
-/// Reads events from bytes that come in chunks. The same bytes give the same events, however they are cut.
+/// Reads events from chunks of bytes. The events do not depend on how the bytes are cut into chunks.
 ///
 /// Lines end with LF, CR LF or CR. A byte-order mark at the start, comments, and fields other than `event` and `data`
-/// are skipped. An event counts once its blank line is there, so the rest of a body that was cut off gives nothing.
+/// are skipped. An event is complete only after its blank line, so an incomplete event at the end is dropped.
 #[derive(Debug)]
 pub struct SseReader {
     most: usize,
     line: Vec<u8>,
     name: String,
     data: Option<String>,
-    /// The last byte was CR: a LF after it belongs to the same line end.
+    /// The last byte was CR; a LF that follows belongs to the same line end.
     after_cr: bool,
-    /// No line has ended yet, so a byte-order mark may be at the line's start.
+    /// No line has ended yet, so the line can start with a byte-order mark.
     first: bool,
 }
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 impl SseReader {
-    /// A reader of events of at most `most` bytes.
+    /// A reader with a limit of `most` bytes per event.
     #[must_use]
     pub const fn new(most: usize) -> Self {
         Self { most, line: Vec::new(), name: String::new(), data: None, after_cr: false, first: true }
     }
 
-    /// Takes the next bytes, and gives the events that end in them.
+    /// Adds bytes, and returns the events that they complete.
     ///
     /// # Errors
-    /// [`SseError`]: nothing more can be read.
+    /// [`SseError`]; the reader must not be used after it.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<SseEvent>, SseError> {
         let mut events = Vec::new();
         for &byte in bytes {
@@ -124,7 +124,7 @@ mod tests {
         assert_eq!(read(&[b'a'; 65], 7), Err(SseError::TooLong(64)));
         assert_eq!(read("data: 0123456789\n".repeat(9).as_bytes(), 5), Err(SseError::TooLong(64)));
         assert_eq!(read(b"data: \xff\n\n", 3), Err(SseError::NotUtf8));
-        // A mark anywhere but at the start is part of a field's name.
+        // A byte-order mark after the start is part of a field's name.
         assert_eq!(read("\n\u{feff}data: 1\n\n".as_bytes(), 4), Ok(vec![]));
     }
 }

@@ -1,4 +1,4 @@
-//! A gateway over the model card, a model server that plays what a test writes, and a client that reads bytes.
+//! A gateway over the model card, a scripted model server, and a client that reads raw bytes.
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part of the support")]
 
@@ -49,16 +49,16 @@ const RULES: &str = r#"
 @id("NO-SHELL") forbid (principal, action, resource) when { context.classes.contains("shell") };
 "#;
 
-/// The test policies' text at the end of an answer and in place of a refusal.
+/// The test policies' text that ends an answer and replaces refused text.
 pub const REFUSAL: &str = "<ended>";
 pub const PLACEHOLDER: &str = "<withheld>";
 
-/// The tests' policy: `bad` words, `drop_table` and `rm -rf` are refused.
+/// The test policy: it refuses words with `bad`, `drop_table` and `rm -rf`.
 pub fn policy(on_refuse: &str) -> Arc<Policy> {
     policy_of(on_refuse, RULES)
 }
 
-/// One that refuses nothing.
+/// A policy that refuses nothing.
 pub fn lenient_policy() -> Arc<Policy> {
     policy_of("stop", "@id(\"ALLOW\") permit (principal, action, resource);\n")
 }
@@ -75,12 +75,12 @@ fn policy_of(on_refuse: &str, rules: &str) -> Arc<Policy> {
     Arc::new(Policy::new(package, compiled).unwrap())
 }
 
-/// Behaviour of a model server on a connection.
+/// One step of a model server's script.
 #[derive(Clone, Debug)]
 pub enum Step {
     /// Writes these bytes.
     Write(Vec<u8>),
-    /// Does nothing for so long.
+    /// Waits this long.
     Wait(Duration),
 }
 
@@ -94,7 +94,7 @@ pub fn event(value: &Value) -> Step {
     Step::Write(format!("data: {value}\n\n").into_bytes())
 }
 
-/// A chunk of a chat completion with this delta.
+/// A chunk of a chat completion with one delta.
 pub fn delta(delta: Value) -> Step {
     event(&json!({"choices": [{"index": 0, "delta": delta, "finish_reason": null}]}))
 }
@@ -112,20 +112,20 @@ pub fn end(reason: &str) -> Vec<Step> {
     ]
 }
 
-/// A whole chat completion of these deltas.
+/// A whole chat completion from these deltas.
 pub fn chat(deltas: impl IntoIterator<Item = Step>, reason: &str) -> Vec<Step> {
     [event_head()].into_iter().chain(deltas).chain(end(reason)).collect()
 }
 
-/// A model server's answer to a request's path and body.
+/// Gives a model server's answer to a request path and body.
 pub type Script = Arc<dyn Fn(&str, &Value) -> Vec<Step> + Send + Sync>;
 
 /// A model server.
 pub struct Upstream {
     pub address: SocketAddr,
-    /// The bodies that it was asked with.
+    /// The bodies of the requests that it got.
     pub asked: Arc<Mutex<Vec<Value>>>,
-    /// Connections that were closed on it before it had written everything.
+    /// Number of connections that were closed before it had written everything.
     pub cut: Arc<AtomicUsize>,
 }
 
@@ -188,7 +188,7 @@ pub fn opener(policy: &Arc<Policy>, folder: &Path) -> Opener {
     opener_with(policy, folder, Texts::Plain)
 }
 
-/// The same with these texts in the bundles.
+/// Like [`opener`], with a setting for the texts in bundles.
 pub fn opener_with(policy: &Arc<Policy>, folder: &Path, texts: Texts) -> Opener {
     let (policy, folder) = (Arc::clone(policy), folder.to_owned());
     let mut sessions = 0;
@@ -214,7 +214,7 @@ pub fn opener_with(policy: &Arc<Policy>, folder: &Path, texts: Texts) -> Opener 
     })
 }
 
-/// An address where nothing listens, and the lines of a configuration that put the admin listener there.
+/// An unused address, and the configuration lines that put the admin listener there.
 pub fn admin(folder: &tempfile::TempDir) -> (SocketAddr, String) {
     let file = folder.path().join("admin.key");
     std::fs::write(&file, "admin-secret\n").unwrap();
@@ -222,7 +222,7 @@ pub fn admin(folder: &tempfile::TempDir) -> (SocketAddr, String) {
     (address, format!("[admin]\nlisten = \"{address}\"\nkey = {{ file = \"{}\" }}\n", file.display()))
 }
 
-/// A gateway in a thread of its own.
+/// A gateway that runs in its own thread.
 pub struct Gateway {
     pub address: SocketAddr,
     stop: Option<tokio::sync::oneshot::Sender<()>>,
@@ -236,7 +236,7 @@ impl Gateway {
         Self::with(policy, &format!("listen = \"127.0.0.1:0\"\npolicy = \"unused\"\n{settings}\n{models}"))
     }
 
-    /// A gateway of this configuration.
+    /// A gateway with this configuration.
     pub fn with(policy: &Arc<Policy>, config: &str) -> Self {
         let config = Config::parse(config).unwrap();
         let policy = Arc::clone(policy);
@@ -276,12 +276,12 @@ impl Gateway {
         Self::over(Config::parse(&config).unwrap(), Box::new(open))
     }
 
-    /// How the service ended by itself.
+    /// Waits for the service to end by itself.
     pub fn wait(mut self) -> Result<(), ServeError> {
         self.served.take().map_or(Ok(()), |served| served.join().unwrap())
     }
 
-    /// Why a gateway of this configuration does not serve.
+    /// Starts a gateway that must fail; returns the error.
     pub fn refused(policy: &Arc<Policy>, config: Config) -> ServeError {
         let policy = Arc::clone(policy);
         let open = move |salt: SaltKey| {
@@ -298,7 +298,7 @@ impl Gateway {
         serve(&config, sessions, std::future::pending(), |_| panic!("it listens")).unwrap_err()
     }
 
-    /// A gateway of this configuration, whose sessions `open` opens.
+    /// A gateway with this configuration, whose sessions come from `open`.
     pub fn over(config: Config, open: Opener) -> Self {
         let sessions = Sessions::start(open, config.rotation.clone(), config.evidence.clone()).unwrap();
         let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
@@ -323,12 +323,12 @@ impl Gateway {
         self.served.take().map_or(Ok(()), |served| served.join().unwrap())
     }
 
-    /// Sends a body to a path; the answer.
+    /// Sends a body to a path, and returns the answer.
     pub fn post(&self, path: &str, body: &Value) -> Answer {
         self.post_with(path, body, "")
     }
 
-    /// The same with further lines of the head.
+    /// Like [`Gateway::post`], with further lines in the head.
     pub fn post_with(&self, path: &str, body: &Value, head: &str) -> Answer {
         let body = body.to_string();
         let length = body.len();
@@ -342,7 +342,7 @@ impl Gateway {
         self.raw(format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").as_bytes())
     }
 
-    /// Sends these bytes; the answer.
+    /// Sends these bytes, and returns the answer.
     pub fn raw(&self, bytes: &[u8]) -> Answer {
         let mut stream = TcpStream::connect(self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
@@ -359,7 +359,7 @@ impl Drop for Gateway {
     }
 }
 
-/// A card that is lost after this many submissions of its session.
+/// A card that fails after this many submissions.
 struct MortalCard {
     card: ModelCard,
     left: u32,
@@ -390,7 +390,7 @@ impl Card for MortalCard {
     }
 
     fn dma_write(&mut self, buffer: &DmaBuffer, offset: usize, from: &[u8]) -> Result<(), CardError> {
-        // An entry is 128 bytes; the tables of a session that is being opened are longer.
+        // An entry has 128 bytes; the tables that are loaded at OPEN are longer.
         if from.len() == 128 {
             self.left = self.left.saturating_sub(1);
         }
@@ -403,7 +403,7 @@ impl Card for MortalCard {
     }
 }
 
-/// The response that a client got.
+/// The response to a client.
 #[derive(Clone, Debug)]
 pub struct Answer {
     pub status: u16,
@@ -412,7 +412,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Reads it from the bytes of a connection.
+    /// Parses the bytes of a connection.
     pub fn parse(bytes: &[u8]) -> Self {
         let split = bytes.windows(4).position(|at| at == b"\r\n\r\n").expect("an HTTP head");
         let head = String::from_utf8(bytes[..split].to_vec()).unwrap().to_ascii_lowercase();
@@ -460,7 +460,7 @@ pub fn ask(content: &str, stream: bool) -> Value {
     json!({"model": "m", "stream": stream, "messages": [{"role": "user", "content": content}]})
 }
 
-/// The text of a chat stream or answer in a channel of its first choice.
+/// The text in a field of the first choice of a chat stream or answer.
 pub fn said(answer: &Answer, field: &str) -> String {
     if answer.head.contains("text/event-stream") {
         let piece = |event: &Value| event["choices"][0]["delta"][field].as_str().map(str::to_owned);
@@ -470,7 +470,7 @@ pub fn said(answer: &Answer, field: &str) -> String {
     }
 }
 
-/// Why a chat stream or answer ended.
+/// The end reason of a chat stream or answer.
 pub fn finish(answer: &Answer) -> String {
     let reason = |value: &Value| value["choices"][0]["finish_reason"].as_str().map(str::to_owned);
     if answer.head.contains("text/event-stream") {

@@ -1,14 +1,14 @@
-//! The outcome of a replay.
+//! The result of a replay.
 
 use portcullis_evidence::bundle::BundleError;
 use portcullis_evidence::verify::{Reason, ReplayCode, Status};
 use portcullis_report::escape::printable;
 use std::fmt;
 
-/// The outcome of a replay.
+/// The result of a replay.
 #[derive(Debug, Default, serde::Serialize)]
 pub struct ReplayReport {
-    /// The worst of the reasons.
+    /// The worst status of the reasons.
     pub status: Status,
     pub streams: u64,
     pub replayed: u64,
@@ -17,7 +17,7 @@ pub struct ReplayReport {
     /// Seed of the sample.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<String>,
-    /// Why not everything replays: the first finding of each code, and how many there are.
+    /// Why parts do not replay: for each code, the first finding and the number of findings.
     pub reasons: Vec<Reason<ReplayCode>>,
 }
 

@@ -1,4 +1,4 @@
-//! The verifier's report as one HTML page, for whoever files it.
+//! The verifier's report as one HTML page, for filing.
 
 use super::words::{assurance, meaning};
 use crate::escape::Line;
@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use portcullis_core::hex::Hex;
 use portcullis_evidence::verify::{Code, Property, Reason, Report, RuleCount, Status, Summary, TrustFile};
 
-/// What was checked, by which program, and with which trusted keys.
+/// The inputs of the check: bundle, trust folder and options.
 #[derive(Clone, Debug, Default)]
 pub struct Making {
     /// The bundle's name.
@@ -17,9 +17,9 @@ pub struct Making {
     /// The trust folder.
     pub trust: String,
     pub trusted: Vec<TrustFile>,
-    /// Unix second for the validity of certificates, where one was given.
+    /// Unix second at which certificates had to be valid, if it was given.
     pub at: Option<u64>,
-    /// Whether simulated evidence was checked like any other.
+    /// Whether simulated evidence was accepted.
     pub allow_sim: bool,
 }
 
@@ -44,7 +44,7 @@ pub fn page(report: &Report, making: &Making) -> String {
     crate::page::page(&format!("Evidence report: {}", making.name), &content)
 }
 
-/// The origin of this page: everything that another reader needs to repeat the check.
+/// The section about the check itself: everything that another person needs to repeat it.
 fn about(report: &Report, making: &Making) -> Markup {
     let code = match report.exit_code {
         0 => "0: affirmed",
@@ -121,7 +121,7 @@ fn properties(report: &Report) -> Markup {
     }
 }
 
-/// Words of this program in which backticks are around code.
+/// Text of this program, in which backticks mark code.
 fn marked(text: &str) -> Markup {
     html! {
         @for (at, part) in text.split('`').enumerate() {
@@ -130,7 +130,7 @@ fn marked(text: &str) -> Markup {
     }
 }
 
-/// A reason: what was found here, what its code means in general, and what to ask for.
+/// A reason: what was found, what its code means in general, and what the reader can do.
 fn reason(reason: &Reason<Code>) -> Markup {
     html! {
         code { (reason.code.id()) } " (" (reason.status.name())
@@ -273,7 +273,7 @@ fn counts(session: &Summary) -> Markup {
     }
 }
 
-/// How often each rule, or the lack of one, decided; empty without rows.
+/// How often each rule, or a stage without a rule, decided; empty without rows.
 fn decided(heading: &str, rules: &[RuleCount]) -> Markup {
     let number = |n: Option<u16>| n.map_or_else(|| "none".to_owned(), |n| n.to_string());
     html! {

@@ -1,4 +1,4 @@
-//! Reports of the verifier as text.
+//! The verifier's reports as text.
 
 use super::words::{assurance, meaning};
 use crate::escape::printable;
@@ -25,14 +25,14 @@ impl<'a> ReportText<'a> {
         Self { report, verdict: report.status, terminal: Terminal::default() }
     }
 
-    /// The report, set for this stream.
+    /// Adapts the report to a terminal.
     #[must_use]
     pub const fn on(mut self, terminal: Terminal) -> Self {
         self.terminal = terminal;
         self
     }
 
-    /// The report of a program that finds more than it says, with the verdict of that program.
+    /// Adapts the report to a program with more findings than this report shows, and sets its verdict.
     #[must_use]
     pub const fn concluding(mut self, verdict: Status) -> Self {
         self.verdict = verdict;
@@ -40,7 +40,7 @@ impl<'a> ReportText<'a> {
     }
 }
 
-/// Columns of the names on the left.
+/// Width of the column of names.
 const INDENT: usize = 13;
 
 impl fmt::Display for ReportText<'_> {
@@ -79,8 +79,7 @@ impl fmt::Display for ReportText<'_> {
     }
 }
 
-/// The reasons of a property and what to do about each. Reasons that only show that the card is simulated are in one
-/// line.
+/// The reasons of a property, with advice for each. Reasons that only show that the card is simulated share one line.
 fn lines(conclusion: &Conclusion) -> Vec<String> {
     let (simulated, others): (Vec<_>, Vec<_>) =
         conclusion.reasons.iter().partition(|reason| is_of_simulation(reason.code));
@@ -102,7 +101,7 @@ const fn is_of_simulation(code: Code) -> bool {
     matches!(code, Code::SimFlag | Code::SimKey | Code::SimRoot | Code::SimDesign)
 }
 
-/// The conclusion of a program, with its meaning.
+/// A program's verdict with its meaning.
 #[derive(Clone, Copy, Debug)]
 pub struct VerdictText {
     pub status: Status,

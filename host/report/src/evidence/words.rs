@@ -1,4 +1,4 @@
-//! The meanings of the words of a report, for text and page alike.
+//! Texts that explain the words of a report, shared by text and page.
 
 use portcullis_evidence::verify::{Assurance, Status};
 

@@ -1,4 +1,4 @@
-//! The content of a ledger's page, gathered from its entries.
+//! The content of a ledger's page, collected from its entries.
 
 use portcullis_core::wire::Determination;
 use portcullis_gate::engine::Proposal;
@@ -6,17 +6,16 @@ use portcullis_gate::ledger::{Entry, Header};
 use portcullis_gate::{Candidate, EventKind, Judgement, Mode, Summary};
 use std::collections::BTreeMap;
 
-/// Everything that the page shows.
+/// All data on the page.
 #[derive(Debug)]
 pub struct LedgerModel {
-    /// First entry of the ledger.
     pub header: Header,
     pub streams: BTreeMap<u64, StreamModel>,
-    /// Whether the last write was cut short.
+    /// Whether the ledger ends with an incomplete entry.
     pub torn: bool,
     /// Rejects by stage and rule.
     pub rejects: RuleCounts,
-    /// Splits by stage and rule: their parts were judged again.
+    /// Splits by stage and rule. The parts were judged again.
     pub splits: RuleCounts,
     /// Faults of the card, by rule.
     pub faults: RuleCounts,
@@ -25,28 +24,28 @@ pub struct LedgerModel {
     pub last_time: u64,
 }
 
-/// Times, by stage and rule.
+/// Counts by stage and rule.
 pub type RuleCounts = BTreeMap<(String, String), u64>;
 
 #[derive(Debug, Default)]
 pub struct StreamModel {
     pub id: String,
-    /// Absent where the ledger does not hold the beginning.
+    /// `None` if the ledger does not contain the beginning of the stream.
     pub mode: Option<Mode>,
     pub intent: String,
     /// The whole text of a recorded stream.
     pub text: Option<String>,
-    /// Determinations, in order.
+    /// The determinations, in order.
     pub judged: Vec<Judgement>,
-    /// Other events in words, each with the number of determinations before it.
+    /// Other events as text, each with the number of determinations before it.
     pub notes: Vec<(usize, String)>,
     pub released: String,
-    /// Absent where the ledger does not hold the end.
+    /// `None` if the ledger does not contain the end of the stream.
     pub summary: Option<Summary>,
 }
 
 impl StreamModel {
-    /// Whether a part of it was rejected, or the stream ended early or never.
+    /// Whether a part was rejected, or the stream ended early or did not end.
     pub(super) fn is_refused(&self) -> bool {
         self.summary.as_ref().is_none_or(|summary| summary.stopped.is_some() || summary.rejected > 0)
     }
@@ -76,8 +75,8 @@ impl LedgerModel {
         let after = stream.judged.len();
         match entry.event.what {
             EventKind::Begun { id, context, text, .. } => {
-                // Each run that continues a ledger counts its streams from 1 again; the last stream of a number is
-                // shown.
+                // Each run that appends to a ledger numbers its streams from 1 again. The page shows the last stream of
+                // a number.
                 *stream = StreamModel {
                     id,
                     mode: Some(context.mode),

@@ -1,4 +1,4 @@
-//! The page around the streams of a ledger.
+//! The HTML page of a ledger, without its streams.
 
 use super::model::{LedgerModel, RuleCounts, StreamModel};
 use super::stream::section;
@@ -8,13 +8,13 @@ use crate::time::utc;
 use maud::{Markup, html};
 use portcullis_gate::{Mode, Summary};
 
-/// Streams from which on the page can be searched.
+/// Number of streams from which the page has a search.
 const SEARCHED_FROM: usize = 5;
-/// Streams from which on the list of them is folded.
+/// Number of streams from which their list is folded.
 const FOLDED_FROM: usize = 40;
 
-/// The page: the texts with admitted, rejected and split spans marked, the reasons, the trust slope with its
-/// thresholds, and counts by stage and rule.
+/// The page: texts with admitted, rejected and split spans marked, the reasons, the trust slope with its thresholds,
+/// and counts by stage and rule.
 #[must_use]
 pub fn page(model: &LedgerModel, origin: &Origin) -> String {
     let header = &model.header;
@@ -104,7 +104,7 @@ fn index(model: &LedgerModel) -> Markup {
         nav aria-label="Streams" {
             h2 { "Streams" }
             @if model.streams.len() >= SEARCHED_FROM {
-                // The script shows it, because it does not work without the script.
+                // Hidden until the script shows it, because the search needs the script.
                 div #filter hidden role="search" {
                     label for="words" { "Search" } " " input #words type="search" autocomplete="off"; " "
                     label { input #refused type="checkbox"; " refusals only" } " "
@@ -118,7 +118,7 @@ fn index(model: &LedgerModel) -> Markup {
     }
 }
 
-/// How a stream ended, as the index says it.
+/// How a stream ended, for the list.
 fn end(stream: &StreamModel) -> &'static str {
     match &stream.summary {
         Some(summary) if summary.stopped.is_some() => " \u{2014} ended early",

@@ -1,4 +1,4 @@
-//! The trust slope as inline SVG, with its thresholds.
+//! The trust slope and its thresholds as inline SVG.
 
 use super::model::StreamModel;
 use maud::{Markup, html};
@@ -8,12 +8,12 @@ const WIDTH: usize = 640;
 const HEIGHT: usize = 160;
 const LEFT: usize = 64;
 const BOTTOM: usize = 22;
-/// Points that have a mark of their own.
+/// Largest number of points that are marked.
 const MARKS: usize = 400;
 
 const POINTS_MIN: usize = 3;
 
-/// The slope after each admitted transition; nothing for a stream with too few of them.
+/// Plots the slope after each admitted transition; empty for a stream with too few of them.
 pub(super) fn plot(stream: &StreamModel, thresholds: [u16; 3]) -> Markup {
     let admitted = |j: &&portcullis_gate::Judgement| j.determination.determination == Some(Determination::Admit);
     let slopes: Vec<(u32, usize)> =

@@ -1,11 +1,11 @@
-//! A ledger as text: its events in lines, its determinations in CSV.
+//! A ledger as text: events as lines, determinations as CSV.
 
 use crate::escape::printable;
 use portcullis_gate::EventKind;
 use portcullis_gate::engine::Proposal;
 use portcullis_gate::ledger::Entry;
 
-/// An event in a line. Names and texts in it are as they are: see [`printable`].
+/// An event as one line. Names and texts in it are not escaped: see [`printable`].
 #[must_use]
 pub fn line(what: &EventKind) -> String {
     match what {
@@ -49,7 +49,7 @@ pub fn line(what: &EventKind) -> String {
     }
 }
 
-/// Names of the columns of [`csv_record`].
+/// Column names of [`csv_record`].
 pub const CSV_HEAD: [&str; 17] = [
     "id",
     "stream",
@@ -70,7 +70,7 @@ pub const CSV_HEAD: [&str; 17] = [
     "text",
 ];
 
-/// The determination in an entry; `None` for other entries.
+/// The determination in an entry as CSV fields; `None` for other entries.
 #[must_use]
 pub fn csv_record(entry: &Entry) -> Option<[String; 17]> {
     let EventKind::Determined(judged) = &entry.event.what else { return None };

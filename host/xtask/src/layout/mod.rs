@@ -1,4 +1,4 @@
-//! The layout source `rtl/layout/layout.toml`: read, checked, and turned into SystemVerilog, Rust and Markdown.
+//! The layout source `rtl/layout/layout.toml`: parses and checks it, and generates SystemVerilog, Rust and Markdown.
 
 mod markdown;
 mod rust;
@@ -13,13 +13,13 @@ pub(crate) use markdown::markdown;
 pub(crate) use rust::rust;
 pub(crate) use sv::systemverilog;
 
-/// A checked layout source. Order is the source's order.
+/// A checked layout source, in the source's order.
 pub(crate) struct Layout {
     pub(crate) consts: Vec<(String, Const)>,
     pub(crate) enums: Vec<Enumeration>,
     pub(crate) bits: Vec<BitSet>,
     pub(crate) structs: Vec<Struct>,
-    /// SHA-256 over the two sources; names layout and register map together.
+    /// SHA-256 over the two sources; identifies layout and register map together.
     pub(crate) map_digest: [u8; 32],
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Enumeration {
 }
 
 impl Enumeration {
-    /// Width of the field that holds a value: 8 bits, or 16 when a value needs them.
+    /// Width of the field for a value: 8 bits, or 16 if a value needs them.
     pub(crate) fn bits(&self) -> u32 {
         if self.values.iter().any(|(_, v)| v.value > 0xff) { 16 } else { 8 }
     }
@@ -64,7 +64,7 @@ pub(crate) struct Struct {
     pub(crate) name: String,
     pub(crate) doc: String,
     pub(crate) bytes: usize,
-    /// Named fields and the reserved gaps between them, in order of offset, covering every byte once.
+    /// Named fields and the reserved gaps between them, in order of offset; together they cover every byte once.
     pub(crate) fields: Vec<Field>,
 }
 
@@ -75,7 +75,7 @@ pub(crate) struct Field {
     pub(crate) count: usize,
     pub(crate) note: String,
     pub(crate) doc: String,
-    /// Zero, and checked to be.
+    /// Must be zero; readers check it.
     pub(crate) reserved: bool,
 }
 
@@ -126,7 +126,7 @@ struct RawStruct {
     fields: Vec<RawField>,
 }
 
-/// Reads and checks the source: fields in order, none overlapping, every named type known.
+/// Parses and checks the source: fields are in order and do not overlap, and every named type exists.
 pub(crate) fn parse(source: &str, registers: &str) -> Result<Layout> {
     let root: toml::Table = source.parse().context("rtl/layout/layout.toml")?;
     let section = |name: &str| -> Result<toml::Table> {
@@ -231,7 +231,7 @@ fn field_type(text: &str, structs: &HashMap<String, usize>) -> Result<(Type, usi
     Ok((ty, count))
 }
 
-/// `snake_case` to `UpperCamel`.
+/// Converts `snake_case` to `UpperCamel`.
 pub(crate) fn camel(name: &str) -> String {
     name.split('_')
         .map(|w| {

@@ -1,12 +1,12 @@
 //! SystemVerilog package: constants, enumerations, bit positions, packed structs.
 //!
-//! A packed struct's last member holds the lowest bits, so members are written from the highest offset down and byte
-//! `n` of the wire form is bits `8*n +: 8`.
+//! A packed struct's last member has the lowest bits, so members are written from the highest offset down. Byte
+//! `n` of the wire form is then bits `8*n +: 8`.
 
 use super::{Layout, Type, camel};
 use std::fmt::Write as _;
 
-/// A field's name as a SystemVerilog identifier: the names that are keywords there get an underscore.
+/// A field's name as a SystemVerilog identifier; keywords get an underscore.
 fn member(name: &str) -> String {
     let keyword = matches!(name, "sequence" | "property" | "rand" | "type" | "event" | "class" | "context");
     if keyword { format!("{name}_") } else { name.to_owned() }

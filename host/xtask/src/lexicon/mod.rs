@@ -1,8 +1,8 @@
-//! Word tables of a language, made from WordNet, a package of Debian: `lexicon.txt` with related words and irregular
-//! forms, and `frequencies.txt` with how many glosses hold a word.
+//! Word tables of a language, made from WordNet, a Debian package: `lexicon.txt` with related words and irregular
+//! forms, and `frequencies.txt` with the number of glosses that contain a word.
 //!
-//! The tables are checked in with a digest of themselves, of the package and of these sources. Where all of them are as
-//! they were, nothing is fetched and nothing is made.
+//! The tables are checked in, with digests of the tables, the package and these sources. If no digest has changed,
+//! nothing is fetched or made.
 
 mod frequencies;
 mod package;
@@ -21,12 +21,11 @@ use wordnet::WordNet;
 const FOLDER: &str = "host/mapping/languages/en";
 const DIGESTS: &str = "digests.toml";
 const TABLES: [&str; 2] = ["lexicon.txt", "frequencies.txt"];
-/// What decides which words the tables hold.
+/// The sources that determine the tables.
 const SOURCES: [&str; 4] =
     [include_str!("frequencies.rs"), include_str!("package.rs"), include_str!("table.rs"), include_str!("wordnet.rs")];
 
-/// Makes the tables where they are not what the package and these sources give; with `check` says so and changes
-/// nothing.
+/// Makes the tables if a digest has changed; with `check`, reports that and changes nothing.
 pub(crate) fn run(check: bool) -> Result<()> {
     let folder = Path::new(FOLDER);
     let known = fs::read_to_string(folder.join(DIGESTS)).unwrap_or_default();
@@ -45,7 +44,7 @@ pub(crate) fn run(check: bool) -> Result<()> {
     Ok(fs::write(folder.join(DIGESTS), digests(folder)?)?)
 }
 
-/// The digests of everything as it is now, as a file.
+/// The current digests, as a file.
 fn digests(folder: &Path) -> Result<String> {
     let mut text =
         String::from("# Made by `cargo xtask gen`. SHA-256 of the package, of the generator, and of each table.\n");

@@ -1,8 +1,8 @@
-//! The live page of a running gateway: real streams on the simulated card, which signs, seen by a real browser.
+//! The live page of a running gateway in a real browser, with real streams on the simulated card.
 //!
-//! Between the browser and the gateway stands a proxy. It has another answer made before each time that the page asks
-//! for its figures, so that what the browser shows in the end shows that the page was brought up to date. It also puts
-//! markup in place of a rule's name.
+//! A proxy stands between the browser and the gateway. Before it passes on a request for the page's figures, it makes
+//! the gateway give another answer. So the final content of the browser shows whether the page was updated. The proxy
+//! also replaces a rule's name by markup.
 
 use crate::browser::Browser;
 use anyhow::{Context, Result, bail, ensure};
@@ -18,14 +18,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 const KEY: &str = "look-secret";
-/// What the model server writes. The policy refuses its middle.
+/// The model server's answer. The policy refuses its middle.
 const ANSWER: &str = "The line is closed. Write to ana@example.org today. Buses run instead.";
-/// What the proxy writes in place of a rule's name.
+/// The proxy's replacement for a rule's name.
 const HOSTILE: &str = "<img src=x onerror=document.title=1></td><script>document.title=2</script>";
 const WAIT: Duration = Duration::from_secs(60);
 const HEIGHT: u32 = 2400;
 
-/// A gateway that ends with its owner.
+/// A gateway that is killed when this is dropped.
 struct Gateway(Child);
 
 impl Drop for Gateway {
@@ -35,7 +35,7 @@ impl Drop for Gateway {
     }
 }
 
-/// Opens the page of a running gateway, and keeps it as a file for the checks of other pages.
+/// Opens the page of a running gateway, and saves it as a file for the checks of all pages.
 pub(crate) fn see(browser: &Browser, folder: &Path) -> Result<PathBuf> {
     let upstream = model_server()?;
     let [clients, admin] = [free()?, free()?];
@@ -43,7 +43,7 @@ pub(crate) fn see(browser: &Browser, folder: &Path) -> Result<PathBuf> {
     for _ in 0..3 {
         ask(clients)?;
     }
-    // One that stays open.
+    // One stream stays open.
     thread::spawn(move || ask_for(clients, "slow"));
     await_open_stream(admin)?;
     let made = Arc::new(AtomicUsize::new(0));
@@ -55,7 +55,7 @@ pub(crate) fn see(browser: &Browser, folder: &Path) -> Result<PathBuf> {
     ensure!(updates >= 2, "the page asked for its figures {updates} times in ten seconds");
     let begun = figure(&dom, "Streams")?;
     let begun: usize = begun.rsplit_once(", ").context("a rate and a sum")?.1.trim_end_matches(" in all").parse()?;
-    // Three, the slow one, and one before each update; the last update may still be on its way.
+    // Three streams, the slow one, and one per update; the last update may still be in progress.
     ensure!(begun >= 3 + updates, "{begun} streams are shown after {updates} updates");
     ensure!(figure(&dom, "Open streams")? == "1", "one stream is open");
     ensure!(figure(&dom, "State")?.starts_with("open"), "the session is open");
@@ -90,12 +90,12 @@ fn figure(dom: &str, name: &str) -> Result<String> {
     Ok(cell.to_owned())
 }
 
-/// An address where nothing listens.
+/// An unused address.
 fn free() -> Result<SocketAddr> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?)
 }
 
-/// Starts the gateway under the policy of the reports, with bundles and the admin listener.
+/// Starts the gateway with the policy of the reports, with bundles and the admin listener.
 fn start(folder: &Path, upstream: SocketAddr, clients: SocketAddr, admin: SocketAddr) -> Result<Gateway> {
     let (key, config) = (folder.join("admin.key"), folder.join("gateway.toml"));
     fs::write(&key, KEY)?;
@@ -117,7 +117,7 @@ fn start(folder: &Path, upstream: SocketAddr, clients: SocketAddr, admin: Socket
     Ok(gateway)
 }
 
-/// Waits until the slow answer is on its way, and a checkpoint covers the others.
+/// Waits until the slow answer has begun, and a checkpoint covers the others.
 fn await_open_stream(admin: SocketAddr) -> Result<()> {
     let until = Instant::now() + WAIT;
     let mut state = String::new();
@@ -135,7 +135,7 @@ fn ask(clients: SocketAddr) -> Result<()> {
     ask_for(clients, "now")
 }
 
-/// Asks for an answer, and reads it.
+/// Requests an answer, and reads it.
 fn ask_for(clients: SocketAddr, word: &str) -> Result<()> {
     let body =
         format!("{{\"model\":\"small\",\"stream\":true,\"messages\":[{{\"role\":\"user\",\"content\":\"{word}\"}}]}}");
@@ -145,7 +145,7 @@ fn ask_for(clients: SocketAddr, word: &str) -> Result<()> {
     Ok(())
 }
 
-/// Sends a request with this head and body on a connection of its own, and reads the answer.
+/// Sends a request on its own connection, and reads the answer.
 fn exchange(to: SocketAddr, head: &str, body: &str) -> Result<String> {
     let mut stream = TcpStream::connect(to)?;
     stream.set_read_timeout(Some(WAIT))?;
@@ -155,7 +155,7 @@ fn exchange(to: SocketAddr, head: &str, body: &str) -> Result<String> {
     Ok(answer)
 }
 
-/// The head of a request and its body.
+/// Reads the head of a request and its body.
 fn read_request(stream: &TcpStream) -> Result<(String, String)> {
     let mut reader = BufReader::new(stream);
     let (mut head, mut length) = (String::new(), 0);
@@ -174,7 +174,7 @@ fn read_request(stream: &TcpStream) -> Result<(String, String)> {
     Ok((head, String::from_utf8(body)?))
 }
 
-/// A model server that writes one answer; where it is asked to be slow, the end takes its time.
+/// Starts a model server with one fixed answer; on request it sends the end of the answer slowly.
 fn model_server() -> Result<SocketAddr> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let address = listener.local_addr()?;
@@ -184,7 +184,7 @@ fn model_server() -> Result<SocketAddr> {
                 let (_, body) = read_request(&stream)?;
                 let delta = |text: &str| format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{text}}}]}}\n\n");
                 stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")?;
-                // The policy ends an answer at its first refusal: the slow one has none.
+                // The policy ends an answer at its first refusal, so the slow answer has no refused text.
                 let is_slow = body.contains("slow");
                 let said = if is_slow { "The line is closed. Buses " } else { ANSWER };
                 stream.write_all(delta(&format!("{{\"content\":\"{said}\"}}")).as_bytes())?;
@@ -200,7 +200,7 @@ fn model_server() -> Result<SocketAddr> {
     Ok(address)
 }
 
-/// The proxy; `made` counts the answers that it had made.
+/// Starts the proxy; `made` counts the answers that it requested.
 fn proxy(clients: SocketAddr, admin: SocketAddr, made: Arc<AtomicUsize>) -> Result<SocketAddr> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let address = listener.local_addr()?;
@@ -233,7 +233,7 @@ fn proxy(clients: SocketAddr, admin: SocketAddr, made: Arc<AtomicUsize>) -> Resu
     Ok(address)
 }
 
-/// The cells with markup in the first rule's name.
+/// The cells, with markup as the first rule's name.
 fn with_markup(cells: &str) -> Result<String> {
     let mut cells: serde_json::Map<String, serde_json::Value> = serde_json::from_str(cells)?;
     ensure!(cells.get("rule-0-1").is_some_and(|count| count != ""), "no rule refused anything");

@@ -1,6 +1,5 @@
 //! The reports and the live page of a gateway in a real browser: at the widths of a phone, a tablet and a laptop, light
-//! and dark, and printed.
-//! Pictures and PDFs stay in `target/report` for whoever wants to look.
+//! and dark, and printed. Screenshots and PDFs stay in `target/report`.
 
 mod live;
 
@@ -14,15 +13,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Widths of the pages, in CSS pixels.
+/// Widths of the window, in CSS pixels.
 const WIDTHS: [u32; 3] = [320, 768, 1280];
-/// Height of a picture: the first screens of a page.
+/// Height of a screenshot, in CSS pixels.
 const HEIGHT: u32 = 2400;
-/// Streams of the page that has many.
+/// Number of streams on the largest page.
 const MANY: usize = 60;
 const HARNESS: &str = include_str!("harness.js");
 
-/// The harness's report about a page.
+/// The test script's report on a page.
 #[derive(Deserialize)]
 struct Found {
     width: u32,
@@ -30,12 +29,12 @@ struct Found {
     height: u32,
     /// Elements whose text has too little contrast.
     faint: Vec<String>,
-    /// Elements for assistive tools without a name.
+    /// Elements without a name for assistive tools.
     nameless: Vec<String>,
     doubled: Vec<String>,
     dangling: u32,
     folded: String,
-    /// Streams shown: all, refused only, found by name; on a page that can be searched.
+    /// On a page with a search, the number of streams shown: all, only refused ones, found by name.
     streams: Option<usize>,
     refused: Option<usize>,
     named: Option<usize>,
@@ -72,7 +71,7 @@ pub(crate) fn run(tally: &mut Tally) -> Result<()> {
                 tally.check(&what, judge(&browser, page, &format!("{name}-{width}-{shade}"), width, dark));
             }
         }
-        // The live page is for a screen.
+        // The live page is not meant for printing.
         if live.as_ref() != Some(page) {
             tally.check(&format!("{name}, printed"), printed(&browser, page, &name));
         }
@@ -92,7 +91,7 @@ fn ledger(folder: &Path) -> Result<PathBuf> {
     Ok(page)
 }
 
-/// The verifier's page about a bundle of the demo's texts.
+/// Makes the verifier's page on a bundle of the demo's texts.
 fn evidence(folder: &Path) -> Result<PathBuf> {
     let (bundle, trust, page) = (folder.join("bundle"), folder.join("trust"), folder.join("evidence.html"));
     capture(Command::new(demo::binary()?).args(demo::RUN).arg("--bundle").arg(&bundle))?;
@@ -106,7 +105,7 @@ fn evidence(folder: &Path) -> Result<PathBuf> {
     Ok(page)
 }
 
-/// A page of many streams, a few of them with refusals.
+/// Makes a page of many streams, a few of them with refusals.
 fn many(folder: &Path) -> Result<PathBuf> {
     let (input, ledger, page) = (folder.join("many.jsonl"), folder.join("many"), folder.join("many-streams.html"));
     let line = |number: usize| {
@@ -120,8 +119,8 @@ fn many(folder: &Path) -> Result<PathBuf> {
     Ok(page)
 }
 
-/// A page at one width: it does not scroll sideways, its text has contrast, assistive tools find names, and the search
-/// finds what it should.
+/// Checks a page at one width: it does not scroll sideways, its text has enough contrast, elements have names for
+/// assistive tools, and the search works.
 fn judge(browser: &Browser, page: &Path, name: &str, width: u32, dark: bool) -> Result<()> {
     let folder = page.parent().context("a page stands in a folder")?;
     let harness = folder.join(format!("{name}.harness.html"));
@@ -155,7 +154,7 @@ fn judge(browser: &Browser, page: &Path, name: &str, width: u32, dark: bool) -> 
     Ok(())
 }
 
-/// The JSON that the harness left in its element.
+/// The JSON that the test script left in its element.
 fn found(dom: &str) -> Result<Found> {
     let start = dom.split_once("id=\"found\"").and_then(|(_, rest)| rest.split_once('>')).context("no element")?.1;
     let json = start.split_once("</pre>").context("the element ends")?.0;
@@ -163,7 +162,7 @@ fn found(dom: &str) -> Result<Found> {
     serde_json::from_str(&json).with_context(|| format!("the page was not judged: `{json}`"))
 }
 
-/// Text that is folded on the screen must be on paper, with and without the page's script.
+/// Checks that text that is folded on the screen is printed, with and without the page's script.
 fn printed(browser: &Browser, page: &Path, name: &str) -> Result<()> {
     let folder = page.parent().context("a page stands in a folder")?;
     let html = fs::read_to_string(page)?;

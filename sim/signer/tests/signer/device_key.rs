@@ -1,4 +1,4 @@
-//! Key derivation against RustCrypto's HMAC.
+//! Compares the key derivation with RustCrypto's HMAC.
 
 use crate::support::{Random, public_key, software_key, software_signature};
 use hmac::{Hmac, KeyInit, Mac};
@@ -37,7 +37,7 @@ fn seeds_are_those_of_hmac() {
     }
 }
 
-/// From the simulation's secret to a signature, without the seeds ever leaving the top.
+/// From the simulation's secret to a signature; the seeds stay inside the top.
 #[test]
 fn the_simulation_key_signs() {
     let secret = Sha256::digest("SIM TEST KEY - NOT FOR PRODUCTION").into();

@@ -1,4 +1,4 @@
-//! The hash core, key derivation and signer of the card against software, published vectors and stock tools.
+//! Compares the card's hash core, key derivation and signer with software, published vectors and stock tools.
 #![cfg(test)]
 
 mod device_key;

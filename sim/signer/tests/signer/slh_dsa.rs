@@ -1,4 +1,4 @@
-//! The signer against NIST's vectors and RustCrypto's `slh-dsa`, byte for byte.
+//! Compares the signer with NIST's vectors and RustCrypto's `slh-dsa`, byte for byte.
 
 use crate::support::{Random, hex, public_key, software_key, software_signature, vectors, verifies};
 use portcullis_signer_bench::{Bench, BenchError, Command, MODELS, Outputs, Seeds, Stall};
@@ -6,19 +6,20 @@ use portcullis_signer_bench::{Bench, BenchError, Command, MODELS, Outputs, Seeds
 const STALLS: [Stall; 6] =
     [Stall::None, Stall::Alternating, Stall::Random, Stall::AfterValid, Stall::Long, Stall::Shared];
 
-/// Blocks of a keygen: the seed's, then 8 leaves of 35 chains (PRF and 15 F) and T_35's 10 blocks, and 7 nodes.
+/// Blocks of a keygen: one for the seed, then 8 leaves of 35 chains (PRF and 15 F) and the 10 blocks of T_35, and 7
+/// nodes.
 const TREE_BLOCKS: u64 = 8 * (35 * 16 + 10) + 7;
 const KEYGEN_BLOCKS: u64 = 1 + TREE_BLOCKS;
-/// Blocks of a signature: the seed's, 33 FORS trees (64 leaves of PRF and F, 63 nodes), T_33's 9, 22 trees of the
-/// hypertree; and for 215 bytes PRF_msg's 1 + 4 + 2 and H_msg's 5 + 3.
+/// Blocks of a signature: one for the seed, 33 FORS trees (64 leaves of PRF and F, 63 nodes), the 9 of T_33, 22 trees
+/// of the hypertree; and for a message of 215 bytes 1 + 4 + 2 of PRF_msg and 5 + 3 of H_msg.
 const SIGN_BLOCKS: u64 = 1 + 33 * (2 * 64 + 63) + 9 + 22 * TREE_BLOCKS + 15;
-/// Clocks of a keygen beside the core's: the command, the result, 15 nodes placed, and what T_35 takes without
-/// completing a block: 35 pushes less 9 that do.
+/// Clocks of a keygen outside the hash core: the command, the result, 15 stored nodes, and the 26 of 35 values pushed
+/// into T_35 that complete no block.
 const KEYGEN_OVERHEAD: u64 = 2 + 15 + 8 * 26;
-/// Likewise of a signature: nodes placed, the pushes of T_33 (33 less 8), and 1,068 words.
+/// The same for a signature: stored nodes, the pushes of T_33 (33 less 8), and 1,068 words.
 const SIGN_OVERHEAD: u64 = 2 + 33 * 127 + 25 + 22 * (15 + 8 * 26) + 1068;
 
-/// A block is taken the clock after it is asked for, and answered `64 / rounds + 1` clocks after that.
+/// A block is accepted one clock after its request, and done `64 / rounds + 1` clocks later.
 fn clocks(rounds: u32, blocks: u64, overhead: u64) -> u64 {
     blocks * u64::from(64 / rounds + 2) + overhead
 }
@@ -37,7 +38,7 @@ fn acvp_keys() {
     assert_eq!(seen, 10);
 }
 
-/// Two messages per key, on one bench without a reset: nothing of a signature reaches the next.
+/// Two messages per key on one bench without a reset: a signature does not affect the next one.
 #[test]
 fn signatures_are_those_of_rustcrypto_under_any_stall() {
     let keys = if std::env::var_os("PORTCULLIS_LONG").is_some() { 300 } else { 42 };
@@ -64,7 +65,7 @@ fn signatures_are_those_of_rustcrypto_under_any_stall() {
     }
 }
 
-/// Every model: other rounds per clock, other lengths of message.
+/// Every model signs: with different rounds per clock and message lengths.
 #[test]
 fn every_model_signs() {
     let mut random = Random::new(21);
@@ -90,7 +91,7 @@ fn clocks_at_one_round_a_clock() {
     assert_eq!((sign, SIGN_BLOCKS), (clocks(1, SIGN_BLOCKS, SIGN_OVERHEAD), 106_802));
 }
 
-/// A reset in any clock leaves the parts as after the first one, and what follows is right.
+/// After a reset in any clock, the parts work as after the first reset.
 #[test]
 fn reset_in_the_middle() {
     const IDLE: Outputs = Outputs {
@@ -131,7 +132,7 @@ fn reset_in_the_middle() {
     }
 }
 
-/// A command while the signer works changes nothing.
+/// A command has no effect while the signer is busy.
 #[test]
 fn commands_while_busy_are_ignored() {
     let mut random = Random::new(24);
@@ -152,7 +153,7 @@ fn commands_while_busy_are_ignored() {
     assert!(signature == software_signature(&software_key(&seeds), &message));
 }
 
-/// The assertions are alive, and one that failed is never forgotten.
+/// Assertions are active, and after a failed one every call is an error.
 #[test]
 fn a_signature_without_a_root_is_an_error() {
     let mut bench = Bench::new(16).unwrap();

@@ -1,4 +1,4 @@
-//! The signer's signature as stock tools see it: OpenSSL 3.5 or later, or Node.js 24.6 or later, which has that in it.
+//! Stock tools verify the signer's signatures: OpenSSL 3.5 or later, or Node.js 24.6 or later, which includes OpenSSL.
 
 use crate::support::{Random, skipped};
 use portcullis_signer_bench::{Bench, Seeds, Stall};
@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
-/// SubjectPublicKeyInfo of id-slh-dsa-sha2-128f before the 32 bytes of the key (RFC 9909, 3 and 4).
+/// DER of the SubjectPublicKeyInfo of id-slh-dsa-sha2-128f, up to the 32 bytes of the key (RFC 9909, 3 and 4).
 const SPKI_HEAD: [u8; 18] =
     [0x30, 0x30, 0x30, 0x0b, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x03, 0x15, 0x03, 0x21, 0x00];
 
@@ -14,7 +14,7 @@ const NODE_SCRIPT: &str = "const fs = require('fs'), [key, message, signature] =
     const ok = require('crypto').verify(null, message, {key, format: 'der', type: 'spki'}, signature);\
     process.exit(ok ? 0 : 1);";
 
-/// Random keys, each with a signature by the RTL.
+/// Number of random keys; the RTL makes a signature with each.
 const KEYS: usize = 42;
 
 #[derive(Debug)]
@@ -24,8 +24,8 @@ enum Tool {
 }
 
 impl Tool {
-    /// The first that can verify: `PORTCULLIS_OPENSSL`, else `openssl` on the path, `PORTCULLIS_NODE`, else the one
-    /// that `cargo xtask setup` installed, else `node` on the path.
+    /// The first tool that can verify, of: `PORTCULLIS_OPENSSL`, `openssl` on the path, `PORTCULLIS_NODE`, the `node`
+    /// that `cargo xtask setup` installed, `node` on the path.
     fn find() -> Option<Self> {
         let named = |variable, default: OsString| std::env::var_os(variable).unwrap_or(default);
         let pinned = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.venv/bin/node");
@@ -57,7 +57,7 @@ impl Tool {
     }
 }
 
-/// `OpenSSL 3.5.1 1 Jul 2025 …` or `v24.6.0` to (major, minor).
+/// Parses `OpenSSL 3.5.1 1 Jul 2025 …` or `v24.6.0` to (major, minor).
 fn version(binary: &OsString, flag: &str) -> Option<(u32, u32)> {
     let output = Command::new(binary).arg(flag).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;

@@ -1,4 +1,4 @@
-//! Shared by the tests: random bytes with a seed, vector files, the software signer, skips.
+//! Shared by the tests: seeded random bytes, vector files, the software signer, skips.
 
 pub(crate) use portcullis_test_support::random::Random;
 use slh_dsa::{Sha2_128f, Signature, SigningKey, VerifyingKey};
@@ -32,7 +32,7 @@ pub(crate) fn verifies(public_key: &[u8], message: &[u8], signature: &[u8]) -> b
     key.try_verify_with_context(message, &[], &signature).is_ok()
 }
 
-/// Says past the test runner's capture that something was not tested.
+/// Prints, past the test harness's capture, that something was not tested.
 pub(crate) fn skipped(what: &str) {
     std::io::stderr().write_all(format!("SKIPPED: {what}\n").as_bytes()).unwrap();
 }

@@ -1,7 +1,7 @@
-//! The text scan of the card against the software walk: the same classes, the same UTF-8 and the same state behind
-//! every byte, over made packages and the shipped policies.
+//! Compares the card's text scan with the software walk: classes, UTF-8 validity and state after every byte, for
+//! generated packages and for the shipped policies.
 //!
-//! With `PORTCULLIS_LONG` the runs are long.
+//! `PORTCULLIS_LONG` makes the runs longer.
 #![cfg(test)]
 
 mod load;

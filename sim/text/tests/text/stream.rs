@@ -1,33 +1,33 @@
-//! Streams of the bench and of the walk, side by side.
+//! Runs streams in the bench and in the walk, side by side.
 
 use portcullis_core::class::ClassSet;
 use portcullis_lane::{Entry, ScanState, Scanned, Tables, Walk};
 use portcullis_test_support::random::Random;
 use portcullis_text_bench::{Bench, ENGINES, Pace, SLOTS, Seen, Start};
 
-/// The bench under tables, and the walk of the same tables.
+/// The bench and the walk, with the same tables.
 pub(crate) struct Streams {
     pub(crate) bench: Bench,
     pub(crate) walk: Walk,
-    /// What the walk keeps of each slot; `None` before a slot's first entry.
+    /// The walk's saved state of each slot; `None` before a slot's first entry.
     slots: [Option<ScanState>; SLOTS as usize],
     pub(crate) counts: Counts,
 }
 
-/// What was looked at.
+/// Counts of what was compared.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) entries: usize,
-    /// Bytes behind each of which everything was compared.
+    /// Number of bytes after which everything was compared.
     pub(crate) bytes: usize,
-    /// Bytes of entries that were read at full rate, or at another pace, and compared at their end.
+    /// Bytes of entries that were compared only at their end, at full rate or another pace.
     pub(crate) paced: usize,
-    /// Entries in which a class was found.
+    /// Number of entries with a class.
     pub(crate) hits: usize,
-    /// Classes that were found in some entry.
+    /// Classes found in any entry.
     pub(crate) found: ClassSet,
     pub(crate) not_utf8: usize,
-    /// Entries that started behind an earlier one.
+    /// Number of entries that started after an earlier one.
     pub(crate) resumed: usize,
 }
 
@@ -47,7 +47,7 @@ impl Streams {
         Self { bench, walk, slots: [None; SLOTS as usize], counts: Counts::default() }
     }
 
-    /// Reads bytes in entries of one slot, which are cut anywhere; some are empty.
+    /// Reads bytes as entries of one slot, cut anywhere; some are empty.
     pub(crate) fn entries(&mut self, random: &mut Random, bytes: &[u8]) {
         let slot = random.below(usize::from(SLOTS));
         let mut rest = bytes;
@@ -62,7 +62,7 @@ impl Streams {
         }
     }
 
-    /// Reads an entry, which is then admitted or not.
+    /// Reads an entry. Whether it is then admitted is random.
     fn entry(&mut self, random: &mut Random, slot: usize, bytes: &[u8]) {
         let resumed = self.slots[slot].filter(|_| !random.one_in(16));
         let mut state = resumed.unwrap_or(ScanState::START);

@@ -1,14 +1,14 @@
-//! A card behind the kernel's VFIO, with or without an IOMMU: in the virtual machine, the simulated one with its test
-//! bench.
+//! A card behind the kernel's VFIO, with or without an IOMMU. In the virtual machine this is the simulated card with
+//! its test registers.
 
 use super::TestCard;
 use portcullis_card::machine::pci::{Bdf, Sysfs};
 use portcullis_card::transport::vfio::{Access, VfioCard};
 use portcullis_card::{Card, CardError, DmaBuffer, Watch, forward_card};
 
-/// Which function it is: `0000:00:03.0`.
+/// Environment variable with the function's address, such as `0000:00:03.0`.
 const PLACE: &str = "PORTCULLIS_TEST_BDF";
-/// The test bench (`sim/src/pci/bench.rs`) and its registers.
+/// The BAR with the test registers (`sim/src/pci/bench.rs`).
 const BENCH: u32 = 4;
 const DISTURB: u32 = 0;
 const PASS: u32 = 4;
@@ -20,7 +20,7 @@ impl KernelCard {
     fn bench(&mut self, register: u32, value: u32) {
         let bench = self.0.device().bar(BENCH, 8).unwrap();
         bench.write32(register, value).unwrap();
-        // Writes are posted; what was asked for has happened when a read comes back.
+        // Writes are posted. The read ensures that the write has taken effect.
         bench.read32(register).unwrap();
     }
 }

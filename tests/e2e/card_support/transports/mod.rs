@@ -1,4 +1,4 @@
-//! Every card behind one trait, with the ways in which a bus can fail.
+//! All transports behind one trait, with ways to make their bus fail.
 
 mod kernel;
 mod lanes;
@@ -12,22 +12,22 @@ use portcullis_card::transport::sim::SimCard;
 use portcullis_card::{Card, CardError, DmaBuffer, Watch, forward_card};
 use portcullis_core::wire::Fault;
 
-/// A card that a test can disturb.
+/// A card whose bus a test can disturb.
 pub trait TestCard: Card + Sized {
     fn fresh() -> Self;
-    /// From now on a read of the card is answered with an error.
+    /// Makes reads of the card fail with an error.
     fn break_reads(&mut self);
-    /// From now on a write of the card is answered with an error.
+    /// Makes writes of the card fail with an error.
     fn break_writes(&mut self);
-    /// From now on no read of the card is answered.
+    /// Leaves reads of the card unanswered.
     fn hang_reads(&mut self);
-    /// From now on no write of the card is answered.
+    /// Leaves writes of the card unanswered.
     fn hang_writes(&mut self);
     fn mend(&mut self);
     fn hardware_reset(&mut self);
-    /// Lets clocks pass, unwatched.
+    /// Runs the clock for `clocks` clocks.
     fn pass(&mut self, clocks: u64);
-    /// Nothing that the card did broke a rule of its bus.
+    /// Asserts that the card has not violated a bus rule.
     fn assert_clean(&mut self);
 }
 
@@ -59,7 +59,7 @@ impl TestCard for ModelCard {
     fn assert_clean(&mut self) {}
 }
 
-/// An action of a test on the simulation behind a card.
+/// Implements the disturbances for a card with a simulation.
 #[cfg(feature = "sim")]
 macro_rules! hooks_of_the_simulation {
     () => {
@@ -105,7 +105,7 @@ impl TestCard for SimCard {
 pub struct Served {
     pub path: std::path::PathBuf,
     pub sim: std::sync::Arc<std::sync::Mutex<portcullis_sim::Sim>>,
-    /// Why drivers were dropped.
+    /// Why drivers were disconnected.
     pub ends: std::sync::Arc<std::sync::Mutex<Vec<String>>>,
     stop: Option<std::os::unix::net::UnixStream>,
     thread: Option<std::thread::JoinHandle<()>>,
@@ -134,7 +134,7 @@ impl Served {
         portcullis_card::transport::vfio_user::VfioUserCard::connect(&self.path).unwrap()
     }
 
-    /// Stops the server, whatever a driver is doing.
+    /// Stops the server, even while a driver is active.
     pub fn end(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
@@ -151,10 +151,10 @@ impl Drop for Served {
     }
 }
 
-/// A driver's end of [`Served`], and the server with it.
+/// A driver's end of [`Served`], together with the server.
 #[cfg(feature = "sim")]
 pub struct UserCard {
-    // Declared, and so dropped, before the server.
+    // Declared before the server, and so dropped first.
     pub card: portcullis_card::transport::vfio_user::VfioUserCard,
     pub served: Served,
 }

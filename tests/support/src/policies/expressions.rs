@@ -1,4 +1,4 @@
-//! Random Cedar conditions: one generator for each line of the lowering table, counted as it is used.
+//! Random Cedar conditions: one generator per line of the lowering table, with a count of its uses.
 
 use super::{Constants, Coverage};
 use crate::random::Random;
@@ -78,7 +78,7 @@ impl Writer<'_> {
             14 => self.action(),
             15 if self.random.chance(1, 3) => {
                 self.used(Construct::Literal);
-                // A bare literal would make the whole rule impossible more often than not.
+                // A bare literal would usually make the whole rule impossible.
                 let (left, right) = (self.atom(), self.atom());
                 let neutral = *self.random.pick(&["&& true", "|| false", "&& !false"]);
                 format!("(({left}) {neutral} || {right})")
@@ -118,7 +118,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A constant near an end, inside, or outside of the range.
+    /// A constant near an end of the range, inside it, or outside it.
     fn constant(&mut self, column: usize, low: i64, high: i64) -> i64 {
         let value = match self.random.below(8) {
             0 => low,

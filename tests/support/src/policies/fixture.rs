@@ -58,7 +58,7 @@ pub fn files_with(manifest: &str, rules: &str) -> BTreeMap<String, Vec<u8>> {
 /// The fixture with these rules and a permit for everything.
 ///
 /// # Panics
-/// When the package does not load.
+/// If the package does not load.
 #[must_use]
 pub fn package(rules: &str) -> Package {
     Package::from_files(files(&format!("{PERMIT}\n{rules}"))).expect("the fixture loads")

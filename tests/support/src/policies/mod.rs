@@ -1,6 +1,6 @@
-//! Generated policies and descriptors: random packages that reach every line of the lowering table, and descriptors
-//! with the policies' own constants at every boundary and one to either side. The same seed gives the same cases
-//! everywhere, so that the software evaluator, `cedar-policy` and the Verilated card can be driven with them.
+//! Generated policies and descriptors: random packages that use every line of the lowering table, and descriptors with
+//! the policies' own constants at every boundary and next to it. The same seed gives the same cases everywhere, so
+//! the software evaluator, `cedar-policy` and the Verilated card can be compared.
 
 mod descriptors;
 mod expressions;
@@ -24,25 +24,24 @@ pub struct Case {
     pub package: Package,
     pub compiled: Compiled,
     pub coverage: Coverage,
-    /// Attempts that Cedar's validation called impossible, or that were too large for the tables.
+    /// Attempts that Cedar's validation reported as impossible, or that exceeded the tables.
     pub discarded: u32,
     constants: Constants,
 }
 
-/// Constants of a policy's source, for descriptors that are on them.
+/// Constants in a policy's source, for descriptors with the same values.
 #[derive(Clone, Debug, Default)]
 struct Constants {
-    /// Indexed by range column, quantities after the eleven fields.
+    /// Indexed by range column; quantities come after the eleven fields.
     ranges: [Vec<i64>; 15],
     sets: [Vec<u128>; 3],
 }
 
 impl Case {
-    /// The case of `seed`. Attempts that a validator rightly refuses (a condition that is always false) or that
-    /// overflow the tables are made again from the next seed.
+    /// The case of `seed`. If a validator rightly refuses an attempt (a condition that is always false), or it exceeds
+    /// the tables, the next seed is used.
     ///
-    /// # Panics
-    /// When an attempt fails for any other reason, or forty in a row are refused: the generator is then wrong.
+    /// # Panics If an attempt fails for another reason, or forty in a row are refused: the generator is then wrong.
     #[must_use]
     pub fn generate(seed: u64) -> Self {
         for attempt in 0..40 {
@@ -73,26 +72,26 @@ impl Case {
         panic!("seed {seed}: forty attempts refused");
     }
 
-    /// A case of a package that was not generated: descriptors are on the bounds of its rows alone.
+    /// A case of a package that was not generated. Descriptors use only the bounds of its rows.
     ///
     /// # Panics
-    /// When the package does not compile.
+    /// If the package does not compile.
     #[must_use]
     pub fn of(seed: u64, package: Package) -> Self {
         let compiled = package.compile().expect("the package compiles");
         Self { seed, package, compiled, coverage: Coverage::new(), discarded: 0, constants: Constants::default() }
     }
 
-    /// The same case with another version of its package; descriptors still are on the constants of the first.
+    /// The same case with another version of its package. Descriptors still use the constants of the first version.
     ///
     /// # Panics
-    /// When the package does not compile.
+    /// If the package does not compile.
     #[must_use]
     pub fn with_package(&self, package: Package) -> Self {
         Self { compiled: package.compile().expect("the package compiles"), package, ..self.clone() }
     }
 
-    /// Descriptors for the case, without end.
+    /// An endless sequence of descriptors for the case.
     #[must_use]
     pub fn descriptors(&self) -> Descriptors<'_> {
         Descriptors::new(self)

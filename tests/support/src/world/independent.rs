@@ -1,5 +1,5 @@
-//! The verifier of tests/independent beside ours: it was written from the documents alone, and both must say the same
-//! of every bundle that a test makes. Asked for by `PORTCULLIS_INDEPENDENT=1`, for each bundle starts a Python.
+//! Runs the verifier of tests/independent on every bundle that a test makes, and compares it with ours. It was written
+//! from the documents only. `PORTCULLIS_INDEPENDENT=1` enables this; each bundle starts a Python process.
 
 use super::World;
 use portcullis_authority::keys::public_pem;
@@ -10,8 +10,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Compares our report with the other verifier's: the same exit code, the same warnings, and our contradiction is among
-/// its own.
+/// Compares our report with the other verifier's: exit code and warnings must be equal, and it must report our
+/// contradiction too.
 pub(super) fn compare(world: &World, files: &MemoryFiles, report: &Report, sim: bool) {
     if std::env::var_os("PORTCULLIS_INDEPENDENT").is_none_or(|value| value != "1") {
         return;
@@ -33,7 +33,7 @@ pub(super) fn compare(world: &World, files: &MemoryFiles, report: &Report, sim: 
         reasons.filter(|reason| reason.status == status).map(|reason| reason.code.to_string()).collect()
     };
     assert_eq!(output.status.code(), Some(report.exit_code.into()), "{said}\n{:#?}", report.properties);
-    // "contradicted CODE WHERE", or one of three words and every warning.
+    // "contradicted CODE WHERE", or one of three words and all warnings.
     let mut words = said.split_whitespace();
     let (contradicted, warned): (BTreeSet<String>, BTreeSet<String>) = match words.next() {
         Some("contradicted") => (words.take(1).map(str::to_owned).collect(), BTreeSet::new()),
@@ -43,7 +43,7 @@ pub(super) fn compare(world: &World, files: &MemoryFiles, report: &Report, sim: 
     assert!(report.exit_code == 3 || warned == ours(Status::Warned), "{said}\n{:#?}", report.properties);
 }
 
-/// Writes a bundle into `folder`, and beside it the trust folder of the world's parties.
+/// Writes a bundle into `folder`, with the trust folder of the world's parties.
 pub fn write(folder: &Path, trust: &portcullis_evidence::verify::Trust, world: &World, files: &MemoryFiles) {
     let put = |name: &str, content: &[u8]| {
         let path = folder.join(name);

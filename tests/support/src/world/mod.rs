@@ -1,5 +1,5 @@
-//! A card, an issuer and a witness in software, the sessions that they have with an honest operator, and what a hostile
-//! one can make.
+//! A card, an issuer and a witness in software, their sessions with an honest operator, and forgeries by a hostile
+//! operator.
 
 mod independent;
 
@@ -34,13 +34,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use zerocopy::IntoBytes;
 
-/// Unix second at which everything becomes valid.
+/// Unix second at which all validity begins.
 pub const START: u64 = 1_790_000_000;
 pub const END: u64 = START + 1_000_000;
-/// Texts of the honest session: stream 1 has two admitted spans and one that is split, stream 2 one that is refused.
+/// Number of texts in the honest session: stream 1 has two admitted spans and a split one, stream 2 a refused one.
 pub const SPANS: usize = 7;
 
-/// The key of the person who takes texts out of bundles.
+/// The key of the person who removes texts from bundles.
 pub fn clerk() -> SigningKey {
     SigningKey::from_bytes(&[0x57; 32])
 }
@@ -49,7 +49,7 @@ pub fn sha(bytes: &[u8]) -> [u8; 32] {
     Sha256::digest(bytes).into()
 }
 
-/// A card with its key. Signatures are kept, so that equal checkpoints are signed once.
+/// A card with its key. Signatures are cached, so that equal checkpoints are signed once.
 pub struct Card {
     pub key: SoftKey,
     pub design_id: [u8; 16],
@@ -59,7 +59,7 @@ pub struct Card {
     grafted: RefCell<BTreeMap<Vec<u8>, Vec<u8>>>,
 }
 
-/// The beginning of those spans of a world that are tool calls.
+/// The beginning of the world's spans that are tool calls.
 const CALL: &str = r#"{"arguments":"#;
 
 impl Card {
@@ -79,7 +79,7 @@ impl Card {
         Rc::new(Self { flags, ..card })
     }
 
-    /// This card's key under the name of another design.
+    /// A card with this card's key and another design id.
     pub fn renamed(self: Rc<Self>, design_id: [u8; 16]) -> Rc<Self> {
         Rc::new(Self { design_id, ..Rc::into_inner(self).unwrap() })
     }
@@ -100,14 +100,14 @@ impl Card {
         if let Some(message) = self.grafted.borrow().get(&bytes) {
             return message.clone();
         }
-        // A campaign signs without end.
+        // A campaign makes an unlimited number of signatures.
         if kept.len() > 1000 {
             kept.clear();
         }
         kept.entry(bytes).or_insert_with(|| self.key.sign(checkpoint).unwrap()).clone()
     }
 
-    /// Each of these changed checkpoints comes with the signature that this card made over the other one of its pair.
+    /// In each pair, the first checkpoint will get the signature that this card made over the second.
     pub fn graft<'a>(&self, pairs: impl Iterator<Item = (&'a wire::Checkpoint, &'a wire::Checkpoint)>) {
         let message = |(changed, signed): (&wire::Checkpoint, &wire::Checkpoint)| {
             let message = self.sign(signed);
@@ -197,12 +197,13 @@ impl World {
         if card.class == Class::Sim { String::new() } else { self.subordinate.certificate_pem().unwrap() }
     }
 
-    /// Session 1 of the card as everybody wants it.
+    /// The honest session 1 of the card.
     pub fn honest(&self) -> Parts {
         self.session(&self.card, 1, [0; 32])
     }
 
-    /// The same on a card of several lanes. Streams of slots 0 and 1 are as there, and each other lane has one more.
+    /// The same session on a card with several lanes. Slots 0 and 1 have the same streams; each other lane has one
+    /// more.
     pub fn honest_in(&self, lanes: u8) -> Parts {
         let mut parts = self.honest();
         parts.count = lanes;
@@ -210,7 +211,7 @@ impl World {
         parts
     }
 
-    /// Session `serial` of a card, honest.
+    /// The honest session `serial` of a card.
     pub fn session(&self, card: &Rc<Card>, serial: u64, previous_close: [u8; 32]) -> Parts {
         let package = BTreeMap::from([
             ("policy.toml".to_owned(), b"[package]\nname = \"test\"\n".to_vec()),
@@ -321,7 +322,7 @@ pub fn document(id: &str, package: &BTreeMap<String, Vec<u8>>) -> ContextDocumen
     }
 }
 
-/// The nonce that the witness gives for a checkpoint.
+/// The witness's nonce after a checkpoint.
 pub fn nonce(serial: u64) -> u64 {
     u64::from_le_bytes(sha(&serial.to_le_bytes())[..8].try_into().unwrap()) | 1
 }
@@ -331,7 +332,7 @@ pub fn nonce(serial: u64) -> u64 {
 pub struct Parts {
     pub card: Rc<Card>,
     pub count: u8,
-    /// The signer of the checkpoints: the card, unless somebody forges.
+    /// The signer of the checkpoints: the card, except in forgeries.
     pub signer: Rc<Card>,
     pub certificate: String,
     pub chain: String,
@@ -345,11 +346,11 @@ pub struct Parts {
     pub contexts: BTreeMap<[u8; 32], Vec<u8>>,
     pub anchors: BTreeMap<[u8; 32], Vec<u8>>,
     pub log: Log,
-    /// Lines of all lanes; the key `lane` says of which, where it is not 0, and is in the file of receipts only.
+    /// Lines of all lanes. The key `lane` gives the lane, if it is not 0; only the file of receipts contains this key.
     pub spans: Vec<Value>,
     pub streams: Vec<Value>,
     pub receipts: Vec<Value>,
-    /// Lines of inputs, with `lane`; without them each stream was given the same text.
+    /// Lines of inputs, with `lane`. `None` means that every stream had the same text.
     pub inputs: Option<Vec<Value>>,
 }
 
@@ -358,7 +359,7 @@ impl Parts {
         self.ticket.sign(&self.issuer).unwrap()
     }
 
-    /// A new session under the ticket, as far as its OPEN.
+    /// Begins a new session under the ticket, up to its OPEN.
     pub fn open(&mut self) {
         let session = SessionFields {
             policy_digest: sha(&self.image),
@@ -373,7 +374,7 @@ impl Parts {
     }
 
     pub fn play(&mut self) {
-        // No two streams of a session have one id.
+        // The ids of a session's streams are different.
         let id = |slot: u16| format!("a{slot}");
         for slot in 2..u16::from(self.count) {
             self.ticket.contexts.insert(sha(&context(&id(slot), &self.package)));
@@ -406,7 +407,7 @@ impl Parts {
         self.begin_in(slot, id, context(id, &self.package));
     }
 
-    /// Begins a stream in this context, which may be malformed.
+    /// Begins a stream with this context document, which may be malformed.
     pub fn begin_in(&mut self, slot: u16, id: &str, context: Vec<u8>) {
         let (lane, index) = self.next(slot);
         self.log.begin(slot, sha(&context));
@@ -415,7 +416,7 @@ impl Parts {
         self.streams.push(json!({"lane": lane, "index": index, "stream": number, "id": id}));
     }
 
-    /// Lane and index of the next record of a slot.
+    /// Lane and index of the next record for a slot.
     fn next(&self, slot: u16) -> (usize, usize) {
         let lane = self.log.lane_of(slot);
         (lane, self.log.lanes[lane].len())
@@ -449,7 +450,7 @@ impl Parts {
         self.log.end(slot, sequence, digest);
     }
 
-    /// Recomputes heads and roots of all checkpoints over the records as they are now.
+    /// Recomputes heads and roots of all checkpoints over the current records.
     pub fn reroot(&mut self) {
         let last = self.log.checkpoints.len() - 1;
         for (at, checkpoint) in self.log.checkpoints.iter_mut().enumerate() {
@@ -548,7 +549,7 @@ pub fn remanifest(files: &mut MemoryFiles) {
     files.0.insert(bundle::MANIFEST.to_owned(), manifest);
 }
 
-/// Codes of a report, each with its property's name before it.
+/// Codes of a report, each with the name of its property.
 pub fn codes(report: &Report) -> BTreeSet<String> {
     use portcullis_evidence::verify::Property;
     let of = |property: &Property| {
@@ -563,13 +564,13 @@ pub fn set(codes: &[&str]) -> BTreeSet<String> {
     codes.iter().map(|code| (*code).to_owned()).collect()
 }
 
-/// Whether the report affirms everything without a reason to doubt.
+/// Asserts that the report affirms everything without a warning.
 #[track_caller]
 pub fn assert_affirmed(report: &Report) {
     assert_eq!((codes(report), report.exit_code), (BTreeSet::new(), 0), "{:#?}", report.properties);
 }
 
-/// Whether the report contradicts a property for this reason, and refuses the bundle.
+/// Asserts that the report contradicts a property with this code.
 #[track_caller]
 pub fn assert_contradicted(report: &Report, code: &str) {
     assert!(codes(report).contains(code), "{code} is not among {:#?}", report.properties);

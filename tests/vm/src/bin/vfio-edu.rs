@@ -1,6 +1,6 @@
-//! The VFIO layer against QEMU's `edu` device (QEMU: `docs/specs/edu.rst`), through a real kernel and IOMMU.
+//! Tests the VFIO layer with QEMU's `edu` device (QEMU: `docs/specs/edu.rst`), through a real kernel and IOMMU.
 //!
-//! Usage: `vfio-edu BDF`. Each check prints a line; the first that fails ends the program with 1.
+//! Usage: `vfio-edu BDF`. Each check prints a line; the first failed check ends the program with code 1.
 
 use anyhow::{Context, Result, bail, ensure};
 use portcullis_card::machine::bar::Bar;
@@ -16,11 +16,11 @@ const DMA_SOURCE: u32 = 0x80;
 const DMA_DESTINATION: u32 = 0x88;
 const DMA_COUNT: u32 = 0x90;
 const DMA_COMMAND: u32 = 0x98;
-/// Start; to memory; interrupt at the end.
+/// Command bits: start, direction to memory, interrupt at the end.
 const START: u32 = 1;
 const TO_MEMORY: u32 = 2;
 const INTERRUPT: u32 = 4;
-/// Where the device's own 4 KiB are, and how much of them is used: some versions of QEMU die at the last byte.
+/// Place of the device's 4 KiB buffer, and its used part: some versions of QEMU crash at the last byte.
 const BUFFER: u32 = 0x40000;
 const BYTES: u32 = 4088;
 /// The device has 28 address lines.
@@ -65,7 +65,7 @@ fn main() -> Result<()> {
     put(bar(&device)?, INTERRUPT_ACKNOWLEDGE, 0x100)?;
     println!("ok DMA both ways");
 
-    // A device that may not master the bus reaches nothing, though its memory is mapped.
+    // While bus mastering is off, the device cannot reach mapped memory either.
     ensure!(device.memory(target)?.write(0, &vec![0xa5; pattern.len()]), "access of memory that was allocated");
     device.enable(false)?;
     transfer(&device, target, TO_MEMORY)?;
@@ -82,7 +82,7 @@ fn main() -> Result<()> {
     ensure!(matches!(device.release(target), Err(VfioError::Unmapped(_))), "memory is taken away once");
     println!("ok no DMA after unmap");
 
-    // The device has no reset: an error, and not silence.
+    // The device does not support reset: this must give an error.
     ensure!(matches!(device.reset(), Err(VfioError::Ioctl { .. })), "a reset that did not happen is reported");
     ensure!(matches!(device.allocate(1 << 29, HIGHEST), Err(VfioError::Addresses(_))), "no address above the highest");
     println!("ok errors are reported");

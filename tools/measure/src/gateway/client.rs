@@ -30,7 +30,7 @@ fn request(address: SocketAddr, prompt: &str) -> Result<TcpStream> {
     Ok(stream)
 }
 
-/// Asks, and hands on each piece of text when it comes.
+/// Sends a request, and passes on each piece of text when it arrives.
 pub(super) fn ask(address: SocketAddr, prompt: &str, mut heard: impl FnMut(&str) -> Result<()>) -> Result<()> {
     let mut reader = BufReader::new(request(address, prompt)?);
     let mut line = String::new();
@@ -49,7 +49,7 @@ pub(super) fn ask(address: SocketAddr, prompt: &str, mut heard: impl FnMut(&str)
     }
 }
 
-/// Asks, and does not read until the others are done.
+/// Sends a request, but reads the answer only when all other clients have finished.
 pub(super) fn stall(address: SocketAddr, stream: usize) -> Result<()> {
     let mut asked = request(address, &format!("{stream} {SENTENCES} paced"))?;
     thread::sleep(PACE * u32::try_from(SENTENCES * TOKENS)?);

@@ -1,9 +1,9 @@
-//! `cargo xtask bench gateway`: what the gateway adds to the time of a text, with a model server that writes at a
-//! known pace.
+//! `cargo xtask bench gateway`: measures the delay that the gateway adds to a text, with a model server of a known
+//! pace.
 //!
-//! Model server and clients are threads of this program, so one clock has both ends of each span. A span may leave once
-//! the first piece after its sentence is there, which shows where the sentence ends. What the gate adds is counted from
-//! then on; what a reader waits is counted from the arrival of each piece.
+//! Model server and clients are threads of this program, so one clock measures both ends. The gate can release a span
+//! when the first piece after its sentence has arrived, since that piece shows where the sentence ends. The gate's
+//! delay is counted from that arrival. A reader's delay is counted from the arrival of each piece.
 
 mod client;
 mod model_server;
@@ -21,23 +21,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Between two pieces of a stream: 50 tokens per second.
+/// Time between two pieces of a stream: 50 tokens per second.
 const PACE: Duration = Duration::from_millis(20);
 const TOKENS: usize = 10;
 const SENTENCES: usize = 40;
 
-/// What one run of paced streams showed.
+/// The results of one run of paced streams.
 struct Paced {
     added: Vec<Duration>,
     waited: Vec<Duration>,
     first: Vec<Duration>,
-    /// From the first request to the end of the last answer.
+    /// Time from the first request to the end of the last answer.
     took: Duration,
-    /// Most memory of the gateway while all streams were open, in KiB.
+    /// Largest memory of the gateway while all streams were open, in KiB.
     memory: u64,
 }
 
-/// Measures with this program, or with one that is built for it.
+/// Measures this program, or builds one to measure.
 pub(crate) fn run(program: Option<PathBuf>) -> Result<()> {
     let program = match program {
         Some(program) => program,
@@ -88,7 +88,7 @@ fn paced(program: &Path, card: &str, streams: usize, slow: bool) -> Result<Paced
     let server = ModelServer::start(Arc::clone(&clock))?;
     let gateway = Gateway::start(program, card, server.address)?;
     let address = gateway.address()?;
-    // The first answers warm up what is made once.
+    // The first answers initialise caches.
     for _ in 0..4 {
         ask(address, "0 1 quick", |_| Ok(()))?;
     }
@@ -96,7 +96,7 @@ fn paced(program: &Path, card: &str, streams: usize, slow: bool) -> Result<Paced
     let clients = (0..streams).map(|stream| {
         let (clock, reads) = (Arc::clone(&clock), !(slow && stream == 0));
         spawn(move || -> Result<(Vec<Duration>, Vec<Duration>, Duration)> {
-            // Streams do not begin in step.
+            // Streams begin at different times.
             thread::sleep(PACE * u32::try_from(stream % 10)?);
             let asked = Instant::now();
             if !reads {

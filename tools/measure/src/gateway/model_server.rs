@@ -1,4 +1,4 @@
-//! A model server that writes at a known pace, or as fast as it can, and notes when it wrote what.
+//! A model server that writes at a known pace, or as fast as possible, and records the time of each write.
 
 use super::client::spawn;
 use super::programs::body_length;
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-/// What the sentences speak of: no two of an answer are alike, because repetition is refused.
+/// Nouns for the sentences. The sentences of an answer all differ, because repetition is refused.
 const PLACES: [&str; 13] = [
     "harbour ", "mill ", "bridge ", "market ", "orchard ", "library ", "station ", "quarry ", "garden ", "theatre ",
     "bakery ", "school ", "tower ",
@@ -21,17 +21,17 @@ const KINDS: [&str; 11] =
 const SIDES: [&str; 7] = ["north ", "east ", "south ", "west ", "left ", "right ", "outside "];
 const ENDS: [&str; 5] = ["sleeps. ", "closes. ", "waits. ", "opens. ", "shines. "];
 
-/// When the pieces of one sentence were written, and the one after it.
+/// When the pieces of one sentence, and the first piece after it, were written.
 #[derive(Clone, Default)]
 pub(super) struct Written {
     pub(super) pieces: Vec<Instant>,
     pub(super) closed: Option<Instant>,
 }
 
-/// What the model server wrote of each stream.
+/// The written sentences of each stream.
 pub(super) type Clock = Arc<Vec<Mutex<Vec<Written>>>>;
 
-/// A model server of threads. The prompt names the stream and how many sentences it has; `paced` or at once.
+/// A model server in threads. The prompt contains the stream, the number of sentences, and `paced` for a paced answer.
 pub(super) struct ModelServer {
     pub(super) address: SocketAddr,
 }
@@ -43,7 +43,7 @@ impl ModelServer {
         spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
                 let clock = Arc::clone(&clock);
-                // A client that goes away ends its own answer only.
+                // If a client disconnects, only its own answer ends.
                 let _ = spawn(move || serve(stream, &clock));
             }
         })?;

@@ -1,4 +1,4 @@
-//! Short answers at full speed: how many a second, and how long one takes, beside the model server alone and beside
+//! Short answers at full speed: answers per second and time per answer, compared with the model server alone and with
 //! LiteLLM's proxy.
 
 use super::client::{ask, spawn};
@@ -17,11 +17,11 @@ use std::time::{Duration, Instant};
 
 const SENTENCES: usize = 3;
 const TIME: Duration = Duration::from_secs(10);
-/// Clients that ask as fast as they can.
+/// Number of clients that send requests as fast as possible.
 const CLIENTS: usize = 16;
 const WORK: &str = "target/xtask/bench";
 
-/// Measures the model server alone, behind the gateway and behind LiteLLM's proxy.
+/// Measures the model server alone, behind the gateway, and behind LiteLLM's proxy.
 pub(super) fn run(program: &Path) -> Result<()> {
     say(&format!("short answers of {SENTENCES} sentences: {CLIENTS} clients at full speed, then one client"));
     println!("| before the model server | answers a second | time of an answer, one client, p50 / p99 |");
@@ -38,7 +38,7 @@ pub(super) fn run(program: &Path) -> Result<()> {
 }
 
 fn row(name: &str, address: SocketAddr) -> Result<()> {
-    // Everything that happens only once happens before the measurement.
+    // Complete all one-time work before the measurement.
     for _ in 0..20 {
         ask_once(address)?;
     }
@@ -52,7 +52,7 @@ fn ask_once(address: SocketAddr) -> Result<()> {
     ask(address, &format!("0 {SENTENCES} quick"), |_| Ok(()))
 }
 
-/// The time of each answer that this number of clients got in [`TIME`].
+/// The time of each answer that this number of clients received within [`TIME`].
 fn answers(address: SocketAddr, clients: usize) -> Result<Vec<Duration>> {
     let over = Arc::new(AtomicBool::new(false));
     let askers = (0..clients).map(|_| {

@@ -1,4 +1,4 @@
-//! Ordinary answers of each domain under its policy: all of them survive, disclaimers above all.
+//! Ordinary answers of each domain under its policy: all of them must be released, disclaimers in particular.
 
 use super::Cases;
 use super::policies::Question;

@@ -1,5 +1,5 @@
-//! Labelled sentences of biographies in a closed world, as `measure grounding` counts them, and how the parts read that
-//! were released.
+//! Labelled sentences of biographies in a closed world, counted as in `measure grounding`, and the readability of the
+//! released parts.
 
 use super::policies::{Name, Question};
 use super::table::Table;
@@ -13,7 +13,7 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Where the parts stand for the program that reads them.
+/// File of the released parts, for the program that reads them.
 const PARTS: &str = "target/measure/parts.jsonl";
 
 pub(crate) fn run(cases: &Cases<'_>, folder: &Path) -> Result<()> {
@@ -34,7 +34,7 @@ pub(crate) fn run(cases: &Cases<'_>, folder: &Path) -> Result<()> {
     read_parts(cases, &parts)
 }
 
-/// Counts the sentences of one model with one store, and returns the released parts of split sentences.
+/// Counts the sentences of one model with one store; returns the released parts of split sentences.
 fn measure(
     cases: &Cases<'_>,
     table: &mut Table,
@@ -59,7 +59,7 @@ fn measure(
     Ok(split.flat_map(|(case, of)| of.released(&case.sentence.text)).map(str::to_owned).collect())
 }
 
-/// How many parts end on a preposition or hold no verb.
+/// Counts the parts that end with a preposition or contain no verb.
 fn read_parts(cases: &Cases<'_>, parts: &[(&str, String)]) -> Result<()> {
     std::fs::create_dir_all("target/measure")?;
     let rows: String = parts.iter().map(|(_, part)| format!("{}\n", json!({"text": part}))).collect();

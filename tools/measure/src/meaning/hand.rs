@@ -1,5 +1,5 @@
-//! Hand-made cases: no byte of a sentence that is to be refused leaves, and all else does. Connectives leave with their
-//! neighbours.
+//! Hand-made cases: no byte of a sentence that must be refused is released, and everything else is. Connectives are
+//! released with their neighbours.
 
 use super::Cases;
 use super::policies::Question;

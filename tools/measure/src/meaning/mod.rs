@@ -1,5 +1,5 @@
-//! What stages 2 and 3 make of the meaning of a text: the cases of a folder with the shape of `tests/cases/meaning`,
-//! and, with labelled data of the user's, false sentences, ordinary prose and drift.
+//! How stages 2 and 3 judge the meaning of texts: the cases of a folder with the form of `tests/cases/meaning`, and,
+//! with labelled data from the user, false sentences, ordinary prose and drift.
 
 mod answers;
 mod drifting;
@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Cases<'a> {
     folder: &'a Path,
     policies: Policies,
-    /// Whether each case that fails is printed.
+    /// Whether failed cases are printed.
     list: bool,
 }
 
@@ -48,21 +48,21 @@ pub(crate) fn run(folder: &Path, data: Option<&Path>, list: bool) -> Result<()> 
     Ok(())
 }
 
-/// The folder that holds the labelled biographies: `data`, or `outputs` below it.
+/// The folder with the labelled biographies: `data`, or `outputs` in it.
 fn labelled(data: &Path) -> PathBuf {
     let below = data.join("outputs");
     if below.is_dir() { below } else { data.to_owned() }
 }
 
 impl Cases<'_> {
-    /// Rows of a file of the folder.
+    /// Rows of a file in the folder.
     fn rows(&self, file: &str) -> Result<Vec<Value>> {
         let rows = judged::rows(&self.folder.join(file))?;
         say(&format!("judging {} rows of {file}", rows.len()));
         Ok(rows)
     }
 
-    /// Prints a case that fails, where the user asked for that.
+    /// Prints a failed case, if the user requested that.
     fn failed(&self, row: &Value, why: &str) {
         if self.list {
             println!("- {}: {why}", text_of(&row["id"]));

@@ -1,5 +1,5 @@
-//! Paraphrases of passages that are in one store, sentence by sentence as facts: true ones leave whole, false twins
-//! do not.
+//! Paraphrases of passages whose sentences are facts in one store: true ones must be released completely, false ones
+//! must not.
 
 use super::Cases;
 use super::policies::{Name, Question};
@@ -44,11 +44,11 @@ pub(crate) fn run(cases: &Cases<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A passage as lines of a store: its subject, and each of its sentences as a fact.
+/// A passage as lines of a store: its subject, with each sentence as a fact.
 fn lines(row: &Value) -> Result<String> {
     let passage = text_of(&row["passage"]);
     let name = subject(&passage).context("a passage names its subject")?;
-    // Of a person, and of what is called like one, the last names are also used alone.
+    // For a person, or an entity with a similar name, the last names are also used alone.
     let words: Vec<&str> = name.split(' ').collect();
     let aliases: Vec<String> = if passage.starts_with(&name) {
         (1..words.len()).filter_map(|at| words.get(at..)).map(|rest| rest.join(" ")).collect()
@@ -63,7 +63,7 @@ fn lines(row: &Value) -> Result<String> {
     Ok(lines)
 }
 
-/// The first run of capitalised words, without an article before it; "of" may be between two of them.
+/// The first run of capitalised words, without a leading article; "of" may stand between two of them.
 fn subject(passage: &str) -> Option<String> {
     let words: Vec<&str> = passage.split(' ').collect();
     let capital = |at: usize| words.get(at).is_some_and(|w| w.starts_with(char::is_uppercase));
@@ -75,7 +75,7 @@ fn subject(passage: &str) -> Option<String> {
     Some(words.get(first..end)?.join(" ").trim_end_matches([',', '.']).to_owned())
 }
 
-/// Sentences of a passage: it has no abbreviation with a full stop but before a name, where no capital ends a sentence.
+/// Sentences of a passage. Passages have abbreviations only before a name, so a full stop before a capital is enough.
 fn sentences(passage: &str) -> impl Iterator<Item = &str> {
     passage.split_inclusive(". ").map(str::trim).filter(|s| !s.is_empty())
 }

@@ -1,5 +1,5 @@
-//! Polarity: a class counts where the writer affirms it, seen from outside. A class that forbids refuses its text; a
-//! class that opens a gate lets a sentence that follows the text pass.
+//! Polarity: a class counts only where the writer affirms it. A class of a forbid rule then refuses its text; a class
+//! that opens a gate lets a following sentence pass.
 
 use super::Cases;
 use super::policies::{Name, Question};
@@ -9,7 +9,7 @@ use crate::judged::text_of;
 use anyhow::Result;
 use serde_json::Value;
 
-/// What a class lets pass, where it opens a gate.
+/// For classes that open a gate, a sentence that needs the class.
 const OPENED: [(&str, &str); 4] = [
     ("disclaimer", "You have pneumonia."),
     ("risk_warning", "CFDs are traded daily."),

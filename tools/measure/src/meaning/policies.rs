@@ -1,4 +1,4 @@
-//! Policies that cases name: shipped ones, the one that permits everything, and `biography` in an open world. Each is
+//! The policies that cases name: shipped ones, one that permits everything, and `biography` in an open world. Each is
 //! compiled once.
 
 use crate::judged::{Judged, Policy, text_of};
@@ -18,24 +18,24 @@ const CLOSED: &str = "closed_world = true";
 /// Changes to a package with a closed world.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum World {
-    /// Nothing.
+    /// No change.
     #[default]
     Shipped,
     Open,
-    /// It is opened, and its trust slope ends no text, so that the slope can be read of every span.
+    /// An open world, and a trust slope that ends no text, so that every span has a slope.
     OpenWithoutHalt,
 }
 
-/// A policy as a case names it.
+/// The name of a policy in a case.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Name {
-    /// A shipped package; `None` is the one that permits everything.
+    /// A shipped package; `None` stands for the one that permits everything.
     pub(crate) package: Option<String>,
     pub(crate) world: World,
 }
 
 impl Name {
-    /// What `policy` and `closed_world` of a row say.
+    /// The policy from the fields `policy` and `closed_world` of a row.
     pub(crate) fn of(row: &Value) -> Self {
         let world = if row["closed_world"] == false { World::Open } else { World::Shipped };
         Self { package: row["policy"].as_str().map(str::to_owned), world }
@@ -46,7 +46,7 @@ impl Name {
     }
 }
 
-/// A text with what it is judged under.
+/// A text with its policy, store and intent.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Question {
     pub(crate) policy: Name,
@@ -77,7 +77,7 @@ impl Policies {
         Ok(policy)
     }
 
-    /// The outcome of each text, in their order. Texts of one policy and one store are judged together.
+    /// The outcome of each text, in order. Texts with the same policy and store are judged together.
     pub(crate) fn judge(&self, questions: &[Question]) -> Result<Vec<Judged>> {
         let mut together: BTreeMap<(&Name, Option<&str>), Vec<usize>> = BTreeMap::new();
         for (at, q) in questions.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The generators beside the cases, which are Python programs.
+//! The generators of cases, which are Python programs in the folder of the cases.
 
 use super::Cases;
 use anyhow::Result;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::ffi::OsStr;
 use std::process::Command;
 
-/// Lines that a program of the folder prints.
+/// The lines that a program in the folder prints.
 pub(crate) fn lines<S: AsRef<OsStr>>(
     cases: &Cases<'_>,
     program: &str,

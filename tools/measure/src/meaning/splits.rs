@@ -1,5 +1,5 @@
-//! Splitting: the rest of a sentence may not assert anything that the sentence did not. A release that is in no list of
-//! the case must be read by a person.
+//! Splitting: the released rest of a sentence must not assert more than the sentence did. A person must read each
+//! release that is not in the case's lists.
 
 use super::Cases;
 use super::policies::Question;

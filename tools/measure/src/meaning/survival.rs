@@ -1,4 +1,4 @@
-//! Which words of a text were released.
+//! Finds which words of a text were released.
 
 use crate::judged::Judged;
 use std::ops::Range;
@@ -7,7 +7,7 @@ use std::ops::Range;
 pub(crate) enum Fate {
     Released,
     Withheld,
-    /// It is in bytes that say nothing by themselves and go with their neighbours.
+    /// Inert: without meaning of its own, released with its neighbours.
     Inert,
 }
 
@@ -23,7 +23,7 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// The outcome of the word that is at `word`. Of a text that was judged again the admit counts.
+/// The outcome of the word at `word`. If the text was judged again, the admit counts.
 pub(crate) fn fate(judged: &Judged, word: &Range<usize>) -> Fate {
     let here = || judged.leaves.iter().filter(|l| l.range.start < word.end && word.start < l.range.end);
     let end = judged.leaves.iter().map(|l| l.range.end).max().unwrap_or(0);
@@ -36,12 +36,12 @@ pub(crate) fn fate(judged: &Judged, word: &Range<usize>) -> Fate {
     }
 }
 
-/// Whether no word was withheld.
+/// Whether all words were released.
 pub(crate) fn whole(judged: &Judged, text: &str) -> bool {
     words(text).all(|w| fate(judged, &w) != Fate::Withheld)
 }
 
-/// What was withheld, for people who read a list of failures.
+/// The withheld words, for the list of failures.
 pub(crate) fn withheld(judged: &Judged, text: &str) -> String {
     let refused = judged.leaves.iter().filter(|l| !l.admitted);
     let mut list: Vec<String> =
@@ -50,7 +50,7 @@ pub(crate) fn withheld(judged: &Judged, text: &str) -> String {
     list.join("; ")
 }
 
-/// Words in lower case, to compare released with expected text.
+/// Words in lower case, for the comparison of released and expected text.
 pub(crate) fn lowered(text: &str) -> Vec<String> {
     words(text).filter_map(|w| text.get(w)).map(str::to_lowercase).collect()
 }

@@ -1,4 +1,4 @@
-//! Markdown tables of shares: a line for each name, and the sum.
+//! Markdown tables of shares: one line per name, and the sum.
 
 use crate::judged::share;
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// A table whose first column holds the names.
+    /// A table whose first column has the names.
     pub(crate) fn new(head: &[&'static str]) -> Self {
         Self { head: head.to_vec(), rows: BTreeMap::new() }
     }
@@ -23,19 +23,19 @@ impl Table {
         }
     }
 
-    /// The column of this head, as the table spells it.
+    /// The column with this head.
     pub(crate) fn column(&self, head: &str) -> Option<&'static str> {
         self.head.iter().skip(1).copied().find(|h| *h == head)
     }
 
-    /// Counts a case in the column of this head.
+    /// Counts a case in the column with this head.
     pub(crate) fn count_in(&mut self, name: &str, head: &str, good: bool) {
         if let Some(column) = self.head.iter().skip(1).position(|h| *h == head) {
             self.count(name, column, good);
         }
     }
 
-    /// Prints the table. A cell without a case is a dash.
+    /// Prints the table. Cells without a case show a dash.
     pub(crate) fn print(&self, title: &str) {
         println!("\n## {title}\n\n| {} |\n|{}", self.head.join(" | "), " --- |".repeat(self.head.len()));
         let mut sum = vec![(0, 0); self.head.len().saturating_sub(1)];

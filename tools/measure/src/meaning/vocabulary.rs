@@ -1,4 +1,4 @@
-//! Entries of vocabularies by public rules: each has a sentence that is refused, and a near miss that survives whole.
+//! Vocabulary entries by public rules. Each has a sentence to refuse, and a similar sentence to release.
 
 use super::Cases;
 use super::policies::{Name, Question};

@@ -1,9 +1,9 @@
-//! What survives the proofs, on the simulated card: one netlist of the whole card holds every mutant, and a variable of
-//! the environment says which of them is alive.
+//! Tests mutants that survive the proofs on the simulated card. One netlist of the whole card contains all mutants, and
+//! an environment variable selects the active one.
 //!
-//! The netlist is the elaborated card of `rtl/portcullis.f` with the parameters of the simulation, damaged by `mutate
-//! -ctrl`. It is the card of one lane in the tests of a copy of the tree. A mutant is tried on the tests that
-//! docs/explanation/verification.md names for its module.
+//! The netlist is the elaborated card of `rtl/portcullis.f` with the parameters of the simulation, mutated by `mutate
+//! -ctrl`. It replaces the card with one lane in the tests of a copy of the tree. A mutant is tested with the tests
+//! that docs/explanation/verification.md lists for its module.
 
 use super::design::{Cells, option};
 use super::{FOLDER, Kept, Mutant, Outcome, copy_flat, prove};
@@ -24,15 +24,15 @@ use std::time::Instant;
 #[allow(unreachable_pub, reason = "public for the library, of which this is a part too")]
 mod params;
 
-/// Number of the mutant that is alive in a test; none without it.
+/// Environment variable with the number of the active mutant; if unset, none is active.
 const ALIVE: &str = "PORTCULLIS_RTL_MUTANT";
-/// Seconds of processor time for one program of tests. The longest takes less than a tenth on the undamaged card.
+/// Limit of processor time per test program, in seconds. On the original card the longest takes less than a tenth.
 const LIMIT_SECONDS: u32 = 600;
-/// SHA-256 rounds per clock, of the netlist and of what the tests expect.
+/// SHA-256 rounds per clock, in the netlist and for the tests.
 const ROUNDS: &str = "16";
 const NETLIST: &str = "card.v";
 
-/// The damaged card, in the programs that test it.
+/// The mutated card, in the test programs.
 pub(super) struct Card {
     programs: Vec<Program>,
     tests: BTreeMap<String, Vec<String>>,
@@ -40,8 +40,8 @@ pub(super) struct Card {
 }
 
 impl Card {
-    /// Makes the netlist of every mutant that is kept and builds the tests of those that are open; with none alive,
-    /// they must pass.
+    /// Makes the netlist with all stored mutants, and builds the tests of the open ones. The tests must pass while no
+    /// mutant is active.
     pub(super) fn build(kept: &Kept, open: &[usize]) -> Result<Self> {
         say("the simulated card with every mutant in it");
         let doc = fs::read_to_string(proofs::DOC).context(proofs::DOC)?;
@@ -69,12 +69,12 @@ impl Card {
         Ok(card)
     }
 
-    /// The tests to try on a mutant; none where the card does not hold its cell.
+    /// The tests for a mutant; `None` if the card does not contain its cell.
     pub(super) fn tests(&self, at: usize, mutant: &Mutant) -> Option<&[String]> {
         self.holds.contains(&at).then(|| self.tests.get(&mutant.module).map_or(&[][..], Vec::as_slice))
     }
 
-    /// Runs the tests of a name until the first that fails.
+    /// Runs the tests of a name up to the first failure.
     pub(super) fn judge(&self, test: &str, alive: usize) -> Result<Outcome> {
         for program in self.programs.iter().filter(|program| program.name == test) {
             let outcome = judge(program, alive)?;
@@ -107,18 +107,18 @@ fn judge(program: &Program, alive: usize) -> Result<Outcome> {
     Ok(match (failed, status.success(), status.code()) {
         (true, ..) => Outcome::Killed,
         (false, true, _) => Outcome::Survived,
-        // A test that ended by itself has failed; a test that was killed ran out of time.
+        // A test that exits by itself has failed; a test that was killed ran out of time.
         (false, false, Some(_)) => Outcome::Killed,
         (false, false, None) => Outcome::TimedOut,
     })
 }
 
-/// The number by which a mutant is alive: its place in the list, from one.
+/// The number that activates a mutant: its index in the list, plus one.
 pub(super) const fn number(at: usize) -> usize {
     at + 1
 }
 
-/// The damage of every mutant whose cell the card holds, whatever its result so far: one netlist serves the whole run.
+/// The mutation commands of all mutants whose cell is in the card, also of finished ones: one netlist serves the run.
 fn damage(mutants: &[Mutant], card: &Path) -> Result<BTreeMap<usize, String>> {
     let cells = Cells::read(card)?;
     let mut homes = BTreeMap::new();
@@ -132,7 +132,7 @@ fn damage(mutants: &[Mutant], card: &Path) -> Result<BTreeMap<usize, String>> {
             damage.insert(at, format!("{command} -ctrl rtl_mutant 16 {}", number(at)));
         }
     }
-    // A port may be narrower here: Yosys names the first that is, one a run.
+    // A port can be narrower in the card. Yosys reports one such port per run.
     while let Some(complaint) = complaint(card, &damage)? {
         let bad: Vec<_> = damage.iter().filter(|(_, command)| names(&complaint, command)).map(|(at, _)| *at).collect();
         ensure!(!bad.is_empty(), "Yosys cannot damage the card: {complaint}");
@@ -141,7 +141,7 @@ fn damage(mutants: &[Mutant], card: &Path) -> Result<BTreeMap<usize, String>> {
     Ok(damage)
 }
 
-/// The error of Yosys about the damage, if there is one.
+/// Yosys's error about the mutations, if there is one.
 fn complaint(card: &Path, damage: &BTreeMap<usize, String>) -> Result<Option<String>> {
     let folder = card.parent().context("a design stands in a folder")?;
     let lines: String = damage.values().map(|command| format!("{command}\n")).collect();
@@ -152,13 +152,13 @@ fn complaint(card: &Path, damage: &BTreeMap<usize, String>) -> Result<Option<Str
     Ok((!output.status.success()).then_some(said))
 }
 
-/// Whether a complaint is about the port that a command damages.
+/// Whether an error is about the port of a mutation command.
 fn names(complaint: &str, command: &str) -> bool {
     let (port, cell) = (option(command, "-port"), option(command, "-cell"));
     complaint.contains(&format!(" for port {port} on cell portcullis_top.{cell}."))
 }
 
-/// The tests on the simulated card that the document names for a module.
+/// The tests on the simulated card that the document lists for a module.
 fn tests_of(doc: &str, module: &str) -> Result<Vec<String>> {
     let head = format!("| `{module}` |");
     let row =
@@ -200,7 +200,7 @@ fn netlist(card: &Path, damage: &BTreeMap<usize, String>) -> Result<String> {
         edits += usize::from(text.matches(from).count() == 1);
         text.replace(from, to)
     };
-    // `mutate` makes the number an input of the top; here it is a register that is read once.
+    // `mutate` makes the number an input of the top. Here it becomes a register that is read once.
     let text = replaced(text, ", rtl_mutant", "");
     let text = replaced(text, "  input [15:0] rtl_mutant;\n", "");
     let set = format!("  reg [15:0] rtl_mutant;\n  initial rtl_mutant = {alive};\n");
@@ -209,8 +209,8 @@ fn netlist(card: &Path, damage: &BTreeMap<usize, String>) -> Result<String> {
     Ok(whole_words(&text))
 }
 
-/// Yosys writes a word of a memory bit by bit where each bit has an enable of its own, which the simulator then walks
-/// through at every clock. A run of such writes becomes one, which puts the word together.
+/// Joins the bitwise writes of a memory word. Yosys writes a word bit by bit if each bit has its own enable, which is
+/// slow to simulate in every clock.
 fn whole_words(text: &str) -> String {
     let lines: Vec<_> = text.lines().collect();
     let mut out = String::new();
@@ -237,7 +237,7 @@ fn whole_words(text: &str) -> String {
     out
 }
 
-/// `if (ENABLE[BIT])` and `WORD[BIT:BIT] <= DATA;`.
+/// The pair `if (ENABLE[BIT])` and `WORD[BIT:BIT] <= DATA;`.
 struct BitWrite<'a> {
     /// Enable and word.
     of: (&'a str, &'a str),
@@ -251,19 +251,19 @@ fn bit_write<'a>(lines: &[&'a str], bit: usize) -> Option<BitWrite<'a>> {
     Some(BitWrite { of: (enable, word.strip_suffix(&format!("[{bit}:{bit}]"))?), data: data.strip_suffix(';')? })
 }
 
-/// A copy of the tree, with the netlist in it.
+/// A copy of the tree that contains the netlist.
 fn tree(netlist: &str) -> Result<PathBuf> {
     let tree = tool::root()?.join(FOLDER).join("card-tree");
     seeded::copy_tree(&tree)?;
     let file = tree.join(NETLIST);
-    // Written again, it would be built again.
+    // If the file were rewritten unchanged, it would be built again.
     if fs::read_to_string(&file).ok().as_deref() != Some(netlist) {
         fs::write(file, netlist)?;
     }
     Ok(tree)
 }
 
-/// Builds in the copy, whose card of one lane is the netlist.
+/// Cargo for the copy, whose card with one lane is the netlist.
 fn cargo(tree: &Path) -> Result<Command> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or(tool::root()?.join("target"), PathBuf::from);
     let mut command = Command::new("cargo");

@@ -1,9 +1,9 @@
-//! Cells of an elaborated design, and where the cell of one design is in another.
+//! Finds the cell of one elaborated design in another.
 //!
-//! Designs number their cells each in its own way. What they share is the place in the source: a cell of the same kind
-//! from the same place is the same logic, where there is one of the same parameters that one, and where a loop or
-//! several instances make more of them, their order. What is an instance in one design, a black box of its proof, is
-//! wired up in a flat design that holds its logic: there, the buffer of its port is the place.
+//! Cells are numbered differently in each design, but they have a place in the source. A cell of the same kind from the
+//! same place is the same logic: if there are several, the one with the same parameters, and for loops or several
+//! instances the one at the same position in order. An instance that is a black box in a proof has no cell in a flat
+//! design with its logic. There the buffer of its port is used.
 
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use std::fs;
 use std::path::Path;
 
 type Kind = (String, String);
-/// A kind with the cell's parameters, as they are in the design.
+/// The kind of a cell, with its parameters as written in the design.
 type Form = (Kind, String);
 
 #[derive(Default)]
@@ -20,7 +20,7 @@ pub(super) struct Cells {
     names: BTreeMap<Kind, Vec<String>>,
     forms: BTreeMap<Form, Vec<String>>,
     cells: BTreeMap<String, Form>,
-    /// Buffer of an instance's port, and its side that is the port.
+    /// For each instance port: its buffer, and the side of the buffer that is the port.
     ports: BTreeMap<String, (String, &'static str)>,
 }
 
@@ -65,7 +65,7 @@ impl Cells {
         Ok(cells)
     }
 
-    /// The same damage in the other design, or none where that design does not hold the cell.
+    /// The same mutation in the other design; `None` if that design does not contain the cell.
     pub(super) fn carry(&self, command: &str, other: &Self) -> Option<String> {
         let cell = option(command, "-cell");
         let form = self.cells.get(cell)?;
@@ -77,12 +77,12 @@ impl Cells {
             },
         };
         let at = here.iter().position(|name| name == cell)?;
-        // More of one instance's, or more instances: the place in the first, or the same part of the way.
+        // One side has several instances. Use the position within the instance, or the proportional position.
         let to = if here.len().is_multiple_of(there.len()) { at % there.len() } else { at * there.len() / here.len() };
         Some(other.command(command, there.get(to)?, option(command, "-port")))
     }
 
-    /// The damage to an instance's port, done to the buffer of that port.
+    /// A mutation of an instance's port, applied to the buffer of that port.
     fn at_port(&self, command: &str) -> Option<String> {
         let instance = option(command, "-cell").rsplit('.').next()?;
         let (cell, side) = self.ports.get(&format!("{instance}.{}", option(command, "-port")))?;
@@ -100,7 +100,7 @@ impl Cells {
     }
 }
 
-/// Side, buffer and port where a line connects a buffer to `…instance.port`.
+/// Side, buffer and port, if a line connects a buffer to `…instance.port`.
 fn port(buffer: &str, line: &str) -> Option<(&'static str, String, String)> {
     let (side, wire) = line.strip_prefix("connect \\")?.split_once(" \\")?;
     let side = ["A", "Y"].into_iter().find(|s| *s == side)?;
@@ -109,7 +109,7 @@ fn port(buffer: &str, line: &str) -> Option<(&'static str, String, String)> {
     Some((side, buffer.to_owned(), format!("{instance}.{port}")))
 }
 
-/// The word after an option of a command.
+/// The word after an option in a command.
 pub(super) fn option<'a>(command: &'a str, name: &str) -> &'a str {
     command.split_whitespace().skip_while(|word| *word != name).nth(1).unwrap_or_default()
 }

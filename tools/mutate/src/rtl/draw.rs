@@ -1,6 +1,6 @@
-//! Draws mutants from the logic of each module's own file, in the designs of its proofs.
+//! Selects mutants in the logic of each module's own file, in the designs of its proofs.
 //!
-//! Drawn before anything is optimised away, without what only the module's own assertions read and without clock pins.
+//! They are selected before optimisation, without clock pins and without logic that only assertions of the module read.
 
 use super::design::option;
 use super::{Modules, Mutant, prove};
@@ -9,10 +9,10 @@ use portcullis_tools::tool::{capture, python_tool};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-/// Modules of assertions alone: a mutant of theirs is not a fault of the card.
+/// Modules that contain only assertions. A mutant in them is not a fault of the card.
 const CHECKERS: [&str; 1] = ["ring/ring_axi_rules"];
 
-/// The same number of mutants for each module, taken in turn from the proofs that hold it; the modules alternate.
+/// Selects the same number of mutants for each module, in turn from the proofs that contain it; modules alternate.
 pub(super) fn draw(modules: &Modules, count: usize, seed: u32) -> Result<Vec<Mutant>> {
     let modules: Vec<_> = modules.iter().filter(|(module, _)| !CHECKERS.contains(&module.as_str())).collect();
     let each = count.div_ceil(modules.len().max(1));
@@ -38,7 +38,7 @@ fn list(module: &str, proof: &str, count: usize, seed: u32) -> Result<Vec<Mutant
     let design = claim.elaborated()?;
     let work = design.parent().context("a design stands in a folder")?;
     let (_, file) = module.rsplit_once('/').context("a module stands in a folder")?;
-    // Logic that disappears with the module's assertions belongs to them only.
+    // Logic that disappears together with the module's assertions belongs only to them.
     let logic = format!("a:src={file}.sv:*");
     let script = format!(
         "read_rtlil elaborated.il\ndesign -save whole\nopt_clean -purge\nselect -write with.txt {logic}\n\
@@ -69,7 +69,7 @@ fn list(module: &str, proof: &str, count: usize, seed: u32) -> Result<Vec<Mutant
             tried: Vec::new(),
         });
     }
-    // Spread over the list, whose neighbours are alike.
+    // Spread the selection over the list, because neighbours are similar.
     let stride = found.len().div_ceil(count.max(1)).max(1);
     Ok(found.into_iter().step_by(stride).take(count).collect())
 }

@@ -1,9 +1,9 @@
-//! RTL mutants: Yosys `mutate` damages one cell of one module; a proof of the module, or a test on the simulated card,
-//! must turn red.
+//! RTL mutants: Yosys `mutate` changes one cell of one module; a proof of the module, or a test on the simulated card,
+//! must fail.
 //!
-//! Each mutant is tried on the proof whose design it was drawn from, then on the module's other proofs, and what
-//! survives those on the simulated card (`card`). Results are kept in target/mutate, so that an interrupted run goes
-//! on.
+//! Each mutant is tried with the proof in whose design it was selected, then with the module's other proofs. If it
+//! survives, it is tried on the simulated card (`card`). Results are stored in target/mutate, so that an interrupted
+//! run can continue.
 
 mod card;
 mod design;
@@ -24,38 +24,38 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// Where designs, kept results and the damaged card are.
+/// Folder for designs, stored results and the mutated card.
 const FOLDER: &str = "target/mutate";
 
 /// The result of one proof or test for a mutant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Outcome {
-    /// The proof or the test turned red.
+    /// The proof or the test failed, so the mutant is detected.
     Killed,
     Survived,
-    /// No answer in time: neither.
+    /// No result in time: neither killed nor survived.
     TimedOut,
-    /// The tools could not read the mutant, or the damaged cell is not in that design: neither.
+    /// The tools could not read the mutant, or that design lacks the cell: neither killed nor survived.
     Unusable,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
 struct Trial {
-    /// `proof deny_prove` or `test card_oracle`.
+    /// Such as `proof deny_prove` or `test card_oracle`.
     by: String,
     outcome: Outcome,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
 struct Mutant {
-    /// As `gate/sweep`.
+    /// Such as `gate/sweep`.
     module: String,
-    /// In whose design it was drawn.
+    /// The proof in whose design the mutant was selected.
     proof: String,
-    /// As Yosys takes it.
+    /// The command for Yosys.
     command: String,
-    /// In the order in which they were made; nothing is tried after a kill.
+    /// In order of execution; no trial follows a kill.
     tried: Vec<Trial>,
 }
 
@@ -69,18 +69,18 @@ impl Mutant {
     }
 }
 
-/// What to draw and what to run of it.
+/// Which mutants to select and to run.
 pub(crate) struct Request<'a> {
     pub(crate) count: usize,
     pub(crate) seed: u32,
-    /// Modules of this folder of rtl instead of those that the proofs must cover.
+    /// Folder of rtl whose modules are used, instead of those that the proofs must cover.
     pub(crate) folder: Option<&'a str>,
-    /// Only the mutants whose module contains this.
+    /// Only mutants whose module contains this text.
     pub(crate) filter: Option<&'a str>,
     pub(crate) proofs_only: bool,
 }
 
-/// The mutants with their results, and the file that keeps them.
+/// The mutants with their results, and the file that stores them.
 struct Kept {
     path: PathBuf,
     mutants: Mutex<Vec<Mutant>>,
@@ -122,7 +122,7 @@ impl Kept {
     }
 }
 
-/// Modules, each with the proofs that hold it.
+/// Modules, each with the proofs that contain it.
 type Modules = BTreeMap<String, BTreeSet<String>>;
 
 pub(crate) fn run(request: &Request) -> Result<()> {
@@ -134,7 +134,7 @@ pub(crate) fn run(request: &Request) -> Result<()> {
     let wanted = |m: &Mutant| !m.killed() && request.filter.is_none_or(|f| m.module.contains(f));
     let mut open: Vec<(u64, usize)> =
         mutants.iter().enumerate().filter(|(_, m)| wanted(m)).map(|(at, m)| (prove::size(&m.proof), at)).collect();
-    // The small proofs first.
+    // Small proofs come first.
     open.sort_unstable();
     on_every_core(open.into_iter().map(|(_, at)| at).collect(), |at: usize| try_proofs(&kept, at, &modules))?;
     let left: Vec<_> = kept.all().iter().enumerate().filter(|(_, m)| wanted(m)).map(|(at, _)| at).collect();
@@ -146,7 +146,7 @@ pub(crate) fn run(request: &Request) -> Result<()> {
     Ok(())
 }
 
-/// Tries one mutant on the claims of its own proof, then on those of the module's other proofs, until one is red.
+/// Tries a mutant with the claims of its own proof, then with those of the module's other proofs, until one fails.
 fn try_proofs(kept: &Kept, at: usize, modules: &Modules) -> Result<()> {
     let mutant = kept.get(at)?;
     let mut proofs: Vec<&String> = modules.get(&mutant.module).into_iter().flatten().collect();
@@ -159,7 +159,7 @@ fn try_proofs(kept: &Kept, at: usize, modules: &Modules) -> Result<()> {
     Ok(())
 }
 
-/// Tries one mutant on the module's tests on the simulated card, until one is red.
+/// Tries a mutant with the module's tests on the simulated card, until one fails.
 fn try_tests(kept: &Kept, at: usize, card: &Card) -> Result<()> {
     let mutant = kept.get(at)?;
     let Some(tests) = card.tests(at, &mutant) else {
@@ -177,7 +177,7 @@ fn try_tests(kept: &Kept, at: usize, card: &Card) -> Result<()> {
     Ok(())
 }
 
-/// One trial, unless it is in the list already; whether it killed.
+/// Runs one trial, unless its result is stored; returns whether it killed the mutant.
 fn try_one(
     kept: &Kept,
     at: usize,
@@ -195,7 +195,7 @@ fn try_one(
     Ok(outcome == Outcome::Killed)
 }
 
-/// A file of a proof's or of the card's design, by its bare name: designs are read in a folder of their own.
+/// Copies files of a proof's design or of the card's design into one folder, since designs are read from there.
 fn copy_flat(files: &[PathBuf], folder: &Path) -> Result<()> {
     fs::create_dir_all(folder)?;
     for path in files {

@@ -1,8 +1,8 @@
-//! One mutant on one claim of a proof: base case first, then the induction.
+//! Runs one claim of a proof on a mutant: the base case first, then the induction.
 //!
-//! The steps are those of `sby` with its engine `smtbmc bitwuzla`, taken one by one: the design is elaborated once for
-//! all mutants, no trace is written, and the induction is not started beside a base case that fails. Time is counted as
-//! time of the processor, so that a busy machine changes no result.
+//! The steps are those of `sby` with its engine `smtbmc bitwuzla`, executed separately. The original design is
+//! elaborated only once for all mutants, no trace is written, and the induction does not run after a failed base case.
+//! Limits are in processor time, so that a busy machine changes no result.
 
 use super::design::Cells;
 use super::{FOLDER, Mutant, Outcome, copy_flat};
@@ -15,32 +15,32 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
-/// Seconds of processor time for a base case, and again for an induction. A proof of the card itself takes less than
-/// half.
+/// Limit of processor time for a base case, and again for an induction, in seconds. On the original card each proof
+/// takes less than half.
 const LIMIT_SECONDS: u32 = 120;
 
-/// What `sby` does to an elaborated design before it asks a solver.
+/// The steps of `sby` on an elaborated design before it calls a solver.
 const PREPARE: &str = "hierarchy -smtcheck\nrename -witness\nscc -select; simplemap; select -clear\nmemory_nordff\nasync2sync\n\
     chformal -assume -early\nopt_clean\nformalff -setundef -clk2ff -ff2anyinit -hierarchy\n\
     chformal -live -fair -cover -remove\nopt_clean\ncheck\nsetundef -undriven -anyseq\nopt -fast\nrename -witness\nopt_clean\n\
     hierarchy -smtcheck\ndelete */t:$print\nformalff -assume\ndffunmap\nwrite_smt2 -wires design.smt2\n";
 
-/// A task of a proof that claims something.
+/// A task of a proof with a claim, not only covers.
 #[derive(Clone)]
 pub(super) struct Claim {
     proof: String,
     task: String,
-    /// `prove` rather than `bmc`.
+    /// `prove`, not `bmc`.
     unbounded: bool,
     depth: String,
-    /// Reads the design.
+    /// The script that reads the design.
     read: String,
-    /// What the script does between reading and proving.
+    /// The script's steps between reading and proving.
     rest: String,
     files: Vec<PathBuf>,
 }
 
-/// Every claim of a proof, its first one first.
+/// Every claim of a proof, in order.
 pub(super) fn claims(proof: &str) -> Result<Vec<Claim>> {
     let proof = Proof::named(proof)?;
     let claims = proof.tasks.iter().filter(|task| task.claims()).map(|task| Claim {
@@ -55,7 +55,7 @@ pub(super) fn claims(proof: &str) -> Result<Vec<Claim>> {
     Ok(claims.collect())
 }
 
-/// Size of a proof's problem as `cargo xtask formal` left it, as a measure of what it costs.
+/// Size of a proof's problem from the last `cargo xtask formal`, as a measure of its cost.
 pub(super) fn size(proof: &str) -> u64 {
     let path = Proof::named(proof).map(|proof| proof.model().join("design_smt2.smt2")).unwrap_or_default();
     fs::metadata(path).map_or(u64::MAX, |data| data.len())
@@ -66,7 +66,7 @@ impl Claim {
         format!("{}_{}", self.proof, self.task)
     }
 
-    /// The undamaged design, made once: this run's first call makes it again.
+    /// The original design. It is elaborated again in the first call of each run.
     pub(super) fn elaborated(&self) -> Result<PathBuf> {
         static MADE: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
         let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -83,7 +83,7 @@ impl Claim {
     }
 }
 
-/// Tries a mutant on a claim, whichever design it was drawn from.
+/// Tries a claim on a mutant, which may come from another design.
 pub(super) fn judge(at: usize, mutant: &Mutant, claim: &Claim) -> Result<Outcome> {
     let design = claim.elaborated()?;
     let home = claims(&mutant.proof)?.into_iter().next().context("a proof claims something")?;
@@ -106,7 +106,7 @@ pub(super) fn judge(at: usize, mutant: &Mutant, claim: &Claim) -> Result<Outcome
     Ok(outcome)
 }
 
-/// As `sby`: both parts must pass. An induction that no longer goes through is a proof that is lost.
+/// Like `sby`: both parts must pass. A failed induction counts as a failed proof.
 fn solve(work: &Path, claim: &Claim) -> Result<Outcome> {
     let base = ask(work, &["-t", &claim.depth])?;
     if base != Outcome::Survived || !claim.unbounded {
@@ -128,7 +128,7 @@ fn ask(work: &Path, options: &[&str]) -> Result<Outcome> {
         .stdin(Stdio::null())
         .output()?;
     let said = String::from_utf8_lossy(&output.stdout);
-    // A solver that reached its limit ends without a word, and so does the one who asked it.
+    // At its limit a solver ends without a message, and so does the program that called it.
     Ok(if said.contains("Status: PASSED") {
         Outcome::Survived
     } else if said.contains("Status: FAILED") || said.contains("Status: PREUNSAT") {

@@ -1,11 +1,11 @@
-//! What the run found, as the table of docs/explanation/verification.md.
+//! The results of the run, as the table in docs/explanation/verification.md.
 
 use super::{Mutant, Outcome};
 use anyhow::Result;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// The outcome of a mutant after all that was tried.
+/// The final result of a mutant.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     ByProof,

@@ -9,21 +9,21 @@ use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 const BLOCK: u64 = 512;
-/// How to make an archive that is read here.
+/// Advice in error messages: the command that makes a readable archive.
 const REMEDY: &str = "make it with `tar --format=ustar -C BUNDLE -cf FILE .`";
 
 /// The files of a tar archive in the ustar form, without extensions. They are at its top or in one folder. Nothing is
-/// written to a disk; a link, a name that comes twice and a file that is cut short are errors.
+/// extracted to disk. A link, a duplicate name and a truncated file are errors.
 #[derive(Clone, Debug)]
 pub struct Archive {
     path: PathBuf,
-    /// Where each file begins, and its size.
+    /// Offset and size of each file, in bytes.
     files: BTreeMap<String, (u64, u64)>,
 }
 
 impl Archive {
-    /// The files in the archive at `path`. Errors: [`BundleError`]: `Nothing` for what is not an archive, `Content`,
-    /// `Kind`, `Litter`, `Io`.
+    /// Reads the list of files of the archive at `path`. Errors: [`BundleError`]: `Nothing` if the file is not an
+    /// archive, `Content`, `Kind`, `Litter`, `Io`.
     pub fn open(path: &Path) -> Result<Self, BundleError> {
         let shown = path.to_string_lossy();
         let mut from = BufReader::new(File::open(path).map_err(BundleError::io(&shown))?);
@@ -71,14 +71,13 @@ impl Files for Archive {
     }
 }
 
-/// The files of a bundle at `path`: of a tar archive where a file is there, else of a folder. Errors: as
-/// [`Archive::open`]. A folder is not looked at yet.
+/// The files of a bundle at `path`. A file is read as a tar archive, anything else as a folder. Errors: as
+/// [`Archive::open`]. A folder is not read yet.
 pub fn at(path: &Path) -> Result<Box<dyn Files>, BundleError> {
     Ok(if path.is_file() { Box::new(Archive::open(path)?) } else { Box::new(Directory::new(path)) })
 }
 
-/// The top level of a bundle has files. If all files are below one folder, the archive was made from that folder's
-/// parent.
+/// Removes the name of a folder that contains every file: such an archive was made from the folder's parent.
 fn without_folder(files: BTreeMap<String, (u64, u64)>) -> BTreeMap<String, (u64, u64)> {
     let folder = files.keys().next().and_then(|name| Some(format!("{}/", name.split_once('/')?.0)));
     match folder {
@@ -96,7 +95,7 @@ struct Header {
 }
 
 impl Header {
-    /// The next header; `None` at the block of zeros that ends an archive.
+    /// Reads the next header; `None` at the block of zeros that ends an archive.
     fn read(from: &mut impl Read, shown: &str, at: u64, path: &Path) -> Result<Option<Self>, BundleError> {
         let wrong = |what: &str| BundleError::content(shown, format!("{what} at byte {at}"));
         let mut block = [0; BLOCK as usize];
@@ -123,7 +122,7 @@ impl Header {
         if !is_header || octal(148..156)? != blanked.map(u64::from).sum::<u64>() {
             return Err(wrong("no header with its checksum"));
         }
-        // In GNU's form something else is in the place of the prefix.
+        // An archive in GNU's form has other fields in these bytes.
         let prefix = if block.get(262) == Some(&0) { field(345..500)? } else { "" };
         let name = field(0..100)?;
         let name = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") };

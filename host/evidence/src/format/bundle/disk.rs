@@ -1,4 +1,4 @@
-//! The disk under a bundle that is being written, and the space on it that is kept back for the end of the session.
+//! Reserved disk space for a bundle that is being written, so that a session can end properly on a full disk.
 
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
@@ -8,20 +8,20 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// The file that holds the space for an instant, until it has no name any more.
+/// Name of the file that holds the reserved space. It exists only until the file is unlinked.
 pub(super) const RESERVE: &str = ".reserve";
-/// Bytes that are written at once where the file system cannot set space aside.
+/// Bytes per write where the file system does not support `fallocate`.
 const CHUNK: usize = 1 << 16;
 
-/// Space in two parts. The first is given to the session when the disk is full, so that it can be closed; the second to
-/// the files that are written last. It is a file without a name: a process that dies gives everything back.
+/// Reserved space in two parts. When the disk is full, the first part is released so that the session can be closed.
+/// The second part is released for the files written last. The file is unlinked, so the space is freed on a crash.
 #[derive(Debug, Default)]
 pub(super) struct Disk(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
     file: Option<File>,
-    /// Bytes for the end of the session.
+    /// Bytes reserved for closing the session.
     closing: u64,
     last: u64,
     full: bool,
@@ -32,7 +32,7 @@ impl Disk {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps space back: `closing` bytes for the end of the session, `last` bytes for what is written after it.
+    /// Reserves `closing` bytes for closing the session and `last` bytes for the files written after that.
     pub(super) fn reserve(&self, folder: &Path, closing: u64, last: u64) -> io::Result<()> {
         let path = folder.join(RESERVE);
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
@@ -42,14 +42,14 @@ impl Disk {
         Ok(())
     }
 
-    /// Reserves at least `last` bytes for the end of the session. If there is no room, the disk is full.
+    /// Grows the second part to at least `last` bytes. If there is no room for that, the disk counts as full.
     pub(super) fn keep(&self, last: u64) {
         let mut state = self.state();
         let Some(file) = state.file.as_ref().filter(|_| !state.full && state.last < last) else { return };
-        // In large steps, so that it happens rarely.
+        // Grows in large steps, so that it happens rarely.
         let more = (last - state.last).max(CHUNK as u64);
         let end = state.closing.saturating_add(state.last);
-        // The space for the end of the session is at the start of the file; the other part is cut off at its end.
+        // Growth is at the file's end. Truncation to `last` bytes frees the bytes for closing, and keeps the rest.
         match allocate(file, end, more) {
             Ok(()) => state.last += more,
             Err(_) => {
@@ -59,7 +59,7 @@ impl Disk {
         }
     }
 
-    /// The disk is full: gives back what was kept for the end of the session. Whether there was any.
+    /// Marks the disk as full and frees the space for closing the session. Returns whether space was freed.
     fn give(&self) -> bool {
         let mut state = self.state();
         let given = !state.full && state.file.as_ref().is_some_and(|file| file.set_len(state.last).is_ok());
@@ -67,17 +67,17 @@ impl Disk {
         given
     }
 
-    /// Gives everything back, for what is written last.
+    /// Frees all reserved space, for the files written last.
     pub(super) fn give_all(&self) {
         self.state().file = None;
     }
 
-    /// Whether the disk was full once: no session may continue then.
+    /// Whether the disk has been full; the session must then be closed.
     pub(super) fn is_full(&self) -> bool {
         self.state().full
     }
 
-    /// Does what needs space, once more with the space that was kept back.
+    /// Calls `write`. If the disk is full, frees the reserved space and calls it once more.
     pub(super) fn with_room<T>(&self, mut write: impl FnMut() -> io::Result<T>) -> io::Result<T> {
         match write() {
             Err(error) if is_full(&error) && self.give() => write(),
@@ -90,7 +90,7 @@ fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
-/// Takes `length` bytes of the disk after the first `offset` bytes of `file`.
+/// Allocates `length` bytes on the disk at `offset` of `file`.
 fn allocate(file: &File, offset: u64, length: u64) -> io::Result<()> {
     match rustix::fs::fallocate(file, FallocateFlags::empty(), offset, length) {
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => {}
@@ -106,21 +106,21 @@ fn allocate(file: &File, offset: u64, length: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// A file of a bundle that grows by whole units: records, heads or lines. None is ever there in part, however full the
-/// disk is.
+/// A file of a bundle that grows by whole units: records, heads or lines. It never contains part of a unit, even when
+/// the disk is full.
 #[derive(Debug)]
 pub struct GrowingFile {
     file: File,
     disk: std::sync::Arc<Disk>,
     pending: Vec<u8>,
-    /// Where in `pending` each unit ends.
+    /// Offset in `pending` at which each unit ends.
     ends: Vec<usize>,
     written: u64,
-    /// A unit was lost: nothing may follow it.
+    /// A unit was lost, so no other unit may be appended.
     broken: bool,
 }
 
-/// Bytes that wait in memory, at most, before they are written.
+/// Most bytes that are buffered before a write.
 const PENDING_MAX: usize = 1 << 16;
 
 impl GrowingFile {
@@ -128,27 +128,27 @@ impl GrowingFile {
         Self { file, disk, pending: Vec::new(), ends: Vec::new(), written: 0, broken: false }
     }
 
-    /// Bytes so far, those that wait included.
+    /// Length in bytes, buffered bytes included.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.written + self.pending.len() as u64
     }
 
-    /// Whether there are none.
+    /// Whether nothing was added.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Adds a unit. Errors: the system's. Nothing can be added after one.
+    /// Appends a unit. Errors: those of the system. After an error, nothing more can be appended.
     pub fn push(&mut self, unit: &[u8]) -> io::Result<()> {
         self.pending.extend_from_slice(unit);
         self.ends.push(self.pending.len());
         if self.pending.len() >= PENDING_MAX { self.flush() } else { Ok(()) }
     }
 
-    /// Hands what was added to the system: it survives this process. Errors: as [`GrowingFile::push`]. Whole units that
-    /// had room are kept.
+    /// Writes the buffered units to the operating system, so that they survive a crash of this process. Errors: as
+    /// [`GrowingFile::push`]. Units that were written completely are kept.
     pub fn flush(&mut self) -> io::Result<()> {
         if self.broken {
             return Err(io::Error::new(io::ErrorKind::StorageFull, "an earlier write failed"));
@@ -174,7 +174,8 @@ impl GrowingFile {
         Ok(())
     }
 
-    /// Forces what was added to the disk: it survives a loss of power. Errors: as [`GrowingFile::flush`].
+    /// Writes the buffered units and syncs the file, so that they survive a loss of power. Errors: as
+    /// [`GrowingFile::flush`].
     pub fn sync(&mut self) -> io::Result<()> {
         self.flush()?;
         self.file.sync_data()

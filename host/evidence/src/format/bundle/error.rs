@@ -1,20 +1,20 @@
-//! Why files are not a bundle.
+//! The reasons why files are not a valid bundle.
 
 use super::name::MANIFEST;
 
 #[derive(Debug, thiserror::Error)]
 pub enum BundleError {
-    /// Reading or writing failed; nothing is said about the evidence.
+    /// Reading or writing failed. This is not a result about the evidence.
     #[error("cannot read or write `{name}`: {source}")]
     Io { name: String, source: std::io::Error },
     #[error("`{}` holds no bundle: {what}", path.display())]
     Nothing { path: std::path::PathBuf, what: String },
-    /// A file that the system of somebody who looked at the bundle left there.
+    /// A file that a file manager created, such as `.DS_Store`.
     #[error("`{0}` was left there by a file manager and is not a part of the bundle: remove it, and check again")]
     Litter(String),
     #[error("`{0}` is not a file of a bundle")]
     Name(String),
-    /// A symbolic link, a device, or anything else that is neither file nor folder.
+    /// A symbolic link, a device, or another object that is neither file nor folder.
     #[error("`{0}` is neither a file nor a folder")]
     Kind(String),
     #[error("`{0}` is missing{hint}", hint = hint(.0))]
@@ -28,7 +28,7 @@ pub enum BundleError {
         name: String,
         index: u64,
         bytes: u64,
-        /// The most.
+        /// Limit in bytes.
         cap: u64,
     },
     #[error("`{name}`: {what}")]
@@ -53,7 +53,7 @@ impl BundleError {
         move |source| Self::Io { name: name.to_owned(), source }
     }
 
-    /// Whether nothing was checked, which says nothing about the evidence.
+    /// Whether the check could not run, so that the error is not a result about the evidence.
     #[must_use]
     pub const fn is_operational(&self) -> bool {
         matches!(self, Self::Io { .. } | Self::Nothing { .. } | Self::Litter(_))

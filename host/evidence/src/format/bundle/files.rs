@@ -1,4 +1,4 @@
-//! Where the files of a bundle come from.
+//! Sources of a bundle's files.
 
 use super::error::BundleError;
 use super::name;
@@ -8,16 +8,15 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-/// Deepest folder in a bundle.
+/// Greatest depth of folders in a bundle.
 pub(super) const DEPTH_MAX: usize = 12;
 const BUFFER: u64 = 1 << 18;
 
-/// A set of files.
 pub trait Files {
-    /// Names, with `/` between their parts, and sizes in bytes. Errors: [`BundleError`]: `Io`, `Kind`, `Name`, `Size`.
+    /// Names and sizes in bytes; `/` separates folders. Errors: [`BundleError`]: `Io`, `Kind`, `Name`, `Size`.
     fn names(&self) -> Result<BTreeMap<String, u64>, BundleError>;
 
-    /// A file's content from its start.
+    /// Opens a file for reading from its start.
     fn open(&self, name: &str) -> Result<Box<dyn Read + '_>, BundleError>;
 }
 
@@ -51,7 +50,7 @@ impl Directory {
             if name::is_litter(&file_name.to_string_lossy()) {
                 return Err(BundleError::Litter(name));
             }
-            // About the entry itself: a link is not followed.
+            // Metadata of the entry itself: symbolic links are not followed.
             let about = entry.metadata().map_err(BundleError::io(&name))?;
             if about.is_dir() {
                 self.list(&entry.path(), &format!("{name}/"), depth + 1, into)?;
@@ -61,7 +60,7 @@ impl Directory {
                 return Err(BundleError::Kind(name));
             }
         }
-        // A folder is the name of the files in it.
+        // A bundle contains no empty folders.
         if into.len() == before && !prefix.is_empty() {
             return Err(BundleError::Name(prefix.to_owned()));
         }
@@ -106,7 +105,7 @@ impl Files for MemoryFiles {
     }
 }
 
-/// At most `size` bytes of a file. Most files of a bundle are far smaller than the buffer of a large one.
+/// A buffered reader of a file of `size` bytes. The buffer is not larger than the file, since most files are small.
 pub(super) fn buffered<'a>(from: Box<dyn Read + 'a>, size: u64) -> Box<dyn BufRead + 'a> {
     let capacity = usize::try_from(size.clamp(1, BUFFER)).unwrap_or(1);
     Box::new(BufReader::with_capacity(capacity, from.take(size)))

@@ -1,9 +1,9 @@
-//! Completes a bundle whose session died: killed, out of disk, without power.
+//! Completes the bundle of a session that died: the process was killed, the disk was full, or the power failed.
 //!
-//! The signed checkpoints decide. It keeps the longest run of checkpoints whose records are complete, the records after
-//! the last of them as far as they follow the rules of a log, and the lines about kept records. A crash also leaves
-//! half a record, half a line, or a line about a record that never reached the disk: these are removed and reported.
-//! Nothing is invented, so the bundle verifies as one that was not closed.
+//! The signed checkpoints decide. The longest run of checkpoints whose records are complete is kept, with the records
+//! after it that follow the rules of a log, and the lines about kept records. A crash can also leave half a record,
+//! half a line, or a line about a record that was not written; these are removed and reported. Nothing is invented, so
+//! the bundle verifies as one that was not closed.
 
 use super::disk::RESERVE;
 use super::error::BundleError;
@@ -26,22 +26,22 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 use zerocopy::{FromBytes, IntoBytes};
 
-/// What was done to the bundle.
+/// The changes made to the bundle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FinishReport {
-    /// It was finished before: nothing was done.
+    /// The bundle was finished before, so nothing was changed.
     pub already: bool,
-    /// Checkpoints that are kept.
+    /// Number of checkpoints kept.
     pub checkpoints: u64,
-    /// Records that are kept, of all lanes.
+    /// Number of records kept, over all lanes.
     pub records: u64,
-    /// Number of these that the last checkpoint signs.
+    /// Number of kept records that the last checkpoint covers.
     pub signed: u64,
-    /// One line per thing that was removed or put in order.
+    /// One line per file that was removed, cut or sorted.
     pub mended: Vec<String>,
 }
 
-/// Why a bundle cannot be completed. Nothing was changed then, except with [`FinishError::Io`].
+/// The reasons why a bundle cannot be completed. Nothing was changed, except with [`FinishError::Io`].
 #[derive(Debug, thiserror::Error)]
 pub enum FinishError {
     #[error("`{0}` is being written: a session runs there, or another `bundle finish`")]
@@ -59,7 +59,7 @@ pub enum FinishError {
 }
 
 impl FinishError {
-    /// Whether this says nothing about the files.
+    /// Whether the error is not a result about the files.
     #[must_use]
     pub const fn is_operational(&self) -> bool {
         match self {
@@ -70,7 +70,7 @@ impl FinishError {
     }
 }
 
-/// Completes the bundle in `folder`; with `dry` it only reports what it would do.
+/// Completes the bundle in `folder`. With `dry`, it reports the changes without making them.
 pub fn finish(folder: &Path, dry: bool) -> Result<FinishReport, FinishError> {
     let at = folder.to_string_lossy();
     let _lock = folder::lock(folder).map_err(|source| match source.kind() {
@@ -80,7 +80,7 @@ pub fn finish(folder: &Path, dry: bool) -> Result<FinishReport, FinishError> {
     complete(folder, dry)
 }
 
-/// As [`finish`], for a caller that holds the lock.
+/// Like [`finish`], for a caller that holds the lock.
 pub(super) fn complete(folder: &Path, dry: bool) -> Result<FinishReport, FinishError> {
     let files = Unfinished::list(folder)?;
     if let Some(finished) = files.sealed()? {
@@ -104,7 +104,7 @@ pub(super) fn complete(folder: &Path, dry: bool) -> Result<FinishReport, FinishE
     Ok(FinishReport { already: false, checkpoints: logs.checkpoints, records, signed, mended })
 }
 
-/// A change to a file, and its reason.
+/// A change to one file, with its reason.
 #[derive(Debug)]
 struct Step {
     file: String,
@@ -115,7 +115,7 @@ struct Step {
 #[derive(Debug)]
 enum Change {
     Remove,
-    /// The first bytes are kept.
+    /// Keeps only this many bytes.
     Cut(u64),
     Write(Vec<u8>),
 }
@@ -123,7 +123,7 @@ enum Change {
 #[derive(Debug, Default)]
 struct Plan {
     steps: Vec<Step>,
-    /// Folders that may be empty then, the deepest first.
+    /// Folders to remove if they are empty, the deepest first.
     folders: Vec<String>,
 }
 
@@ -154,7 +154,7 @@ impl Plan {
     }
 }
 
-/// Gives a file another content, whole or not at all.
+/// Replaces the content of a file atomically.
 pub(super) fn replace(folder: &Path, name: &str, content: &[u8]) -> io::Result<()> {
     let part = format!("{name}{PART}");
     match fs::remove_file(folder.join(&part)) {
@@ -167,11 +167,11 @@ pub(super) fn replace(folder: &Path, name: &str, content: &[u8]) -> io::Result<(
     fs::rename(folder.join(&part), folder.join(name))
 }
 
-/// The files of a bundle that was not finished.
+/// The files of an unfinished bundle.
 struct Unfinished<'a> {
     folder: &'a Path,
     names: BTreeMap<String, u64>,
-    /// Files that the writer had begun but not yet renamed.
+    /// Temporary files that the writer had not renamed yet.
     parts: Vec<String>,
     /// Folders, the deepest first.
     folders: Vec<String>,
@@ -223,7 +223,7 @@ impl<'a> Unfinished<'a> {
         fs::read(self.folder.join(name)).map_err(BundleError::io(name))
     }
 
-    /// The counts of the bundle, if it is finished already.
+    /// The counts of a bundle that is already finished; `None` for any other.
     fn sealed(&self) -> Result<Option<FinishReport>, FinishError> {
         let Some(_) = self.size(name::MANIFEST) else { return Ok(None) };
         if json::from_slice::<Manifest>(&self.read(name::MANIFEST)?).is_err() {
@@ -243,7 +243,7 @@ impl<'a> Unfinished<'a> {
         }
     }
 
-    /// Reads the logs under their checkpoints, and the records after the last one.
+    /// Reads the logs up to each checkpoint, and the records after the last one.
     fn logs(&self) -> Result<Logs, FinishError> {
         for needed in [name::TICKET, name::CERTIFICATE, name::CHAIN, name::IMAGE, name::RECORDS] {
             if self.size(needed).is_none() {
@@ -293,8 +293,8 @@ impl<'a> Unfinished<'a> {
         for (lane, signed) in lanes.iter_mut().zip(&signed) {
             lane.read_tail(*signed)?;
         }
-        // A heartbeat is recorded in every lane before the next one is: where more are missing, the lanes were written
-        // out unevenly.
+        // Every lane records a heartbeat before the card accepts the next one. If one lane has more heartbeats than
+        // another plus one, the files of the lanes were not written equally far.
         let beats = lanes.iter().map(|lane| lane.beats.len()).min().unwrap_or_default();
         let sizes = lanes.iter().zip(&signed).map(|(lane, signed)| {
             lane.beats.get(beats + 1).map_or(lane.good, |extra| lane.good.min(*extra)).max(*signed)
@@ -319,7 +319,8 @@ impl<'a> Unfinished<'a> {
         plan.folders.clone_from(&self.folders);
     }
 
-    /// Small files that a loss of power left empty or in part, and what belongs to checkpoints that are not kept.
+    /// Plans for small files that a loss of power left empty or incomplete, and for files of checkpoints that are not
+    /// kept.
     fn torn(&self, checkpoints: u64, plan: &mut Plan) -> Result<(), BundleError> {
         for (name, size) in &self.names {
             let Some((folder, file)) = name.split_once('/') else { continue };
@@ -344,7 +345,7 @@ impl<'a> Unfinished<'a> {
         Ok(())
     }
 
-    /// The lines about records of `lane`; `size` records of it are kept.
+    /// Plans for the files of lines of `lane`, of which the first `size` records are kept.
     fn lines(&self, lane: u8, size: u64, plan: &mut Plan) -> Result<(), BundleError> {
         for plain in [name::STREAMS, name::INPUTS, name::SPANS] {
             let name = name::in_lane(plain, lane);
@@ -367,9 +368,9 @@ impl<'a> Unfinished<'a> {
 
 struct Logs {
     checkpoints: u64,
-    /// Records of each lane that are kept.
+    /// Number of records kept, by lane.
     sizes: Vec<u64>,
-    /// Number of these under the last checkpoint, by lane.
+    /// Number of records under the last checkpoint, by lane.
     signed: Vec<u64>,
 }
 
@@ -389,14 +390,14 @@ impl Logs {
     }
 }
 
-/// A lane's log, as far as it has been read.
+/// The log of a lane, and how far it has been read.
 struct Lane {
     log: BufReader<File>,
     number: u8,
     rules: LogChecker,
     tree: Frontier,
     beats: Vec<u64>,
-    /// Records that are whole and follow the rules.
+    /// Number of records read that are complete and follow the rules.
     good: u64,
     broken: bool,
 }
@@ -418,7 +419,7 @@ impl Lane {
         }
     }
 
-    /// Reads on to the first `size` records; whether they are there.
+    /// Reads until `size` records are read. Returns whether the log has that many.
     fn read_to(&mut self, size: u64) -> Result<bool, BundleError> {
         while self.tree.size() < size {
             let Some(record) = self.next()? else { return Ok(false) };
@@ -427,7 +428,7 @@ impl Lane {
         Ok(true)
     }
 
-    /// Takes a record, and whether it follows the rules.
+    /// Adds a record, and checks it against the rules.
     fn take(&mut self, record: &Record) {
         let index = self.tree.size();
         self.tree.push(leaf(record.as_bytes()));
@@ -444,19 +445,20 @@ impl Lane {
             };
     }
 
-    /// Reads the records after the `signed` ones, as far as they follow the rules.
+    /// Reads the records after the first `signed` ones, as long as they follow the rules.
     fn read_tail(&mut self, signed: u64) -> Result<(), BundleError> {
         while !self.broken {
             let Some(record) = self.next()? else { break };
             self.take(&record);
         }
-        // Signed records are kept, even if a verifier will contradict them.
+        // Signed records are kept, even if they break a rule: the verifier reports that.
         self.good = self.good.max(signed);
         Ok(())
     }
 }
 
-/// The bytes of the lines that are whole, in order, and about the first `size` records; and what the next one is.
+/// The length in bytes of the leading valid lines, and why the next line is invalid. Valid lines are complete, in
+/// order, and about one of the first `size` records.
 fn good_lines(name: &str, file: File, size: u64) -> Result<(u64, &'static str), BundleError> {
     #[derive(Deserialize)]
     struct About {
@@ -480,15 +482,14 @@ fn good_lines(name: &str, file: File, size: u64) -> Result<(u64, &'static str), 
     }
 }
 
-/// Receipts in the order of a bundle.
+/// Receipts sorted by record.
 pub(super) struct SortedReceipts {
     pub(super) content: Vec<u8>,
     count: usize,
     pub(super) changed: bool,
 }
 
-/// Puts receipts, which are written as texts are released, in the order of their records; those about the first `size`
-/// records.
+/// Sorts receipts by record, since they are written in order of release. Keeps those about the first `size` records.
 pub(super) fn sorted_receipts(name: &str, file: File, size: u64) -> Result<SortedReceipts, BundleError> {
     let mut receipts = BTreeMap::new();
     let mut changed = false;

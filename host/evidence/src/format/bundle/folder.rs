@@ -1,4 +1,4 @@
-//! The folder of a bundle that is being written: its lock, its modes, what is forced to the disk, the seal.
+//! The folder of a bundle that is being written: lock, file modes, syncing, and the manifest.
 
 use super::error::BundleError;
 use super::files::{Directory, Files as _};
@@ -9,15 +9,15 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Content of the bundle's README: what it holds, and how to check it.
+/// Content of the bundle's README: the files of the bundle, and how to check them.
 pub const README_TEXT: &str = include_str!("README.md");
-/// A bundle holds texts and salts: only its user may read it.
+/// A bundle contains texts and salts, so only its owner may read it.
 pub(super) const FOLDER_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
-/// Appended to the name of a file that is not complete yet.
+/// Suffix of a file that is not complete yet.
 pub(super) const PART: &str = ".part";
 
-/// Takes the lock of a bundle that is being written.
+/// Takes the lock on a bundle's folder.
 pub(super) fn lock(folder: &Path) -> io::Result<File> {
     let file = File::open(folder)?;
     match file.try_lock() {
@@ -25,7 +25,7 @@ pub(super) fn lock(folder: &Path) -> io::Result<File> {
         Err(TryLockError::WouldBlock) => {
             Err(io::Error::new(io::ErrorKind::ResourceBusy, "a session is still being written there"))
         }
-        // A file system without locks.
+        // The file system does not support locks.
         Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(file),
         Err(TryLockError::Error(error)) => Err(error),
     }
@@ -39,12 +39,12 @@ pub(super) fn create_file(folder: &Path, name: &str) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path)
 }
 
-/// Puts the name of a file on the disk.
+/// Syncs a folder, so that the names in it survive a loss of power.
 pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
     path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
 }
 
-/// Forces every file below a bundle's folder to the disk, and their names.
+/// Syncs every file and folder of a bundle.
 pub(super) fn sync(folder: &Path) -> Result<(), BundleError> {
     for name in Directory::new(folder).names()?.keys() {
         let path = folder.join(name);
@@ -54,7 +54,7 @@ pub(super) fn sync(folder: &Path) -> Result<(), BundleError> {
     Ok(())
 }
 
-/// Writes the manifest over every file, and everything to the disk.
+/// Writes the manifest over every file, and syncs the bundle.
 pub(super) fn seal(folder: &Path) -> Result<(), BundleError> {
     let manifest = Manifest::of(&Directory::new(folder))?;
     for file in &manifest.files {
@@ -72,7 +72,7 @@ pub(super) fn seal(folder: &Path) -> Result<(), BundleError> {
     written.map_err(BundleError::io(name::MANIFEST))
 }
 
-/// A bundle that a verifier would refuse is not finished.
+/// Refuses a file that the verifier would refuse.
 pub(super) fn fits(name: &str, size: u64) -> Result<(), BundleError> {
     match cap(name) {
         Some(cap) if size > cap => Err(BundleError::Size { name: name.to_owned(), cap }),

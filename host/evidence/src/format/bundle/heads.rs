@@ -1,4 +1,4 @@
-//! Numbers of records of each lane under each checkpoint.
+//! The number of records of each lane under each checkpoint.
 
 use super::error::BundleError;
 use super::name::HEADS;
@@ -7,8 +7,8 @@ use portcullis_core::wire::LaneHead;
 use std::io::{BufRead, Read};
 use zerocopy::IntoBytes;
 
-/// `records/heads.bin`: the heads of all lanes under each checkpoint, 48 bytes each, in order of serials. They are not
-/// signed by themselves; the root that a checkpoint signs is the root over them.
+/// `records/heads.bin`: the heads of all lanes under each checkpoint, 48 bytes each, in order of serials. They have no
+/// signature of their own; the checkpoint signs the root over them.
 pub struct Heads<'a> {
     from: Box<dyn BufRead + 'a>,
     lanes: u8,
@@ -19,7 +19,7 @@ impl<'a> Heads<'a> {
         Self { from, lanes: lanes.min(LANES_MAX) }
     }
 
-    /// The heads under the next checkpoint, lane 0 first. A bundle has them for as many checkpoints as it holds.
+    /// Reads the heads under the next checkpoint, lane 0 first. The file has heads for every checkpoint in the bundle.
     pub fn read(&mut self) -> Result<Vec<LaneHead>, BundleError> {
         let mut heads = vec![LaneHead::ZERO; self.lanes.into()];
         self.from.read_exact(heads.as_mut_slice().as_mut_bytes()).map_err(BundleError::io(HEADS))?;

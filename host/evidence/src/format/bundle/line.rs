@@ -11,35 +11,35 @@ use serde_json::value::RawValue;
 use std::io::{BufRead, Read};
 use std::marker::PhantomData;
 
-/// A line about one record.
+/// A line that belongs to one record.
 pub trait Indexed {
     fn index(&self) -> u64;
 }
 
-/// A line of `streams.jsonl`: what the caller calls a stream.
+/// A line of `streams.jsonl`: the caller's name for a stream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StreamLine {
     /// Log index of the BEGIN record.
     pub index: u64,
-    /// Number of the stream: how many streams began in its lane before it.
+    /// Number of the stream: the count of earlier streams in its lane.
     pub stream: u64,
-    /// Identity of the text in its input.
+    /// Id of the text in the input.
     pub id: String,
 }
 
-/// A line of `inputs.jsonl`: what a stream was given, which is all that a replay needs besides policy, context
-/// document, anchor stores and salts.
+/// A line of `inputs.jsonl`: the input of a stream. Besides it, a replay needs only policy, context document, anchor
+/// stores and salts.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InputLine {
     /// Log index of the BEGIN record.
     pub index: u64,
-    /// The input, for the replay; kept byte for byte.
+    /// The input, kept byte for byte for the replay.
     pub input: Box<RawValue>,
 }
 
-/// A line of `spans.jsonl`: the text behind a record's commitment.
+/// A line of `spans.jsonl`: the text that a record commits to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SpanLine {
@@ -48,12 +48,12 @@ pub struct SpanLine {
     pub salt: Hex<16>,
     #[serde(default, skip_serializing_if = "SpanKind::is_text")]
     pub kind: SpanKind,
-    /// Inert text held before the span; for END the trailing inert text.
+    /// Inert text before the span; for END, the inert text at the end of the stream.
     pub held: String,
     pub text: String,
 }
 
-/// A line of `receipts.jsonl`: what the reader of a released span was given.
+/// A line of `receipts.jsonl`: the data that the reader of a released span received.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Receipt {
@@ -92,7 +92,7 @@ impl Indexed for Receipt {
 }
 
 impl Receipt {
-    /// The receipt in a JSON text. Errors: another text.
+    /// Parses a receipt. Errors: any other JSON text.
     pub fn parse(text: &[u8]) -> serde_json::Result<Self> {
         json::from_slice(text)
     }
@@ -105,7 +105,7 @@ impl SpanLine {
     }
 }
 
-/// The lines of one lane's file, in strictly ascending order of their indices, each asked for by its index.
+/// Reads the lines of one lane's file. Their indices ascend strictly; the caller asks for one index after the other.
 pub struct Lines<'a, T> {
     name: String,
     from: Option<Box<dyn BufRead + 'a>>,
@@ -116,13 +116,13 @@ pub struct Lines<'a, T> {
 }
 
 impl<'a, T: Indexed + DeserializeOwned> Lines<'a, T> {
-    /// The lines of `from`. A file that does not exist has no lines.
+    /// Lines from `from`. A missing file has no lines.
     pub(super) fn new(name: String, from: Option<Box<dyn BufRead + 'a>>) -> Self {
         Self { name, from, next: None, last: None, started: false, line: PhantomData }
     }
 
-    /// The line about record `index`, when it is the next one. Errors: a line that is not one, out of order, too long,
-    /// or about a record before `index` that has been passed.
+    /// The line about record `index`; `None` if the next line is about another record. Errors: a line that is
+    /// malformed, out of order or too long.
     pub fn about(&mut self, index: u64) -> Result<Option<T>, BundleError> {
         self.start()?;
         match &self.next {
@@ -135,8 +135,7 @@ impl<'a, T: Indexed + DeserializeOwned> Lines<'a, T> {
         }
     }
 
-    /// The record that the next line is about; `None` after the last line. A line that was not asked for stays here.
-    /// Errors: as [`Lines::about`].
+    /// Index of the next line that [`Lines::about`] has not returned; `None` after the last line. Errors: as for it.
     pub fn rest(&mut self) -> Result<Option<u64>, BundleError> {
         self.start()?;
         Ok(self.next.as_ref().map(Indexed::index))

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// `schema` of a manifest.
 pub const SCHEMA: &str = "portcullis/bundle/1";
 
-/// `manifest.json`: every other file of the bundle. A convenience: whoever changed a file could change it too.
+/// `manifest.json`: every other file of the bundle. It proves nothing: an attacker can rewrite it with the files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
@@ -21,7 +21,7 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// The manifest over `files`, itself left out. Errors: [`BundleError`], as the files give it.
+    /// The manifest over `files`, without the manifest itself. Errors: [`BundleError`] from `files`.
     pub fn of(files: &dyn Files) -> Result<Self, BundleError> {
         let mut manifest = Self { schema: SCHEMA.to_owned(), files: Vec::new() };
         for (path, size) in files.names()?.into_iter().filter(|(path, _)| path != MANIFEST) {
@@ -31,7 +31,7 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// The file's content. Errors: [`BundleError::Content`].
+    /// Encodes the manifest. Errors: [`BundleError::Content`].
     pub fn to_json(&self) -> Result<Vec<u8>, BundleError> {
         let mut json = serde_json::to_vec_pretty(self).map_err(|error| BundleError::content(MANIFEST, error))?;
         json.push(b'\n');
@@ -39,12 +39,10 @@ impl Manifest {
     }
 }
 
-/// A file of a bundle.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ManifestFile {
     pub path: String,
     pub size: u64,
-    /// SHA-256.
     pub sha256: Hex<32>,
 }

@@ -1,4 +1,4 @@
-//! The names that files of a bundle have, and how large each may be.
+//! The file names in a bundle, and the size limit of each file.
 
 use crate::format::checkpoint::LANES_MAX;
 use crate::format::cose;
@@ -6,7 +6,7 @@ use crate::format::ticket;
 use portcullis_core::hex;
 use portcullis_core::wire::{ImageHeader, LaneHead, Record, Row};
 
-/// List of the other files.
+/// List of all other files.
 pub const MANIFEST: &str = "manifest.json";
 pub const TICKET: &str = "ticket.cose";
 pub const CERTIFICATE: &str = "device/cert.pem";
@@ -16,11 +16,11 @@ pub const IMAGE: &str = "policy/image.bin";
 pub const APPROVAL: &str = "policy/approval.cose";
 /// Folder of the policy package's files.
 pub const PACKAGE: &str = "policy/package/";
-/// Heads of the lanes under each checkpoint, where a card has more than one.
+/// Heads of the lanes under each checkpoint. Present only if the card has more than one lane.
 pub const HEADS: &str = "records/heads.bin";
-/// Records of lane 0; [`in_lane`] names the file of another lane, of these as of the four that follow.
+/// Records of lane 0. [`in_lane`] gives the file names of other lanes, for this file and the four below.
 pub const RECORDS: &str = "records/lane-0.bin";
-/// One line a BEGIN record.
+/// One line per BEGIN record.
 pub const STREAMS: &str = "streams.jsonl";
 pub const INPUTS: &str = "inputs.jsonl";
 pub const SPANS: &str = "spans.jsonl";
@@ -28,30 +28,30 @@ pub const RECEIPTS: &str = "receipts.jsonl";
 /// How to check the bundle with stock tools.
 pub const README: &str = "README.md";
 
-/// Most checkpoints.
+/// Largest number of checkpoints.
 pub(super) const CHECKPOINTS_MAX: u64 = 1_000_000;
-/// Most files of a policy package: its listing is hashed once for each version of the mapping that it can be of.
+/// Largest number of files in a policy package. Finding the mapping version hashes the listing once per version.
 pub(super) const PACKAGE_FILES_MAX: usize = 4096;
-/// Most parts of a path in a policy package. It bounds how deep the folders of a bundle are: `policy`, `package` and
+/// Largest number of parts in a path of a policy package. The deepest folders of a bundle are `policy`, `package` and
 /// ten more.
 const PARTS_MAX: usize = 11;
-/// Most files in all.
+/// Largest number of files in a bundle.
 pub(super) const FILES_MAX: usize = 4_000_000;
 
 const TEXT_MAX: u64 = 64 << 20;
-/// Longest line in bytes, its end included.
+/// Longest line in bytes, line feed included.
 const LINE_MAX: u64 = 1 << 20;
-/// The same where a line holds text: a span, or everything that a stream was given.
+/// Longest line in files whose lines contain text: a span, or the input of a stream.
 const TEXT_LINE_MAX: u64 = 64 << 20;
 const RECORDS_MAX: u64 = (1 << 32) * Record::BYTES as u64;
-// Anchor stores can be databases.
+// An anchor store can be a database.
 const ANCHOR_MAX: u64 = 16 << 30;
-// A line is bounded, and a record has at most one.
+// Lines have a limit of their own, and there is at most one line per record.
 const LINES_MAX: u64 = 1 << 52;
 const HEADS_MAX: u64 = CHECKPOINTS_MAX * LANES_MAX as u64 * LaneHead::BYTES as u64;
 const IMAGE_MAX: u64 = (ImageHeader::BYTES + 2 * 0xffff * Row::BYTES) as u64;
 
-/// Files that each lane has, by their names in lane 0, and what is before and after the number of another lane.
+/// Files that exist per lane: the name in lane 0, and the parts of the name around the number of another lane.
 const OF_LANES: [(&str, &str, &str); 5] = [
     (RECORDS, "records/lane-", ".bin"),
     (STREAMS, "streams-", ".jsonl"),
@@ -60,7 +60,7 @@ const OF_LANES: [(&str, &str, &str); 5] = [
     (RECEIPTS, "receipts-", ".jsonl"),
 ];
 
-/// The file of `lane` that is called `name` in lane 0. A file that does not belong to a lane keeps its name.
+/// The name of lane 0's file `name` in `lane`. A file that does not belong to a lane keeps its name.
 #[must_use]
 pub fn in_lane(name: &str, lane: u8) -> String {
     match OF_LANES.iter().find(|(plain, ..)| *plain == name && lane != 0) {
@@ -69,7 +69,7 @@ pub fn in_lane(name: &str, lane: u8) -> String {
     }
 }
 
-/// The name that a lane's file has in lane 0, and its lane; `None` for any other name.
+/// The inverse of [`in_lane`]: the name in lane 0, and the lane; `None` for any other name.
 pub(super) fn of_lane(name: &str) -> Option<(&'static str, u8)> {
     OF_LANES.iter().find_map(|(plain, before, behind)| {
         if name == *plain {
@@ -114,7 +114,7 @@ pub fn package(path: &str) -> String {
     format!("{PACKAGE}{path}")
 }
 
-/// Most bytes that the file `name` may have; `None` for a name that no bundle has.
+/// Size limit of the file `name` in bytes; `None` if bundles have no such file.
 pub(super) fn cap(name: &str) -> Option<u64> {
     match name {
         TICKET | APPROVAL => return Some(ticket::MAX_BYTES as u64),
@@ -140,24 +140,24 @@ pub(super) fn cap(name: &str) -> Option<u64> {
     }
 }
 
-/// Most bytes that a line of the file `name` may have, its end included; for the writer and the reader.
+/// Limit of a line in the file `name` in bytes, line feed included. The writer and the reader use it.
 pub(super) fn line_max(name: &str) -> u64 {
     if matches!(of_lane(name), Some((SPANS | INPUTS, _))) { TEXT_LINE_MAX } else { LINE_MAX }
 }
 
-/// The serial in the name of a checkpoint or note: exactly eight digits, within the cap.
+/// The serial in the name of a checkpoint or note; `None` unless it has exactly eight digits and is within the limit.
 pub(super) fn serial(name: &str, suffix: &str) -> Option<u64> {
     let digits = name.strip_suffix(suffix).filter(|d| d.len() == 8 && d.bytes().all(|b| b.is_ascii_digit()))?;
     digits.parse().ok().filter(|serial| *serial < CHECKPOINTS_MAX)
 }
 
-/// A relative path of plain parts: nothing hidden, nothing above, no control characters.
+/// Whether a path is relative, with plain parts: no hidden file, no `..`, no control characters.
 fn is_package_path(path: &str) -> bool {
     let plain = |part: &str| !part.is_empty() && !part.starts_with('.') && part.chars().all(is_plain);
     path.len() <= 512 && path.split('/').count() <= PARTS_MAX && path.split('/').all(plain)
 }
 
-/// Whether a file is one that file managers leave in every folder that they show.
+/// Whether file managers create a file of this name in the folders that they show.
 pub(super) fn is_litter(file: &str) -> bool {
     let names = [
         ".DS_Store",

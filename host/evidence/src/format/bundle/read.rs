@@ -1,4 +1,4 @@
-//! The checked bundle over a set of files.
+//! Opens a bundle and checks its names and sizes.
 
 use super::error::BundleError;
 use super::files::{Files, buffered, digest};
@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::io::{BufRead, Read};
 
-/// Files with the names and sizes of a bundle.
+/// Files whose names and sizes are those of a bundle.
 pub struct Bundle<'a> {
     files: &'a dyn Files,
     names: BTreeMap<String, u64>,
@@ -22,8 +22,8 @@ pub struct Bundle<'a> {
 }
 
 impl<'a> Bundle<'a> {
-    /// The bundle in `files`. Content is not looked at. Errors: a name that no bundle has, a file over its cap, a file
-    /// that is missing, or one of a lane that has no log.
+    /// Opens the bundle in `files` without reading content. Errors: an unknown name, a file over its limit, a missing
+    /// file, or a file of a lane that has no log.
     pub fn open(files: &'a dyn Files) -> Result<Self, BundleError> {
         let names = files.names()?;
         for (name, size) in &names {
@@ -60,7 +60,7 @@ impl<'a> Bundle<'a> {
         }
     }
 
-    /// Number of lanes: 1, 2, 4 or 8. Whether they are the card's, its checkpoints tell.
+    /// Number of lanes with a log: 1, 2, 4 or 8. The verifier compares it with the checkpoints.
     #[must_use]
     pub const fn lanes(&self) -> u8 {
         self.lanes
@@ -72,30 +72,30 @@ impl<'a> Bundle<'a> {
         &self.names
     }
 
-    /// Number of checkpoints; their serials run from 0.
+    /// Number of checkpoints; their serials start at 0.
     #[must_use]
     pub const fn checkpoints(&self) -> u64 {
         self.checkpoints
     }
 
-    /// Whether there is a file of this name.
+    /// Whether the bundle contains a file of this name.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.names.contains_key(name)
     }
 
-    /// Names and the rest of them, of all files below a folder, which ends with `/`.
+    /// Files below a folder, whose name ends with `/`: the full name, and the part after the folder.
     pub fn below(&self, folder: &'a str) -> impl Iterator<Item = (&str, &str)> {
         self.names.keys().filter_map(move |name| Some((&**name, name.strip_prefix(folder)?)))
     }
 
-    /// The file's content, to be streamed. A file that grew since it was listed is cut at its listed size.
+    /// A reader of the file's content. A file that grew after it was listed is cut at its listed size.
     pub fn stream(&self, name: &str) -> Result<Box<dyn BufRead + 'a>, BundleError> {
         let size = self.names.get(name).ok_or_else(|| BundleError::Missing(name.to_owned()))?;
         Ok(buffered(self.files.open(name)?, *size))
     }
 
-    /// The file's whole content. For the small ones.
+    /// The whole content of a small file.
     pub fn read(&self, name: &str) -> Result<Vec<u8>, BundleError> {
         let size = self.names.get(name).ok_or_else(|| BundleError::Missing(name.to_owned()))?;
         let mut bytes = Vec::new();
@@ -128,12 +128,12 @@ impl<'a> Bundle<'a> {
         self.lines(name::RECEIPTS, lane)
     }
 
-    /// The log of a lane, to be streamed.
+    /// A reader of the log of a lane.
     pub fn records(&self, lane: u8) -> Result<Box<dyn BufRead + 'a>, BundleError> {
         self.stream(&name::in_lane(name::RECORDS, lane))
     }
 
-    /// The heads under each checkpoint; `None` where there is one lane, whose head follows from the checkpoint.
+    /// The heads under each checkpoint. `None` with one lane, whose head follows from the checkpoint.
     pub fn heads(&self) -> Result<Option<Heads<'a>>, BundleError> {
         if self.lanes == 1 {
             return Ok(None);
@@ -147,7 +147,7 @@ impl<'a> Bundle<'a> {
         Ok(Lines::new(name, from))
     }
 
-    /// Compares every file with the manifest. Errors: a manifest that is not one, or that lists other files, sizes or
+    /// Compares every file with the manifest. Errors: a malformed manifest, or one that lists other files, sizes or
     /// digests.
     pub fn check_manifest(&self) -> Result<(), BundleError> {
         let wrong = |what: &str| BundleError::content(name::MANIFEST, what);
@@ -171,7 +171,7 @@ impl<'a> Bundle<'a> {
     }
 }
 
-/// The number of lanes that have a log. A card must be able to have this number, and no other lane may have lines.
+/// The number of lanes that have a log. A card with this number must exist, and no other lane may have lines.
 fn lanes(names: &BTreeMap<String, u64>) -> Result<u8, BundleError> {
     let has_log = |lane: &u8| names.contains_key(&name::in_lane(name::RECORDS, *lane));
     let logs = (0..LANES_MAX).filter(has_log).count();

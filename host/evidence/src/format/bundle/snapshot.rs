@@ -1,4 +1,4 @@
-//! One state of a bundle, whoever reads it and however often.
+//! A fixed state of a bundle, shared by all checks that read it.
 
 use super::error::BundleError;
 use super::files::Files;
@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
 use std::rc::Rc;
 
-/// Files up to this size are kept in memory, as long as there is room.
+/// Files up to this size in bytes are kept in memory, up to [`ROOM`] in total.
 const KEPT_MAX: u64 = 1 << 20;
 const ROOM: u64 = 32 << 20;
 
-/// Files, each hashed as it is read. The list of names is taken once. Small files are read once and kept. A file that
-/// is too large to keep can be read again, but not unnoticed with another content: [`Snapshot::changed`] names it. The
-/// owner of a bundle can change it between two reads, so that the one is checked and the other is used.
+/// Files that are hashed as they are read. Names are listed once, and small files are read once and kept. A file that
+/// is too large to keep is read again each time. If its content differs then, [`Snapshot::changed`] returns its name:
+/// otherwise the owner of a bundle could have one content checked and another one used.
 pub struct Snapshot<'a> {
     files: &'a dyn Files,
     names: RefCell<Option<BTreeMap<String, u64>>>,
@@ -23,7 +23,7 @@ pub struct Snapshot<'a> {
     seen: Rc<RefCell<FileDigests>>,
 }
 
-/// Files that were read to their end.
+/// Digests of the files that were read to their end.
 #[derive(Default)]
 struct FileDigests {
     digests: BTreeMap<String, [u8; 32]>,
@@ -40,19 +40,19 @@ impl FileDigests {
 }
 
 impl<'a> Snapshot<'a> {
-    /// Nothing is read yet.
+    /// A snapshot of `files`; nothing is read yet.
     #[must_use]
     pub fn new(files: &'a dyn Files) -> Self {
         Self { files, names: RefCell::default(), kept: RefCell::default(), room: Cell::new(ROOM), seen: Rc::default() }
     }
 
-    /// A file that had another content when it was read again.
+    /// A file whose content differed when it was read again.
     #[must_use]
     pub fn changed(&self) -> Option<String> {
         self.seen.borrow().changed.clone()
     }
 
-    /// The listed size; no more of a file is read.
+    /// The listed size. Reading stops there, even if the file has grown.
     fn size(&self, name: &str) -> Result<u64, BundleError> {
         self.names()?.get(name).copied().ok_or_else(|| BundleError::Missing(name.to_owned()))
     }
@@ -92,7 +92,7 @@ impl Files for Snapshot<'_> {
     }
 }
 
-/// A file on its way; at its end its digest is known.
+/// A reader that records the digest of the file at its end.
 struct HashingReader<R> {
     name: String,
     from: R,

@@ -1,5 +1,5 @@
-//! Takes the texts of streams out of a bundle: spans, salts, receipts, inputs and context documents. The records stay,
-//! so that everything else still verifies, and a signed statement says what was taken out and why.
+//! Removes the texts of streams from a bundle: spans, salts, receipts, inputs and context documents. The records stay,
+//! so everything else still verifies. A signed statement names the removed texts and the reason.
 
 use super::error::BundleError;
 use super::files::Directory;
@@ -26,23 +26,23 @@ use std::path::Path;
 pub enum StreamChoice {
     Streams(BTreeSet<String>),
     AllBut(BTreeSet<String>),
-    /// Streams whose records a witness saw completely before this Unix second.
+    /// Streams whose records a witness had seen completely before this Unix second.
     Before(u64),
 }
 
-/// Who takes the texts out, and why.
+/// The signer and the reason of a removal.
 #[derive(Clone, Copy, Debug)]
 pub struct WithholdReason<'a> {
-    /// Name of whoever signs: one line.
+    /// Name of the signer: one line.
     pub name: &'a str,
-    /// Why: one line.
+    /// Reason: one line.
     pub reason: &'a str,
     pub key: &'a SigningKey,
-    /// Whether the ids of the streams are taken out too.
+    /// Whether to remove the ids of the streams too.
     pub names: bool,
 }
 
-/// What was taken out.
+/// Counts of what was removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct WithholdReport {
     pub streams: u64,
@@ -50,14 +50,14 @@ pub struct WithholdReport {
     pub contexts: u64,
 }
 
-/// Why nothing is taken out. Nothing was changed then.
+/// The reasons why nothing was removed and nothing changed.
 #[derive(Debug, thiserror::Error)]
 pub enum WithholdError {
     #[error("no stream of the bundle is called `{0}`")]
     Unknown(String),
     #[error("the choice matches no stream of the bundle; nothing was taken out")]
     Nothing,
-    /// Without a witness note the times of the streams are not known.
+    /// Without a witness note, the times of the streams are unknown.
     #[error(
         "the bundle has no witness note, so the times of its streams are not known; choose them with --stream or --all-but"
     )]
@@ -71,7 +71,7 @@ pub enum WithholdError {
 }
 
 impl WithholdError {
-    /// Whether this says nothing about the files.
+    /// Whether the error is not a result about the files.
     #[must_use]
     pub const fn is_operational(&self) -> bool {
         match self {
@@ -82,8 +82,8 @@ impl WithholdError {
     }
 }
 
-/// Writes the bundle in `from` into the new folder `to`, without what is chosen. Errors: [`WithholdError`]; then there
-/// is no folder `to`.
+/// Writes a copy of the bundle in `from`, without the chosen texts, to the new folder `to`. Errors: [`WithholdError`];
+/// the folder `to` does not exist then.
 pub fn withhold(
     from: &Path,
     to: &Path,
@@ -108,13 +108,13 @@ pub fn withhold(
     let copy = Copy { bundle: &bundle, from, to, streams: &streams, chosen: &chosen, names: reason.names };
     let done = copy.all(&statement).and_then(|done| folder::seal(to).map(|()| done));
     done.map_err(|error| {
-        // A half-finished bundle is of no use.
+        // An incomplete copy is useless.
         let _ = fs::remove_dir_all(to);
         error.into()
     })
 }
 
-/// As [`withhold`], in the folder itself: the bundle without the texts replaces the one with them, which is removed.
+/// Like [`withhold`], but replaces the bundle in `folder` and deletes the original.
 pub fn withhold_in_place(
     folder: &Path,
     choice: &StreamChoice,
@@ -122,7 +122,7 @@ pub fn withhold_in_place(
 ) -> Result<WithholdReport, WithholdError> {
     let at = folder.to_string_lossy().into_owned();
     let io = || BundleError::io(&at);
-    // Links, and `.` at the end of a path, have no neighbour of their own name.
+    // The copy is made beside the folder. That needs the real path: a link or `.` has another parent or name.
     let folder = fs::canonicalize(folder)
         .map_err(|source| BundleError::Nothing { path: folder.to_owned(), what: source.to_string() })?;
     let _lock = folder::lock(&folder).map_err(io())?;
@@ -144,14 +144,14 @@ pub fn withhold_in_place(
 struct Known {
     id: Option<String>,
     context: [u8; 32],
-    /// Log indices of the records about its texts, BEGIN first.
+    /// Log indices of the records that have a text, BEGIN first.
     records: Vec<u64>,
     last: u64,
 }
 
 type Streams = BTreeMap<StreamAt, Known>;
 
-/// The streams of a bundle, with the records of each.
+/// The streams of a bundle, with their records.
 fn streams(bundle: &Bundle<'_>) -> Result<Streams, BundleError> {
     let mut streams = Streams::new();
     for lane in 0..bundle.lanes() {
@@ -202,7 +202,7 @@ fn choose(bundle: &Bundle<'_>, streams: &Streams, choice: &StreamChoice) -> Resu
     if chosen.is_empty() { Err(WithholdError::Nothing) } else { Ok(chosen) }
 }
 
-/// Records of each lane under the last checkpoint that a witness says to have seen before this second.
+/// Number of records of each lane under the last checkpoint whose note has a time before `second`.
 fn seen_before(bundle: &Bundle<'_>, second: u64) -> Result<Vec<u64>, WithholdError> {
     let (mut sizes, mut witnessed) = (Vec::new(), false);
     let mut heads = bundle.heads()?;
@@ -229,7 +229,7 @@ fn seen_before(bundle: &Bundle<'_>, second: u64) -> Result<Vec<u64>, WithholdErr
     if witnessed { Ok(sizes) } else { Err(WithholdError::NoWitness) }
 }
 
-/// A copy without the texts of some streams.
+/// Copies a bundle without the texts of some streams.
 struct Copy<'a, 'b> {
     bundle: &'b Bundle<'a>,
     from: &'b Path,
@@ -245,7 +245,7 @@ impl Copy<'_, '_> {
         let lines = [name::STREAMS, name::INPUTS, name::SPANS, name::RECEIPTS];
         let of_lines: BTreeSet<_> =
             (0..self.bundle.lanes()).flat_map(|lane| lines.map(|name| name::in_lane(name, lane))).collect();
-        // A stream that stays can have the same context document.
+        // A remaining stream can share a context document with a removed one.
         let contexts = |meant: bool| {
             let streams = self.streams.iter().filter(move |(at, _)| self.chosen.contains(at) == meant);
             streams.map(|(_, known)| known.context).collect::<BTreeSet<_>>()
@@ -286,7 +286,7 @@ impl Copy<'_, '_> {
         if self.bundle.has(name) { self.whole(name).map_err(BundleError::io(name)) } else { Ok(()) }
     }
 
-    /// Copies the lines about other streams; how many were left out.
+    /// Copies the lines about the remaining streams. Returns how many lines were left out.
     fn lines<T>(&self, plain: &str, lane: u8, mut lines: Lines<'_, T>) -> Result<u64, BundleError>
     where
         T: Indexed + DeserializeOwned + Serialize,

@@ -1,8 +1,8 @@
 //! Writes a bundle into a new folder.
 //!
-//! A process can die, a disk can be full and power can fail at any moment. So a file with a fixed content gets its name
-//! only when it is whole, growing files grow by whole units, and the manifest is written last: a folder without one is
-//! a bundle that was not finished, which [`finish`](super::finish()) completes.
+//! The process can die, the disk can be full, and the power can fail at any moment. Therefore a file with a fixed
+//! content gets its name only when it is complete, a growing file grows by whole units, and the manifest is written
+//! last. A folder without a manifest is an unfinished bundle, which [`finish`](super::finish()) completes.
 
 use super::disk::{Disk, GrowingFile};
 use super::error::BundleError;
@@ -18,21 +18,21 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Most bytes that a file takes in the manifest, on the disk of most file systems.
+/// Most bytes that the manifest needs per file; file names are short enough for this.
 const LISTED: u64 = 512;
 
-/// A bundle that is being written. It is whole once [`Writer::finish`] returned.
+/// Writes a bundle. The bundle is complete once [`Writer::finish`] has returned.
 #[derive(Debug)]
 pub struct Writer {
     folder: PathBuf,
     disk: Arc<Disk>,
     files: AtomicU64,
-    /// Held as long as something is written there.
+    /// The lock on the folder, held until the writer is dropped.
     _lock: File,
 }
 
 impl Writer {
-    /// A bundle in a new folder. Errors: [`BundleError::Io`], a folder that exists already included.
+    /// Creates a bundle in a new folder. Errors: [`BundleError::Io`], also if the folder exists.
     pub fn create(folder: impl Into<PathBuf>) -> Result<Self, BundleError> {
         let folder = folder.into();
         let new = DirBuilder::new().mode(FOLDER_MODE).create(&folder).and_then(|()| lock(&folder));
@@ -40,55 +40,54 @@ impl Writer {
         Ok(Self { folder, disk: Arc::default(), files: AtomicU64::new(0), _lock: lock })
     }
 
-    /// Folder of the bundle.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Keeps `closing` bytes of the disk back for the end of the session, and what the manifest needs. Errors:
+    /// Reserves `closing` bytes of the disk for the end of the session, besides the space for the manifest. Errors:
     /// [`BundleError::Io`]: the disk has no such room.
     pub fn reserve(&self, closing: u64) -> Result<(), BundleError> {
         let reserved = self.disk.reserve(&self.folder, closing, self.last(0));
         reserved.map_err(BundleError::io(&self.folder.to_string_lossy()))
     }
 
-    /// Reserves room for `more` bytes that are written last, besides the manifest.
+    /// Grows the reserve to `more` bytes for files written last, besides the manifest.
     pub fn keep(&self, more: u64) {
         self.disk.keep(self.last(more));
     }
 
     fn last(&self, more: u64) -> u64 {
         let listed = self.files.load(Ordering::Relaxed).saturating_mul(LISTED);
-        // Files that are still to come: a few checkpoints.
+        // 32 KiB more: a few checkpoints can still follow.
         listed.saturating_add(more).saturating_add(1 << 15)
     }
 
-    /// Whether the disk was full: what was kept back is in use, and the session must be closed.
+    /// Whether the disk has been full. The reserve is then in use, and the session must be closed.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.disk.is_full()
     }
 
-    /// A new file that grows by whole units. Errors: [`BundleError`]: `Name` for a name that no bundle has, `Io`.
+    /// Creates a file that grows by whole units. Errors: [`BundleError`]: `Name` for an unknown name, `Io`.
     pub fn grow(&self, name: &str) -> Result<GrowingFile, BundleError> {
         let file = known(name).and_then(|()| self.create_file(name).map_err(BundleError::io(name)))?;
         Ok(GrowingFile::new(file, Arc::clone(&self.disk)))
     }
 
-    /// A new file of JSON lines about records of `lane`, called `name` in lane 0. Errors: as [`Writer::grow`].
+    /// Creates a file of JSON lines about records of `lane`. `name` is its name in lane 0. Errors: as [`Writer::grow`].
     pub fn lines(&self, name: &str, lane: u8) -> Result<LineFile, BundleError> {
         let name = name::in_lane(name, lane);
         Ok(LineFile { file: self.grow(&name)?, name })
     }
 
-    /// A file with this content. It replaces what is there under this name. Errors: as [`Writer::grow`], and `Size` for
-    /// content that no bundle may hold under this name.
+    /// Writes a file, and replaces an existing one. Errors: as [`Writer::grow`], and `Size` for content over the limit
+    /// of the name.
     pub fn put(&self, name: &str, content: &[u8]) -> Result<(), BundleError> {
         self.put_with(name, content, |_| Ok(()))
     }
 
-    /// As [`Writer::put`], but the file is on the disk when this returns. Errors: as [`Writer::put`].
+    /// Like [`Writer::put`], but the file is synced when this returns. Errors: as [`Writer::put`].
     pub fn put_synced(&self, name: &str, content: &[u8]) -> Result<(), BundleError> {
         self.put_with(name, content, File::sync_all)?;
         sync_folder(&self.folder.join(name)).map_err(BundleError::io(name))
@@ -99,7 +98,7 @@ impl Writer {
         fits(name, content.len() as u64)?;
         let part = format!("{name}{PART}");
         let written = self.disk.with_room(|| {
-            // The remains of the first attempt, which failed because the disk was full.
+            // Remains of the first attempt, which failed on a full disk.
             let _ = fs::remove_file(self.folder.join(&part));
             let mut file = self.create_file(&part)?;
             file.write_all(content)?;
@@ -115,7 +114,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Puts the receipts of a lane, which were written as texts were released, in the order of their records.
+    /// Sorts the receipts of a lane by record. They were written in order of release.
     pub fn sort_receipts(&self, lane: u8) -> Result<(), BundleError> {
         let name = name::in_lane(name::RECEIPTS, lane);
         let file = File::open(self.folder.join(&name)).map_err(BundleError::io(&name))?;
@@ -127,24 +126,24 @@ impl Writer {
         self.put(&name, &sorted.content)
     }
 
-    /// Forces every file that is there to the disk.
+    /// Syncs every file.
     pub fn sync(&self) -> Result<(), BundleError> {
         sync(&self.folder)
     }
 
-    /// Writes the manifest over every file, and what was written to the disk.
+    /// Writes the manifest over every file, and syncs the bundle.
     pub fn finish(self) -> Result<(), BundleError> {
         self.disk.give_all();
         seal(&self.folder)
     }
 
-    /// As [`Writer::finish`], after something could not be written: see [`finish`](super::finish()).
+    /// Like [`Writer::finish`], for use after a write failed: see [`finish`](super::finish()).
     pub fn mend(self) -> Result<FinishReport, FinishError> {
         self.disk.give_all();
         finish::complete(&self.folder, false)
     }
 
-    /// Removes everything: there was no session.
+    /// Removes the whole folder, for a session that did not open.
     pub fn discard(self) -> Result<(), BundleError> {
         fs::remove_dir_all(&self.folder).map_err(BundleError::io(&self.folder.to_string_lossy()))
     }
@@ -154,7 +153,7 @@ impl Writer {
     }
 }
 
-/// A name that a bundle has, and that is not the manifest's.
+/// Accepts any file name of a bundle except the manifest's.
 fn known(name: &str) -> Result<(), BundleError> {
     match cap(name) {
         Some(_) if name != name::MANIFEST => Ok(()),
@@ -162,7 +161,7 @@ fn known(name: &str) -> Result<(), BundleError> {
     }
 }
 
-/// A file of JSON lines that is being written. What a reader would refuse is not written.
+/// Writes a file of JSON lines. It refuses lines that a reader would refuse.
 #[derive(Debug)]
 pub struct LineFile {
     name: String,
@@ -170,7 +169,8 @@ pub struct LineFile {
 }
 
 impl LineFile {
-    /// Adds a line. Errors: [`BundleError`]: `Line` for one that is too long, with nothing written; `Content`, `Io`.
+    /// Appends a line. Errors: [`BundleError`]: `Line` for a line over the limit, which is not written; `Content`,
+    /// `Io`.
     pub fn push(&mut self, line: &(impl Indexed + Serialize)) -> Result<(), BundleError> {
         let mut json = serde_json::to_vec(line).map_err(|error| BundleError::content(&self.name, error))?;
         json.push(b'\n');
@@ -181,19 +181,19 @@ impl LineFile {
         self.file.push(&json).map_err(BundleError::io(name))
     }
 
-    /// Bytes so far.
+    /// Length in bytes.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.file.len()
     }
 
-    /// Whether there are none.
+    /// Whether nothing was added.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.file.is_empty()
     }
 
-    /// Hands what was added to the system.
+    /// Writes the buffered lines to the operating system.
     pub fn flush(&mut self) -> Result<(), BundleError> {
         self.file.flush().map_err(BundleError::io(&self.name))
     }
@@ -219,7 +219,7 @@ mod tests {
         }
     }
 
-    /// The longest line that is written is read, and one byte more is refused with nothing written.
+    /// The reader accepts the longest line that can be written. One byte more is refused, and nothing is written.
     #[test]
     fn writer_and_reader_agree_on_the_longest_line() {
         let folder = tempfile::tempdir().unwrap();

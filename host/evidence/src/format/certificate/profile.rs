@@ -1,11 +1,11 @@
-//! The profile of a card's certificate: identifiers, limits, and reasons to refuse one.
+//! The profile of a card's certificate: identifiers, limits, and the reasons to refuse one.
 
 use std::fmt;
 use x509_cert::spki::ObjectIdentifier;
 
 /// SLH-DSA-SHA2-128f (RFC 9909, section 3).
 pub const SLH_DSA_SHA2_128F: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.16.840.1.101.3.4.3.21");
-/// Extension: design that holds the key.
+/// Extension: the design that contains the key.
 pub const DESIGN_ID: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.4.1.32473.1.1");
 /// Extension: [`Class`] of the key.
 pub const CLASS: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.4.1.32473.1.2");
@@ -13,12 +13,12 @@ pub const CLASS: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.4.1.32
 pub const SUPERVISED: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.6.1.4.1.32473.1.3");
 /// Content of [`CLASS`] for simulated cards and their roots.
 pub const SIMULATED: [u8; 3] = Class::Sim.encoded();
-/// Most intermediates between leaf and anchor.
+/// Largest number of intermediates between leaf and anchor.
 pub const MAX_CHAIN: usize = 4;
-/// Largest PEM file of certificates in bytes.
+/// Largest PEM file with certificates, in bytes.
 pub const MAX_PEM: usize = 64 * 1024;
 
-/// One certificate of a path.
+/// The position of a certificate in its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
     Device,
@@ -63,12 +63,12 @@ pub enum CertificateError {
     Revocation(usize),
 }
 
-/// The owner of the key.
+/// Which cards have the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
-    /// A simulation's: public.
+    /// Every simulated card: the key is public.
     Sim,
-    /// Common to every card that runs the design.
+    /// Every card that runs the design.
     Class,
     Device,
 }

@@ -1,4 +1,4 @@
-//! The verifier's anchors and what it no longer believes.
+//! The verifier's trust anchors and revocations.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use portcullis_core::hex;
 use super::profile::{CLASS, CertificateError, SIMULATED, Which};
 use super::x509::{X509Certificate, parse_one};
 
-/// Anchors and revocations. Empty, it trusts no one.
+/// Anchors and revocations. An empty store trusts no certificate.
 #[derive(Clone, Debug, Default)]
 pub struct TrustStore {
     roots: Vec<Root>,
@@ -23,14 +23,13 @@ pub(super) struct Root {
 }
 
 impl TrustStore {
-    /// Trusts a root for real cards: one self-signed certificate, PEM. Errors: not such a certificate; a simulation's
-    /// root.
+    /// Adds a root for real cards: one self-signed certificate in PEM. Errors: anything else, and a simulation root.
     pub fn add_root(&mut self, pem: &[u8]) -> Result<(), CertificateError> {
         self.add(pem, false)
     }
 
-    /// Trusts a root for simulated cards. A caller that was not asked to accept simulations leaves these out. Errors:
-    /// not such a certificate; the root of real cards.
+    /// Adds a root for simulated cards, for a caller that accepts simulated evidence. Errors: anything but one
+    /// self-signed certificate in PEM, and a root of real cards.
     pub fn add_sim_root(&mut self, pem: &[u8]) -> Result<(), CertificateError> {
         self.add(pem, true)
     }
@@ -46,19 +45,19 @@ impl TrustStore {
         Ok(())
     }
 
-    /// No longer believes a key, of a device or an authority: its [`key_id`](super::key_id).
+    /// Revokes a key of a device or of an authority, by its [`key_id`](super::key_id).
     pub fn revoke_key(&mut self, id: [u8; 32]) {
         self.revoked_keys.insert(id);
     }
 
-    /// No longer believes a design.
+    /// Revokes all certificates of a design.
     pub fn revoke_design(&mut self, id: [u8; 16]) {
         self.revoked_designs.insert(id);
     }
 
-    /// Takes in a revocation list: one line per entry, `key <64 hex digits>` or `design <32 hex digits>` in lower case;
-    /// empty lines and lines that begin with `#` say nothing. Errors: [`CertificateError::Revocation`] with the number
-    /// of the first malformed line; the lines before it count.
+    /// Reads a revocation list with one entry per line: `key <64 hex digits>` or `design <32 hex digits>` in lower
+    /// case. Empty lines and lines that begin with `#` are ignored. Errors: [`CertificateError::Revocation`] with the
+    /// number of the first malformed line; the entries before that line are added.
     pub fn revoke_list(&mut self, text: &str) -> Result<(), CertificateError> {
         for (number, line) in (1..).zip(text.lines()) {
             let wrong = CertificateError::Revocation(number);

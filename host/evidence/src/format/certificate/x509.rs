@@ -1,5 +1,5 @@
-//! One X.509 certificate, parsed strictly: PEM without text around it, DER that encodes back to itself, version 3,
-//! Ed25519.
+//! Strict parser of one X.509 certificate: PEM without surrounding text, DER that encodes back to the same bytes,
+//! version 3, Ed25519.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ pub(super) struct X509Certificate {
     signature: [u8; 64],
 }
 
-/// The certificates of a PEM file, from none to one more than [`MAX_CHAIN`].
+/// Parses the certificates of a PEM file: at most one more than [`MAX_CHAIN`].
 pub(super) fn parse_pem(
     pem: &[u8],
     file: Which,
@@ -66,7 +66,7 @@ impl X509Certificate {
     fn from_der(der: &[u8], which: Which) -> Result<Self, CertificateError> {
         let malformed = |_| CertificateError::Der(which);
         let certificate = Certificate::from_der(der).map_err(malformed)?;
-        // The checked fields must be exactly what was signed: parsing may not lose a byte.
+        // The parsed fields must encode to exactly the signed bytes: parsing may not lose any of them.
         if certificate.to_der().map_err(malformed)? != der {
             return Err(CertificateError::Der(which));
         }
@@ -119,15 +119,14 @@ impl X509Certificate {
     ) -> Result<Option<T>, CertificateError> {
         self.raw_extension(oid)
             .map(|value| {
-                // As for the certificate itself: only DER is accepted.
+                // Extensions must be DER too, like the certificate.
                 let found = T::from_der(value).ok().filter(|found| found.to_der().is_ok_and(|der| der == value));
                 found.ok_or(CertificateError::Profile(self.which, "has a broken extension"))
             })
             .transpose()
     }
 
-    /// The constraints of a certificate that signs others, with `below` intermediates between it and the leaf (RFC
-    /// 5280, 6.1.4).
+    /// Checks the constraints of a CA certificate with `below` intermediates between it and the leaf (RFC 5280, 6.1.4).
     pub(super) fn check_authority(&self, below: usize) -> Result<(), CertificateError> {
         let wrong = |what| CertificateError::Profile(self.which, what);
         let constraints = self.extension::<BasicConstraints>(BASIC_CONSTRAINTS)?;
@@ -153,7 +152,7 @@ impl X509Certificate {
         }
     }
 
-    /// `issuer` has the name that this certificate gives its issuer, and signed it.
+    /// Checks that `issuer` has the issuer name of this certificate and signed it.
     pub(super) fn check_issuer(&self, issuer: &Self) -> Result<(), CertificateError> {
         let key = <&[u8; 32]>::try_from(issuer.key.as_slice())
             .ok()

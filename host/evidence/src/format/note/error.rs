@@ -1,8 +1,8 @@
-//! Why a note is not believed.
+//! The reasons to refuse a note.
 
 /// Largest note in bytes.
 pub const MAX_BYTES: usize = 16 * 1024;
-/// Most signatures on a note.
+/// Largest number of signatures on a note.
 pub const MAX_SIGNATURES: usize = 16;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

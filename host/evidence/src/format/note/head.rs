@@ -1,4 +1,4 @@
-//! C2SP `tlog-checkpoint`: the text of a note about a log. Without extension lines, as that page recommends.
+//! C2SP `tlog-checkpoint`: the note's text about a log, without extension lines, as the specification recommends.
 
 use base64ct::{Base64, Encoding};
 
@@ -12,14 +12,14 @@ const ORIGIN: &str = "portcullis/";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
     pub origin: String,
-    /// Entries.
+    /// Number of entries.
     pub size: u64,
     /// Root of the tree over them (RFC 9162, 2.1.1).
     pub root: Hash,
 }
 
 impl Head {
-    /// State of a witness's log for the card key of this id.
+    /// State of a witness's log for the card key with this id.
     #[must_use]
     pub fn of_card(key: &Hash, size: u64, root: Hash) -> Self {
         Self { origin: format!("{ORIGIN}{}", hex::encode(key)), size, root }
@@ -36,7 +36,7 @@ impl Head {
         format!("{}\n{}\n{}\n", self.origin, self.size, Base64::encode_string(&self.root))
     }
 
-    /// Reads a note's text. Errors: [`NoteError::Format`] for anything that [`Head::text`] would not write.
+    /// Parses a note's text. Errors: [`NoteError::Format`] for anything that [`Head::text`] would not write.
     pub fn parse(text: &str) -> Result<Self, NoteError> {
         let wrong = NoteError::Format("checkpoint of a log (C2SP tlog-checkpoint)");
         let mut lines = text.strip_suffix('\n').ok_or(wrong.clone())?.split('\n');
@@ -49,14 +49,14 @@ impl Head {
     }
 }
 
-/// A decimal number as these formats write it: digits, no leading zero but in `0`.
+/// Parses a decimal number: digits only, without a leading zero except in `0`.
 #[must_use]
 pub fn decimal(text: &str) -> Option<u64> {
     let plain = text.bytes().all(|byte| byte.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
     text.parse().ok().filter(|_| plain)
 }
 
-/// A hash in base64 (RFC 4648, section 4).
+/// Parses a hash in base64 (RFC 4648, section 4).
 #[must_use]
 pub fn hash(text: &str) -> Option<Hash> {
     let mut out = [0; 32];

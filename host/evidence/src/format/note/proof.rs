@@ -1,4 +1,4 @@
-//! C2SP `tlog-proof`, and the entry that a proof is about.
+//! C2SP `tlog-proof`, and the entry that it proves.
 
 use base64ct::{Base64, Encoding};
 
@@ -15,16 +15,16 @@ pub struct WitnessEntry {
     pub ticket: u64,
     /// Serial of the checkpoint in the session.
     pub serial: u64,
-    /// SHA-256 of its 192 bytes.
+    /// SHA-256 of the checkpoint's 192 bytes.
     pub checkpoint: Hash,
-    /// Nonce of the heartbeat that it entitles to; never zero. None after the session's end or the ticket's validity.
+    /// Nonce for the next heartbeat, never zero. `None` after the end of the session or of the ticket's validity.
     pub nonce: Option<u64>,
 }
 
 impl WitnessEntry {
     pub const BYTES: usize = 56;
 
-    /// The leaf's data: ticket u64, serial u64, checkpoint, nonce u64 or zero; little-endian.
+    /// The leaf's data: ticket u64, serial u64, checkpoint, nonce u64 (zero for none); little-endian.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; Self::BYTES] {
         let mut out = [0; Self::BYTES];
@@ -36,7 +36,7 @@ impl WitnessEntry {
         out
     }
 
-    /// The entry in `bytes`; `None` for another length.
+    /// Decodes an entry; `None` if the length is wrong.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (ticket, rest) = bytes.split_first_chunk()?;
@@ -52,7 +52,7 @@ impl WitnessEntry {
     }
 }
 
-/// A proof as it is in a file. Nothing in it is checked.
+/// A parsed proof; nothing in it is checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WitnessProof {
     /// The entry that is proved to be in the log.
@@ -71,7 +71,7 @@ impl WitnessProof {
         format!("{FIRST_LINE}\nextra {extra}\nindex {}\n{path}\n{}", self.index, self.note)
     }
 
-    /// Reads a file. Errors: anything that [`Proof::text`] would not write.
+    /// Parses a proof file. Errors: anything that [`WitnessProof::text`] would not write.
     pub fn parse(file: &[u8]) -> Result<Self, NoteError> {
         if file.len() > MAX_BYTES {
             return Err(NoteError::Oversize);

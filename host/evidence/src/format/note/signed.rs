@@ -11,7 +11,7 @@ use portcullis_core::hex;
 
 /// Signature type of a timestamped Ed25519 cosignature.
 const COSIGNATURE: u8 = 0x04;
-/// Last second that a cosignature can name.
+/// Latest Unix second that a cosignature can contain.
 const MAX_TIME: u64 = i64::MAX as u64;
 
 /// Name and public key of a witness.
@@ -22,7 +22,7 @@ pub struct WitnessKey {
 }
 
 impl WitnessKey {
-    /// A witness of this name, such as `witness.example/w1`. Errors: a name that is empty or holds spaces, control
+    /// A witness of this name, such as `witness.example/w1`. Errors: a name that is empty or contains spaces, control
     /// characters or `+`.
     pub fn new(name: &str, key: VerifyingKey) -> Result<Self, NoteError> {
         if !is_key_name(name) {
@@ -31,8 +31,8 @@ impl WitnessKey {
         Ok(Self { name: name.to_owned(), key })
     }
 
-    /// Reads a verifier key, `<name>+<key id>+<base64 of type and key>`, of type 0x04. Errors: anything else, and a key
-    /// id that is not the key's.
+    /// Parses a verifier key of type 0x04: `<name>+<key id>+<base64 of type and key>`. Errors: any other text, and a
+    /// key id that does not match the key.
     pub fn parse(text: &str) -> Result<Self, NoteError> {
         let wrong = || NoteError::Key(text.to_owned(), "verifier key of an Ed25519 witness");
         // Neither name nor key id contains a plus sign; base64 may.
@@ -62,7 +62,7 @@ impl fmt::Display for WitnessKey {
     }
 }
 
-/// A note: text, and who says to have signed it.
+/// A note: a text and its signature lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note<'a> {
     /// The text, with its final newline.
@@ -78,7 +78,7 @@ struct SignatureLine<'a> {
 }
 
 impl<'a> Note<'a> {
-    /// Reads a note; no signature is checked. Errors: not a signed note, or too long a one.
+    /// Parses a note; signatures are not checked. Errors: a text that is not a signed note, or is too long.
     pub fn parse(note: &'a str) -> Result<Self, NoteError> {
         let wrong = NoteError::Format("signed note (C2SP signed-note)");
         if note.len() > MAX_BYTES {
@@ -98,15 +98,15 @@ impl<'a> Note<'a> {
         Ok(Self { text, signatures })
     }
 
-    /// The earliest Unix second that a signature claims. No one checked it.
+    /// The earliest Unix second in the signatures. It is not checked.
     #[must_use]
     pub fn claimed_time(&self) -> Option<u64> {
         let time = |line: &SignatureLine<'_>| line.signature.first_chunk().map(|time| u64::from_be_bytes(*time));
         self.signatures.iter().filter_map(time).min()
     }
 
-    /// The first of `witnesses` that cosigned the text, and the Unix second at which it did. Signatures of unknown keys
-    /// are ignored. Errors: no witness signed, or a signature that claims to be a witness's is wrong.
+    /// The first of `witnesses` that cosigned the text, and the Unix second of its signature. Signatures of unknown
+    /// keys are ignored. Errors: no witness signed, or a line with a witness's name and key id has a wrong signature.
     pub fn verify<'k>(&self, witnesses: &'k [WitnessKey]) -> Result<(&'k WitnessKey, u64), NoteError> {
         let mut first = None;
         for witness in witnesses {
@@ -121,8 +121,8 @@ impl<'a> Note<'a> {
     }
 }
 
-/// The line by which a witness cosigns `text` at the Unix second `time`, with its newline. Errors: a name that is not a
-/// key name; a text that no note has; a time beyond 2^63 - 1.
+/// The line, with newline, by which a witness cosigns `text` at the Unix second `time`. Errors: an invalid key name; a
+/// text that no note can have; a time beyond 2^63 - 1.
 pub fn cosign(text: &str, name: &str, key: &SigningKey, time: u64) -> Result<String, NoteError> {
     let witness = WitnessKey::new(name, key.verifying_key())?;
     if !text.ends_with('\n') || time > MAX_TIME {
@@ -140,7 +140,7 @@ fn signature_line(line: &str) -> Option<SignatureLine<'_>> {
     is_key_name(name).then(|| SignatureLine { name, id: *id, signature: signature.to_vec() })
 }
 
-/// The time in a cosignature, if it is one of `key` over `text`.
+/// The time in a cosignature; `None` unless `key` made it over `text`.
 fn check(text: &str, signature: &[u8], key: &VerifyingKey) -> Option<u64> {
     let (time, signature) = signature.split_first_chunk()?;
     let time = u64::from_be_bytes(*time);

@@ -65,7 +65,7 @@ fn cosignatures_of_public_witnesses_verify() {
     assert_eq!(head.text(), parsed.text);
     assert_eq!(head.card(), Err(NoteError::Origin));
 
-    // Another size, another time, another name for the same key.
+    // Another size; then another time; then another name for the same key.
     let changed = PUBLIC.replace("1432088532", "1432088533");
     assert_eq!(
         Note::parse(&changed).unwrap().verify(&keys[2..3]),
@@ -80,8 +80,8 @@ fn cosignatures_of_public_witnesses_verify() {
     assert_eq!(Note::parse(&changed).unwrap().verify(&keys[2..3]), Err(NoteError::UnknownWitness));
 }
 
-/// Published verifier keys of C2SP `signed-note`, of signature type 0x01: their key ids come out, and they are no
-/// witnesses' keys.
+/// Published verifier keys of C2SP `signed-note` with signature type 0x01: the key ids match, but such keys cannot be
+/// witnesses.
 #[test]
 fn key_ids_of_public_examples() {
     for text in [
@@ -161,7 +161,7 @@ fn the_form_is_that_of_c2sp() {
     assert_eq!(none.to_bytes()[48..], [0; 8]);
 }
 
-/// No single character can be changed, left out or added.
+/// The note is refused after any change, removal or insertion of one character.
 #[test]
 fn every_change_is_refused() {
     let good = note(5, 11).into_bytes();
@@ -206,7 +206,7 @@ fn a_note_of_another_log_entry_or_witness_is_refused() {
     assert_eq!(verify(proof.text().as_bytes(), &[]), Err(NoteError::UnknownWitness));
     assert_eq!(verify(proof.text().as_bytes(), &[witness(2)]), Err(NoteError::UnknownWitness));
 
-    // A log that is signed, but is not one of a card.
+    // A valid signature over a log that is not a card's.
     let text =
         Head { origin: "example.com/log".to_owned(), ..Head::of_card(&[7; 32], 1, tree::leaf(&entry(0).to_bytes())) }
             .text();
@@ -223,18 +223,18 @@ fn signatures_beside_the_witness() {
         let note = format!("{text}\n{signatures}");
         verify(WitnessProof { entry: entry(0), index: 0, path: Vec::new(), note }.text().as_bytes(), &[witness(1)])
     };
-    // Unknown keys are ignored at any place, also under the same name.
+    // Unknown keys are ignored wherever they stand, also with the same name.
     for others in [line(2, "witness.example/w1", 1), line(1, "witness.example/w2", 1), line(3, "x", 1)] {
         assert_eq!(check(&format!("{others}{ours}")).unwrap().time, 5);
         assert_eq!(check(&format!("{ours}{others}")).unwrap().time, 5);
         assert_eq!(check(&others), Err(NoteError::UnknownWitness));
     }
-    // A signature that says to be the witness's and is not spoils the note.
+    // A wrong signature under the witness's name and key id invalidates the note.
     let other_text = cosign("another\n", "witness.example/w1", &key(1), 5).unwrap();
     for spoilt in [format!("{ours}{other_text}"), format!("{other_text}{ours}"), other_text] {
         assert_eq!(check(&spoilt), Err(NoteError::Signature("witness.example/w1".to_owned())));
     }
-    // Properly signed, but at a time that the format does not know.
+    // A valid signature with a time that the format does not allow.
     let at = |time: u64| {
         let signature = key(1).sign(format!("cosignature/v1\ntime {time}\n{text}").as_bytes()).to_bytes();
         let id = signed::key_id("witness.example/w1", 4, key(1).verifying_key().as_bytes());
@@ -243,7 +243,7 @@ fn signatures_beside_the_witness() {
     };
     assert_eq!(at((1 << 63) - 1).unwrap().time, (1 << 63) - 1);
     assert!(matches!(at(1 << 63), Err(NoteError::Signature(_))));
-    // Sixteen signatures are accepted, more are not; no signature is not a note.
+    // Sixteen signatures are accepted; seventeen or none are not.
     assert!(check(&ours.repeat(16)).is_ok());
     assert_eq!(check(&ours.repeat(17)), Err(NoteError::Oversize));
     assert!(check("").is_err());

@@ -129,7 +129,7 @@ fn every_change_is_refused() {
     assert!(!accepted(&[cose.as_slice(), cose.as_slice()].concat()));
 }
 
-/// The message, assembled here by hand from the layout in the module's text.
+/// The message is assembled by hand from the layout in the module's documentation.
 #[test]
 fn the_layout_is_the_documented_one() {
     let mut small = ticket();
@@ -198,7 +198,7 @@ fn other_encodings_of_the_same_ticket_are_refused() {
     assert_eq!(read(&replaced(&ascending, &[four.as_slice(), &four].concat())), order);
 }
 
-/// The format before had ten keys, from 1, and no version.
+/// The previous format had ten keys, from 1, and no version.
 #[test]
 fn other_versions_are_refused_by_name() {
     let payload = ticket().payload();
@@ -229,7 +229,7 @@ fn fields_out_of_range_are_neither_signed_nor_read() {
         let mut wrong = ticket();
         change(&mut wrong);
         assert_eq!(wrong.sign(&key(1)), Err(TicketError::Field(message)));
-        // The same content, framed and signed by somebody who does not check.
+        // The same content from a signer that does not check its fields.
         let payload = wrong.payload();
         let mut cose = b"\xd2\x84\x43\xa1\x01\x27\xa1\x04\x48".to_vec();
         cose.extend(kid(&key(1).verifying_key()));
@@ -256,7 +256,7 @@ fn only_a_trusted_issuer_counts() {
     assert_eq!(signed.verify(&[]), Err(TicketError::UnknownIssuer(name.clone())));
     assert_eq!(signed.verify(&[key(2).verifying_key()]), Err(TicketError::UnknownIssuer(name)));
 
-    // The right key id, but another's signature.
+    // The right key id, but a signature by another key.
     let mut forged = signed.clone();
     forged.signature = key(2).sign(&forged.to_be_signed).to_bytes();
     assert_eq!(forged.verify(&[key(1).verifying_key()]), Err(TicketError::Signature));
@@ -268,7 +268,7 @@ fn a_ticket_of_ones_own_has_nobody_behind_it() {
     (own.heartbeat_records, own.heartbeat_ticks, own.issuer) = (0, 0, SELF_ISSUER.to_owned());
     let signed = Ticket::parse(&own.sign(&key(9)).unwrap()).unwrap();
     assert_eq!(signed.verify(&[key(1).verifying_key()]), Ok(TicketIssuer::SelfIssued));
-    // An issuer that signs as `self` is not an issuer.
+    // A trusted issuer must not sign as `self`.
     assert_eq!(signed.verify(&[key(9).verifying_key()]), Err(TicketError::Signature));
 }
 

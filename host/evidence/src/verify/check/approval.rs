@@ -1,4 +1,4 @@
-//! The approval of the policy: it is of the table image, and a trusted approver signed it.
+//! Checks the approval of the policy: it names the table image, and a trusted approver signed it.
 
 use crate::format::approval::Approval;
 use crate::format::bundle::{self, Bundle, BundleError};
@@ -8,7 +8,7 @@ use crate::verify::report::Summary;
 use crate::verify::trust::Trust;
 use portcullis_core::hex::Hex;
 
-/// Reads the approval, where there is one.
+/// Reads the approval, if the bundle has one.
 pub(crate) fn read(
     bundle: &Bundle<'_>,
     trust: &Trust,
@@ -27,7 +27,7 @@ pub(crate) fn read(
     match trust.approver(&approval) {
         Some(approver) => summary.approvals.push(approver),
         None => {
-            // In earlier releases issuers could approve: the message says what to do if that is intended.
+            // Earlier releases let issuers approve; the message says how to permit that now.
             let issuer = trust.issuers.iter().find(|issuer| approval.signer([&issuer.key]).is_some());
             let hint = issuer.map_or_else(String::new, |issuer| {
                 format!(

@@ -1,4 +1,4 @@
-//! The device certificate: it leads to a trusted root.
+//! Checks the device certificate: its chain ends at a trusted root.
 
 use crate::format::bundle::{self, Bundle, BundleError};
 use crate::format::certificate::{self, DeviceCertificate, TrustStore};

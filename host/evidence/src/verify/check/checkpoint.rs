@@ -1,5 +1,5 @@
-//! Checkpoints: the certified card signed each of them, over the records that are here, in order, under this policy and
-//! this ticket.
+//! Checks the checkpoints: the certified card signed each of them, they cover the records in the bundle, and they are
+//! in order, under this policy and this ticket.
 
 use crate::format::certificate::Class;
 use crate::format::checkpoint::{Checkpoint, SignedCheckpoint, root_of_heads};
@@ -13,11 +13,11 @@ use crate::verify::report::Options;
 use portcullis_core::hex;
 use portcullis_core::wire::{LaneHead, Life, key_flags};
 
-/// The order of checkpoints.
+/// Checks the order of checkpoints.
 #[derive(Debug, Default)]
 pub(crate) struct Order {
     last: Option<Checkpoint>,
-    /// Records of each lane under it.
+    /// Number of records of each lane under the last checkpoint.
     sizes: Vec<u64>,
     next: u64,
 }
@@ -31,7 +31,7 @@ impl Order {
         self.next
     }
 
-    /// Compares a checkpoint, and the number of records of each lane under it, with the checkpoint before it.
+    /// Compares a checkpoint, and the number of records of each lane under it, with the previous checkpoint.
     pub(crate) fn check(&mut self, checkpoint: &Checkpoint, sizes: Vec<u64>) -> Findings {
         let mut findings = Findings::default();
         let wire = &checkpoint.wire;
@@ -71,7 +71,7 @@ impl Order {
         findings
     }
 
-    /// How the session ended; the number of records that a checkpoint covers.
+    /// Checks how the session ended. Returns the number of records that the last checkpoint covers.
     pub(crate) fn end(&self, lanes: &[&LaneState], findings: &mut Findings) -> u64 {
         if self.last().is_none_or(|last| last.state != Life::Closing) {
             let what = "the session was not closed: what came after its last checkpoint is unknown";
@@ -91,7 +91,7 @@ impl Order {
     }
 }
 
-/// A checkpoint is of a card with as many lanes as there are logs.
+/// Checks that a checkpoint has as many lanes as there are logs.
 pub(crate) fn lanes(checkpoint: &Checkpoint, logs: u8) -> Findings {
     let wire = &checkpoint.wire;
     Findings::unless(wire.lanes == logs, Code::CheckpointLanes, || {
@@ -99,7 +99,7 @@ pub(crate) fn lanes(checkpoint: &Checkpoint, logs: u8) -> Findings {
     })
 }
 
-/// The heads beside a checkpoint: its root and its size must follow from them.
+/// Checks that a checkpoint's root and size follow from its heads.
 pub(crate) fn heads(checkpoint: &Checkpoint, heads: &[LaneHead]) -> Findings {
     let wire = &checkpoint.wire;
     let size = heads.iter().try_fold(0u64, |sum, head| sum.checked_add(head.size.get()));
@@ -109,7 +109,7 @@ pub(crate) fn heads(checkpoint: &Checkpoint, heads: &[LaneHead]) -> Findings {
     })
 }
 
-/// A checkpoint against the heads of the records that it covers.
+/// Compares a checkpoint with the heads computed from the records.
 pub(crate) fn root(checkpoint: &Checkpoint, heads: &[LaneHead]) -> Findings {
     let wire = &checkpoint.wire;
     let size = heads.iter().map(|head| head.size.get()).sum::<u64>();
@@ -119,8 +119,8 @@ pub(crate) fn root(checkpoint: &Checkpoint, heads: &[LaneHead]) -> Findings {
     })
 }
 
-/// A checkpoint against what the logs say of the session at that point. Lane 0's head is taken in the clock in which
-/// the checkpoint is begun; the other lanes continue meanwhile, and may be further.
+/// Compares a checkpoint with the state of the logs at that point. The card samples lane 0 in the clock in which it
+/// begins the checkpoint. Other lanes are sampled later and can have records of later ticks.
 pub(crate) fn state(checkpoint: &Checkpoint, lanes: &[&LaneState]) -> Findings {
     let mut findings = Findings::default();
     let wire = &checkpoint.wire;
@@ -144,7 +144,7 @@ pub(crate) fn state(checkpoint: &Checkpoint, lanes: &[&LaneState]) -> Findings {
     findings
 }
 
-/// Checks a checkpoint's signature and identity; whether it is marked as simulated.
+/// Checks a checkpoint's signature and identity. Returns whether it is marked as simulated.
 pub(crate) fn signature(signed: &SignedCheckpoint, facts: &Facts, options: Options, findings: &mut Findings) -> bool {
     let wire = &signed.checkpoint.wire;
     let serial = wire.serial.get();

@@ -1,4 +1,4 @@
-//! Contexts: what streams began in, whether the ticket permits it, and the profiles that the operator chose.
+//! Checks contexts: the context document of each stream, whether the ticket permits it, and the stream's profile.
 
 use crate::format::bundle::{self, Bundle, BundleError};
 use crate::format::ticket::Ticket;
@@ -12,7 +12,7 @@ use portcullis_core::wire::SessionFields;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A context document: it is read once, however many streams begin in it.
+/// A context document. It is read once, even if many streams use it.
 #[derive(Clone, Copy)]
 enum Document {
     Read(DocumentFacts),
@@ -20,20 +20,20 @@ enum Document {
     Malformed,
 }
 
-/// The fields of a context document that checks need.
+/// The fields of a context document that the checks need.
 #[derive(Clone, Copy)]
 struct DocumentFacts {
     mode: Mode,
     profile: Hex<32>,
     continues: bool,
-    /// Whether these are the digests of the policy package that OPEN names.
+    /// Whether the document names the policy package that OPEN names.
     package: bool,
     /// SHA-256 of the id.
     id: [u8; 32],
 }
 
-/// The context documents that streams began in, and the ids of these streams. Both grow with the documents of the
-/// bundle, not with its log.
+/// The context documents of all streams, and the ids of these streams. Memory grows with the number of documents, not
+/// with the log.
 #[derive(Default)]
 pub(crate) struct Contexts {
     documents: BTreeMap<[u8; 32], Document>,
@@ -42,8 +42,8 @@ pub(crate) struct Contexts {
 }
 
 impl Contexts {
-    /// Checks the context document of a stream that begins there under the name `id`, also of a withheld one. Returns
-    /// the digest of its profile, if that can be seen.
+    /// Checks the context document of a new stream named `id`, also of a withheld stream. Returns the digest of its
+    /// profile if the document can be read.
     #[expect(clippy::too_many_arguments, reason = "each stands for itself")]
     pub(crate) fn begin(
         &mut self,
@@ -115,7 +115,7 @@ impl Contexts {
     }
 }
 
-/// Reads a context document, and notes its profile in the summary.
+/// Reads a context document, and adds its profile to the summary.
 fn read(
     bundle: &Bundle<'_>,
     name: &str,
@@ -125,7 +125,7 @@ fn read(
     summary: &mut Summary,
 ) -> Result<Document, BundleError> {
     let bytes = bundle.read(name)?;
-    // The bytes that are parsed are the ones that BEGIN bound: the file may have changed since its name was checked.
+    // Hash the bytes that are parsed: the file may have changed since its name was checked.
     if <[u8; 32]>::from(Sha256::digest(&bytes)) != *digest {
         return Ok(Document::Malformed);
     }
@@ -148,7 +148,7 @@ fn read(
     Ok(Document::Read(DocumentFacts { mode: context.mode, profile, continues, package, id }))
 }
 
-/// The context that a stream began in.
+/// Checks that the ticket permits a stream's context.
 pub(crate) fn permitted(digest: &[u8; 32], ticket: Option<&Ticket>) -> Findings {
     let permitted = ticket.is_none_or(|ticket| ticket.contexts.is_empty() || ticket.contexts.contains(digest));
     Findings::unless(permitted, Code::ContextNotPermitted, || {
@@ -156,7 +156,7 @@ pub(crate) fn permitted(digest: &[u8; 32], ticket: Option<&Ticket>) -> Findings 
     })
 }
 
-/// The profile that the stream at `at` is governed under; `None` where its context document is not at hand.
+/// Checks the profile of the stream at `at`; `None` if its context document is missing.
 pub(crate) fn profile(at: At, profile: Option<Hex<32>>, ticket: Option<&Ticket>) -> Findings {
     let Some(ticket) = ticket.filter(|ticket| !ticket.profiles.is_empty()) else { return Findings::default() };
     match profile {

@@ -1,4 +1,4 @@
-//! The files of the bundle: those of the manifest, and those whose names are digests.
+//! Checks the files of the bundle: those in the manifest, and those whose names are digests.
 
 use crate::format::bundle::{self, Bundle, BundleError};
 use crate::verify::code::Code;
@@ -15,7 +15,7 @@ pub(crate) fn manifest(bundle: &Bundle<'_>) -> Result<Findings, BundleError> {
     Ok(findings)
 }
 
-/// Files whose names are digests, and the package. Another program does the replay that needs them.
+/// Checks files whose names are digests, and the package. A separate program uses them for the replay.
 pub(crate) fn digests(bundle: &Bundle<'_>) -> Result<Findings, BundleError> {
     let mut findings = Findings::default();
     for (folder, suffix) in [("contexts/", ".json"), ("anchors/", "")] {

@@ -1,4 +1,4 @@
-//! Heartbeats: their nonces are those that the witness gave, in its order.
+//! Checks heartbeats: their nonces are those of the witness, in the witness's order.
 
 use crate::format::note::WitnessedCheckpoint;
 use crate::verify::code::Code;
@@ -6,10 +6,11 @@ use crate::verify::findings::Findings;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// Nonces as the witness gave them.
+/// The nonces that the witness gave.
 #[derive(Debug, Default)]
 pub(crate) struct Nonces {
-    // With the serials of their notes, and the serials: a log may hold very many heartbeats that are no one's.
+    // Pairs of nonce and note serial; and all note serials. Both are sorted, since a log can hold millions of
+    // heartbeats.
     nonces: BTreeSet<(u64, u64)>,
     serials: Vec<u64>,
 }
@@ -21,7 +22,7 @@ impl Nonces {
         Self { nonces, serials: notes.keys().copied().collect() }
     }
 
-    /// The first note with this nonce in a range of serials, and whether the range has all its notes.
+    /// The first note with this nonce in a range of serials, and whether all notes of the range are present.
     fn find(&self, nonce: u64, range: &Range<u64>) -> (Option<u64>, bool) {
         let found = self.nonces.range((nonce, range.start)..(nonce, range.end)).next().map(|(_, serial)| *serial);
         let before = |end| self.serials.partition_point(|serial| *serial < end);
@@ -29,8 +30,8 @@ impl Nonces {
         (found, there == range.end.saturating_sub(range.start))
     }
 
-    /// Checks a heartbeat in a lane. `checkpoints` come before it, and the previous heartbeat had the nonce of note
-    /// `last`. Returns the note of this one.
+    /// Checks a heartbeat in a lane. `checkpoints` is the number of checkpoints before it, and `last` the note of the
+    /// previous heartbeat. Returns the note of this one.
     pub(crate) fn heartbeat(
         &self,
         nonce: u64,
@@ -38,14 +39,13 @@ impl Nonces {
         checkpoints: u64,
         findings: &mut Findings,
     ) -> Option<u64> {
-        // Each nonce is used once in a lane, in the witness's order, and not before the checkpoint that it was given
-        // for.
+        // A lane uses each nonce once, in the witness's order, and not before the checkpoint that the nonce answers.
         let from = last.map_or(0, |last| last.saturating_add(1));
         let (note, all) = self.find(nonce, &(from..checkpoints.max(from)));
         let what = || format!("heartbeat nonce {nonce:#018x} is none that the witness gave by then");
         match note {
             Some(_) => {}
-            // Where a note is missing, the nonce may have been in it.
+            // If a note is missing, the nonce may have been in that note.
             None if all => findings.add(Code::HeartbeatNonce, what()),
             None => findings.add(Code::HeartbeatUnwitnessed, what()),
         }
@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(nonces.find(9, &(0..0)), (None, true));
     }
 
-    /// A search note by note would take ten thousand million steps.
+    /// Searching note by note would take ten thousand million steps.
     #[test]
     fn many_heartbeats_that_are_nobodys() {
         let nonces = Nonces::new(&(0..100_000).map(|serial| note(serial, serial + 1)).collect());

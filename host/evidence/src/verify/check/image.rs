@@ -1,4 +1,4 @@
-//! The table image: one that this verifier reads, built from the package in the bundle.
+//! Checks the table image: this verifier can read it, and it was built from the package in the bundle.
 
 use crate::format::bundle::{self, Bundle, BundleError};
 use crate::format::log::DecidingStage;
@@ -23,8 +23,7 @@ pub(crate) struct Image {
 /// The content of the bundle's table image.
 pub(crate) enum Tables {
     Image(Image),
-    /// An image of a layout or a register map that this verifier does not know: of the card's evidence, nothing can be
-    /// read.
+    /// The layout or register map of the image is unknown, so the card's records and checkpoints cannot be read.
     Unknown(String),
     Malformed,
 }
@@ -58,18 +57,18 @@ pub(crate) fn read(bundle: &Bundle<'_>, findings: &mut Findings, summary: &mut S
     Ok(Tables::Image(Image { digest, header, rows }))
 }
 
-/// The layout version of an image with another version than this program's. Magic and version come first in every
-/// layout; there is no version 0.
+/// The layout version of an image, if it is not this program's. In every layout, magic and version come first and the
+/// version is not 0.
 #[must_use]
 pub fn other_layout(image: &[u8]) -> Option<u8> {
     let [magic @ .., version] = *image.first_chunk::<5>()?;
     (magic == IMAGE_MAGIC.to_le_bytes() && ![0, LAYOUT_VERSION].contains(&version)).then_some(version)
 }
 
-/// Mapping versions that a package digest is tried with; some are of the future.
+/// Mapping versions to try for a package digest, future ones included.
 const MAPPING_VERSIONS: std::ops::RangeInclusive<u32> = 1..=1000;
 
-/// The version of the mapping under which the bundle's package has this digest: SHA-256 over a line with the mapping
+/// The mapping version for which the bundle's package has this digest: SHA-256 over a line with the mapping
 /// version and a line `SHA-256  length  path` for each file. `None` if no version gives this digest.
 pub fn mapping_version(bundle: &Bundle<'_>, package_digest: &[u8; 32]) -> Result<Option<u32>, BundleError> {
     let mut listing = String::new();
@@ -81,7 +80,7 @@ pub fn mapping_version(bundle: &Bundle<'_>, package_digest: &[u8; 32]) -> Result
         let head = format!("portcullis package 1, mapping {version}\n");
         Sha256::new().chain_update(head).chain_update(&listing).finalize().into()
     };
-    // This program's own version is the likeliest.
+    // Try this program's own version first, since it is the most likely one.
     Ok(std::iter::once(MAPPING_VERSION).chain(MAPPING_VERSIONS).find(|version| digest(*version) == *package_digest))
 }
 
@@ -91,7 +90,7 @@ fn package(
     findings: &mut Findings,
     summary: &mut Summary,
 ) -> Result<(), BundleError> {
-    // A missing package affects only the replay.
+    // Without a package only the replay is impossible.
     if bundle.below(bundle::PACKAGE).next().is_none() {
         return Ok(());
     }
@@ -107,11 +106,11 @@ fn package(
     Ok(())
 }
 
-/// The rules behind the rows that decided.
+/// Names the rules of the rows that decided.
 pub(crate) fn rules(counts: &BTreeMap<DecidingStage, u64>, image: Option<&Image>) -> Vec<RuleCount> {
     let rule = |decided: &DecidingStage| {
         let (image, row) = (image?, usize::from(decided.row?));
-        // Policy rows are first in an image.
+        // An image has the policy rows first.
         let before = if decided.stage == Stage::Entropy { image.header.policy_rows.get().into() } else { 0 };
         image.rows.get(before + row).map(|row| row.rule.get())
     };

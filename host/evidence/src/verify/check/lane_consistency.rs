@@ -1,13 +1,13 @@
-//! The lanes of one session: each log is complete by itself, and all logs describe the same session.
+//! Checks the lanes against each other: all logs must describe the same session.
 
 use crate::verify::code::Code;
 use crate::verify::findings::Findings;
 use crate::verify::lane_state::LaneState;
 
-/// Every lane must record the same facts about the session.
+/// Checks that every lane records the same facts about the session.
 pub(crate) fn check(lanes: &[&LaneState]) -> Findings {
     let mut findings = Findings::default();
-    // A log that breaks a rule is contradicted already, and what it says means nothing.
+    // A log that breaks a rule is contradicted already, so its content is not compared.
     let Some((first, others)) = lanes.split_first().filter(|_| !lanes.iter().any(|lane| lane.broken)) else {
         return findings;
     };
@@ -23,7 +23,7 @@ pub(crate) fn check(lanes: &[&LaneState]) -> Findings {
     for (number, lane) in (1..).zip(others) {
         require(opened(lane) == opened(first), number, "opened different sessions");
     }
-    // A lane that was closed before a fault has none on record; a cut log has no end. What is there is alike.
+    // A lane that closed before a fault does not record the fault, and a truncated log has no end. Compare the others.
     let mut tables = None;
     let mut cause = None;
     for (number, lane) in lanes.iter().enumerate() {
@@ -41,8 +41,8 @@ pub(crate) fn check(lanes: &[&LaneState]) -> Findings {
     findings
 }
 
-/// A nonce that is presented is recorded once in each lane, and the next one after that: only the last may be missing
-/// where the end cut it.
+/// Checks that every lane records the same nonces in the same order. Only the last one may be missing from a lane,
+/// since the session can end before every lane has recorded it.
 fn heartbeats(lanes: &[&LaneState]) -> Findings {
     let mut findings = Findings::default();
     let Some(longest) = lanes.iter().map(|lane| &lane.heartbeats).max_by_key(|digest| digest.count) else {

@@ -1,4 +1,4 @@
-//! Receipts: each is of an admitted text, of this session and lane, with its text's salt.
+//! Checks receipts: each is for an admitted text of this session and lane, and has the salt of that text.
 
 use crate::format::bundle::{Receipt, SpanLine};
 use crate::format::log::LogEvent;
@@ -7,7 +7,7 @@ use crate::verify::facts::Facts;
 use crate::verify::findings::{At, Findings};
 use portcullis_core::wire::{Determination, Opcode};
 
-/// A receipt against the record and the lane that it names and the text disclosed for it.
+/// Compares a receipt with its record, its lane and the disclosed text.
 pub(crate) fn check(
     receipt: &Receipt,
     (at, lane): (At, u8),

@@ -1,21 +1,21 @@
-//! Ids and reasons of the rules behind row numbers, from the package's Cedar sources.
+//! Ids and reasons of the rules behind row numbers, read from the package's Cedar sources.
 //!
-//! Only annotations are read; what a rule says is compiled elsewhere. The sources are in the package digest, so that
-//! names are as certain as the image.
+//! Only annotations are read; rules are compiled elsewhere. The package digest covers the sources, so the names are as
+//! trustworthy as the image.
 
 use crate::format::bundle::{self, Bundle, BundleError};
 use std::collections::BTreeMap;
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// A rule as a report names it.
+/// Id and reason of a rule, for reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Name {
     pub(crate) id: String,
     pub(crate) reason: Option<String>,
 }
 
-/// Every rule of the bundle's package in the order of the numbers that rows carry: bytewise by id.
+/// All rules of the bundle's package, in the order of their numbers in the image: bytewise by id.
 pub(crate) fn names(bundle: &Bundle<'_>) -> Result<Vec<Name>, BundleError> {
     let mut rules = BTreeMap::new();
     for (name, _) in bundle.below(bundle::PACKAGE).filter(|(name, _)| name.ends_with(".cedar")) {
@@ -25,7 +25,7 @@ pub(crate) fn names(bundle: &Bundle<'_>) -> Result<Vec<Name>, BundleError> {
     Ok(rules.into_iter().map(|(id, reason)| Name { id, reason }).collect())
 }
 
-/// Ids with their reasons. A rule ends with a semicolon; `//` begins a comment; strings have the escapes of Rust.
+/// Ids with their reasons. A rule ends with a semicolon; `//` begins a comment; strings have Rust's escapes.
 fn annotated(source: &str) -> BTreeMap<String, Option<String>> {
     let mut rules = BTreeMap::new();
     let mut found: BTreeMap<String, String> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Session records: OPEN and CLOSE name the tables and the ticket; an ALARM ends the session.
+//! Checks session records: OPEN and CLOSE name the tables and the ticket; an ALARM ends the session.
 
 use crate::format::ticket::{SignedTicket, Ticket};
 use crate::verify::check::image::Image;

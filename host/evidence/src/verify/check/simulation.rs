@@ -9,8 +9,8 @@ use crate::verify::property::Status;
 use crate::verify::report::Options;
 use portcullis_core::wire::key_flags;
 
-/// Marks of a simulated card, each of which is sufficient. If no checkpoint can be read, the marks of the certificate
-/// count.
+/// The marks of a simulated card; any one of them is sufficient. If no checkpoint can be read, only the marks in the
+/// certificate count.
 pub(crate) fn marks(
     device: Option<&DeviceCertificate>,
     signed: Option<&SignedCheckpoint>,
@@ -32,7 +32,7 @@ pub(crate) fn marks(
     .collect()
 }
 
-/// Reports the marks of a simulated card; whether there are any.
+/// Reports the marks of a simulated card. Returns whether there are any.
 pub(crate) fn check(
     device: Option<&DeviceCertificate>,
     signed: Option<&SignedCheckpoint>,

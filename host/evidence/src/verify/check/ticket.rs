@@ -1,4 +1,4 @@
-//! The session's ticket: a trusted issuer made it, for this card and this policy.
+//! Checks the session's ticket: a trusted issuer made it, for this card and this policy.
 
 use crate::format::bundle::{self, Bundle, BundleError};
 use crate::format::certificate::{DeviceCertificate, key_id};
@@ -9,7 +9,7 @@ use crate::verify::report::Summary;
 use crate::verify::trust::{Signer, Trust};
 use portcullis_core::hex::{self, Hex};
 
-/// Reads the ticket and asks who issued it.
+/// Reads the ticket and finds its issuer.
 pub(crate) fn read(
     bundle: &Bundle<'_>,
     trust: &Trust,
@@ -43,14 +43,14 @@ pub(crate) fn card(ticket: &Ticket, device: &DeviceCertificate) -> Findings {
     Findings::unless(same, Code::TicketKey, || "the ticket is for another card".to_owned())
 }
 
-/// The tables that the ticket permits. The digest is over the whole file, with any layout.
+/// Checks that the ticket permits the tables. The digest is over the whole image, whatever its layout.
 pub(crate) fn tables(ticket: &Ticket, image: &[u8; 32]) -> Findings {
     Findings::unless(ticket.policy == *image, Code::TicketPolicy, || {
         format!("the ticket is for policy digest {}", hex::encode(&ticket.policy))
     })
 }
 
-/// The text lane, which a ticket can require.
+/// Reports a ticket that requires the text lane.
 pub(crate) fn text_lane(ticket: &Ticket) -> Findings {
     Findings::unless(!ticket.text_lane, Code::TextLane, || {
         "the ticket requires the text lane, and no card of this layout version has one".to_owned()

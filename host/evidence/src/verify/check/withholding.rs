@@ -1,4 +1,4 @@
-//! Withheld texts: which texts were taken out of the bundle, who signed that, and whether anything of them is left.
+//! Checks withholdings: which texts were removed, who signed the removal, and whether a removed text is still present.
 
 use crate::format::bundle::{self, Bundle, BundleError};
 use crate::format::ticket::{SignedTicket, Ticket};
@@ -12,7 +12,7 @@ use crate::verify::trust::Trust;
 use portcullis_core::hex::Hex;
 use std::collections::BTreeSet;
 
-/// Reads the withholdings; gives the streams that they name.
+/// Reads the withholdings. Returns the streams that they name.
 pub(crate) fn read(
     bundle: &Bundle<'_>,
     trust: &Trust,
@@ -43,15 +43,15 @@ pub(crate) fn read(
     Ok(streams)
 }
 
-/// A part of a withheld stream that is still in the bundle.
+/// Reports a part of a withheld stream that is still in the bundle.
 pub(crate) fn left(at: At, what: &str, findings: &mut Findings) {
     let what = format!("{what} of {at} is there, but its stream is said to be withheld");
     findings.add(Code::WithheldDisclosed, what);
 }
 
-/// Streams that no BEGIN record began.
+/// Reports withheld streams that have no BEGIN record.
 pub(crate) fn unknown(facts: &Facts, lanes: &[&LaneState]) -> Findings {
-    // A log that breaks a rule was not read to its end.
+    // A log that breaks a rule was not fully read.
     if lanes.iter().any(|lane| lane.broken) {
         return Findings::default();
     }

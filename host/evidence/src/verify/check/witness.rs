@@ -1,4 +1,4 @@
-//! The witness's notes: of this session, in order, while the ticket was valid.
+//! Checks the witness's notes: they are of this session, in order, and within the validity of the ticket.
 
 use crate::format::bundle::{self, Bundle, BundleError};
 use crate::format::note::{self, WitnessKey, WitnessedCheckpoint};
@@ -29,8 +29,8 @@ pub(crate) fn read(
         let named = *name == bundle::witness(note.serial) && note.serial < bundle.checkpoints();
         findings.require(named, Code::WitnessSerial, || format!("`{name}` is about checkpoint {}", note.serial));
         if let Some(last) = &last {
-            // A witness takes the checkpoints of a session one after the other; another card of a class can come
-            // between.
+            // A witness accepts the checkpoints of a session in order. Entries of another card with the same key can
+            // lie between them.
             let follows = note.index.checked_sub(last.index) >= note.serial.checked_sub(last.serial);
             findings.require(follows && note.time >= last.time, Code::WitnessOrder, || {
                 format!("`{name}` does not follow the note before it in time or in the witness's log")
