@@ -15,7 +15,7 @@ module session_fork
 ) (
     input  logic             clk_i,
     input  logic             rst_i,
-    // Life.
+    // Lifecycle.
     input  logic             valid_i,
     output logic             ready_o,
     input  record_type_e     type_i,

@@ -202,7 +202,7 @@ module bus_share_props
       assert ((wvalid & wready) == (m_wvalid && m_wready ? 2'b01 << w_lane : 2'b00));
       // Every offer reaches the bus.
       assert (m_arvalid == (ar_q != '0) || (ar_held_q && gave_up_q[ar_lane_q]));
-      // Offers stand.
+      // Offers hold.
       if (ar_held_q && !gave_up_q[ar_lane_q]) assert (m_arvalid && ar_lane == ar_lane_q);
       if (writing_q && !gave_up_q[w_lane_q]) assert (writing && w_lane == w_lane_q);
       // A broken burst is the last.

@@ -6,11 +6,11 @@
 //   is the one at the input, with its leaf's index.
 // - The hash of leaf n has its four blocks in order, the first on the initial state, the others
 //   chained to the block before; together they are 00, the record with index n, and the padding.
-//   Then follow, for each level below the number of n's trailing ones, the two blocks of the node
-//   over the frontier at that level and the subtree so far. The last digest becomes the frontier at
-//   the level of that number; nothing else changes the frontier (watched for one arbitrary level).
-// - The size changes by one when a record's leaf is in, or to zero at clear: the log index cannot
-//   be loaded.
+//   Let t be the number of trailing one bits of n. For each level below t follow the two blocks of
+//   the node over the frontier at that level and the subtree so far. The last digest becomes the
+//   frontier at level t; nothing else changes the frontier (watched for one arbitrary level).
+// - The size grows by one when a record's leaf is in the tree, and is zero after a clear: there is
+//   no other way to set the log index.
 // - A record that is withdrawn before that changes neither size nor frontier, hashed in advance or
 //   not.
 // - A snapshot is the frontier, lowest level first; the size does not change while it is taken.

@@ -24,7 +24,7 @@ module event_cdc_props (
       .to_clk_i(b_clk), .to_rst_i(rst), .event_o(pulse)
   );
 
-  // A request is a change of level; the level goes once around.
+  // A request is a change of level; the level travels once around the loop.
   logic [5:0] ring;
   logic [4:0] changes;
   assign ring = {

@@ -54,7 +54,8 @@ module readback_props
   logic watch;
   always_ff @(posedge clk) watch <= watch;
 
-  // The watched row's read-back is one or two clocks old, always locked since; then the read row.
+  // A read-back of the watched row was one or two clocks ago, locked since; later, the row that was
+  // read.
   logic kept, read1_q, read2_q, seen_q, seen_live_q;
   row_t seen_row_q;
   assign kept = locked && !clear && !rst;

@@ -184,7 +184,7 @@ module sha256_props
       assert (dut.ahead_q == (6'(dut.step_q) + 6'd2) * 6'(Rounds));
       if (ended_q) assert (any_q);
 
-      // ---- not vacuous: a digest, the next block begun in the same clock, and one a clock earlier
+      // ---- not vacuous: a digest, the next block begun in the same clock, and one clock earlier
       cover (done && any_q && !busy);
       cover (again_q && busy);
       cover (chained_q && done);

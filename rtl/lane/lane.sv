@@ -63,7 +63,7 @@ module lane
     output logic               read_ready_o,
     output row_t               policy_read_o,
     output row_t               entropy_read_o,
-    // Life.
+    // Lifecycle.
     input  logic               run_i,
     input  logic               hold_i,  // Accept no more entries.
     input  logic               drop_i,  // Also drop a waiting session record.

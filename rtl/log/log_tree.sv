@@ -3,10 +3,10 @@
 //
 // A record stays at the input until its leaf is in the tree; then it is committed (`committed_o`)
 // and offered to the ring until the ring accepts it. `size_o` and the frontier change only in the
-// clock of the commit. A record that is withdrawn before it leaves no trace. Its log index is the
-// index of its leaf. While the core is free, the descriptor that the banks are sweeping (`early_*`)
-// is hashed in advance: the first two of the four blocks of its leaf. `early_valid_i`: this
-// descriptor is valid; it must come as the next record, after the offered one.
+// clock of the commit. A record that is withdrawn before its commit leaves no trace. Its log index
+// is the index of its leaf. While the core is free, the descriptor that the banks are sweeping
+// (`early_*`) is hashed in advance: the first two of the four blocks of its leaf. `early_valid_i`:
+// this descriptor is valid; it must come as the next record, after the offered one.
 //
 // The module stores the tree's frontier: the roots of its full subtrees, at most one per level. A
 // leaf at index n costs four blocks, and two for each trailing one bit of n: two more on average. A

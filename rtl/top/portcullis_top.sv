@@ -224,7 +224,7 @@ module portcullis_top
       .header_o(header)
   );
 
-  // ---- life
+  // ---- lifecycle
   logic ring_open, ring_fetch, ring_halt, ring_clear, tail_doorbell, head_doorbells;
   fault_e ring_fault;
   logic run, drop, streams_clear, session_valid, session_ready;
