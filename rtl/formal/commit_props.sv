@@ -76,8 +76,9 @@ module commit_props
     return message[512*(2'd3-at)+:512];
   endfunction
 
-  // ---- duties of the caller An early descriptor comes as the next record, unless it is dropped.
-  // During the offer of a record, the early descriptor is that of the record after it.
+  // ---- duties of the caller
+  // An early descriptor comes as the next record, unless it is dropped. During the offer of a
+  // record, the early descriptor is that of the record after it.
   logic promised_q, promising;
   descriptor_t promise_q;
   assign promising = early_valid && (!valid || committed) && !drop;

@@ -96,8 +96,9 @@ module lane_log_props
             descriptor.lineage_outcome};
   endfunction
 
-  // ---- contracts of the arbitrary parts The entry check: an entry holds until it is accepted or
-  // flushed; the next needs at least one clock.
+  // ---- contracts of the arbitrary parts
+  // The entry check: an entry holds until it is accepted or flushed; the next needs at least one
+  // clock.
   logic entry_stands_q, was_taken_q, judge_q;
   tag_t entry_q;
   fault_e fault_q;

@@ -52,7 +52,7 @@ module ring_complete_props
   // Records by their number, modulo 8: pushed, answered, and begun.
   logic [2:0] pushed_q, answered_q, turned_q, watch;
   logic told_q, pushes_q;  // An answer and a push in the clock before.
-  logic turn_q, taken_q;  // The begun record has a completion; it was accepted.
+  logic turn_q, taken_q;  // The begun record has a completion; this was accepted.
   always_ff @(posedge clk) watch <= watch;
 
   // The watched record's expected completion without phase and CRC, and whether it has one.
