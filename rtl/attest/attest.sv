@@ -1,23 +1,22 @@
-// What makes the card's word worth something: its key, the digest of its tables, and signed
-// checkpoints, over one hash core.
+// The attestation of the card: its key, the digest of its tables, and signed checkpoints, with one
+// shared hash core.
 //
-// After reset the key is derived from the device secret and the design, and its public half
-// computed; until then nothing is hashed or signed (`public_key_o` is zero). From then on the core
-// serves one at a time: the digest of every lane's tables while life asks for it, or a checkpoint
-// from its snapshots to its signature. Verdicts never wait for it: lanes hash with cores of their
-// own.
+// After reset the key is derived from the device secret and the design id, and its public half is
+// computed; until then nothing else is hashed or signed (`public_key_o` is zero). Then the core
+// does one task at a time: the digest of every lane's tables for the lifecycle, or a checkpoint
+// from its snapshots to its signature. Verdicts never wait for it: lanes have their own hash cores.
 //
-// In RUN the tables are hashed again when `patrol_i` says that they are due: in the next clock
-// without a checkpoint under way, so that a host that asks for one checkpoint after another cannot
-// put it off. A checkpoint that becomes due meanwhile takes its snapshots and waits for the core
-// until the hash is done; what is being signed is never interrupted. The hash is given up when RUN
-// ends.
+// In RUN the tables are hashed again when `patrol_i` is high, in the next clock without a
+// checkpoint in progress, so a host that requests one checkpoint after another cannot delay it. A
+// checkpoint that becomes due during the hash takes its snapshots and waits for the core. Signing
+// is never interrupted. The hash is aborted when RUN ends.
 //
 // Key: seed i is the first 16 bytes of HMAC-SHA-256(secret, "portcullis/slh-dsa/1" 00 | i | design
-// id), i of 0 SK.seed, 1 SK.prf, 2 PK.seed (FIPS 205, 9.1 takes the three). The secret is a
-// parameter: it is in the bitstream and in nothing that the host can read.
+// id), with i = 0 SK.seed, 1 SK.prf, 2 PK.seed (FIPS 205, 9.1 uses the three). The secret is a
+// parameter: it is in the bitstream, and the host cannot read it.
 //
-// After reset: making its key. The caller owes: what table_digest and checkpoint ask for.
+// After reset: derives the key.
+// Duties of the caller: the duties of table_digest and checkpoint.
 `include "assert.svh"
 
 module attest
@@ -26,7 +25,7 @@ module attest
   import sha256_pkg::*;
   import log_pkg::*;
 #(
-    parameter int unsigned  Rounds = 1,            // SHA-256 rounds a clock: 1, 2, 4, 16.
+    parameter int unsigned  Rounds = 1,            // SHA-256 rounds per clock: 1, 2, 4, 16.
     parameter logic [7:0]   KeyFlags = 8'h01,
     parameter int unsigned  Lanes = 1,             // 1, 2, 4 or 8.
     parameter logic [255:0] DeviceSecret = '0,     // First byte at the top.
@@ -34,18 +33,18 @@ module attest
 ) (
     input  logic                   clk_i,
     input  logic                   rst_i,
-    // Nothing is under way or asked for: the registers stand, after a few clocks of it.
+    // Nothing is in progress or requested: after a few such clocks the registers are constant.
     output logic                   quiet_o,
-    // PK.seed, PK.root; layout order. Zero until it is made.
+    // PK.seed, PK.root; layout order. Zero until the key is made.
     output logic [255:0]           public_key_o,
     // Tables.
-    input  logic                   digest_i,        // Hash them, until ...
-    output logic                   digest_done_o,   // ... this, for one clock.
-    output logic [255:0]           digest_o,        // Of the last lane's; layout order.
-    output logic                   digest_alike_o,  // So did every other lane's.
-    input  logic                   patrol_i,        // In RUN: hash them again, until ...
-    output logic                   patrol_done_o,   // ... this, for one clock.
-    // They hashed to something else than `facts_i.policy_digest`; one clock, a clock later.
+    input  logic                   digest_i,        // Hash the tables.
+    output logic                   digest_done_o,   // Done; high for one clock.
+    output logic [255:0]           digest_o,        // Digest of the last lane's; layout order.
+    output logic                   digest_alike_o,  // All lanes have this digest.
+    input  logic                   patrol_i,        // In RUN: hash the tables again.
+    output logic                   patrol_done_o,   // Done; high for one clock.
+    // The digest differs from `facts_i.policy_digest`; high for one clock, one clock later.
     output logic                   changed_o,
     input  image_header_t          header_i,
     output logic [2:0]             read_lane_o,
@@ -66,7 +65,7 @@ module attest
     input  card_facts_t            facts_i,
     output logic                   snapshot_o,
     output logic [2:0]             snapshot_lane_o,
-    input  logic [63:0]            size_i,  // Its records.
+    input  logic [63:0]            size_i,  // Number of its records.
     input  snapshot_t              snapshot_i,
     input  logic [7:0]             ring_log2_i,
     input  logic [31:0]            head_i,
@@ -78,14 +77,13 @@ module attest
     StDerive     = 6'h01,  // The seeds are being derived.
     StKeygen     = 6'h02,  // The public key is being computed.
     StReady      = 6'h04,
-    StDigest     = 6'h08,  // Tables, for life.
+    StDigest     = 6'h08,  // Tables, for the lifecycle.
     StCheckpoint = 6'h10,
     StPatrol     = 6'h20   // Tables, again, in RUN.
   } state_e;
 
-  // What is signed begins like this: the COSE Sig_structure of a COSE_Sign1 (RFC 9052, 4.4) whose
-  // protected header is {1: -70001}, whose external data is empty and whose payload is 192 bytes
-  // long.
+  // Start of the signed bytes: the COSE Sig_structure of a COSE_Sign1 (RFC 9052, 4.4) with the
+  // protected header {1: -70001}, empty external data and a payload of 192 bytes.
   localparam int unsigned PrefixBytes = 23;
   localparam logic [8*PrefixBytes-1:0] Prefix = {
     8'h84,                                         // an array of four
@@ -101,12 +99,12 @@ module attest
   logic checkpoint_quiet;
   logic patrol;
   assign patrol = patrol_i && run_i;
-  logic row_awaited;  // A row of the tables is all that can go on.
+  logic row_awaited;  // The digest only waits for a row of the tables.
   assign row_awaited = state_q == StPatrol && patrol && read_o.valid && !read_ready_i;
   assign quiet_o = checkpoint_quiet
       && (row_awaited || (state_q == StReady && !digest_i && !patrol));
 
-  // ---- the core, and who has it
+  // ---- the core and its users
   hash_request_t request, request_q, derive_request, digest_request, checkpoint_request,
       signer_request;
   hash_answer_t answer, derive_answer, digest_answer, checkpoint_answer, signer_answer;
@@ -114,7 +112,7 @@ module attest
   assign hashing = state_q == StDigest || state_q == StPatrol;
   assign digest_abort = (state_q == StDigest && !digest_i) || (state_q == StPatrol && !patrol);
   assign core_reset = rst_i || (abort_i && state_q == StCheckpoint) || digest_abort;
-  // A request takes a clock to reach the core, so that no user's choice of a block is on its path.
+  // A register before the core, so that the users' selection of a block is not on its path.
   always_ff @(posedge clk_i) begin
     request_q.start <= request.start && !core_reset;
     {request_q.state, request_q.block} <= {request.state, request.block};
@@ -183,7 +181,7 @@ module attest
       .hash_i(derive_answer)
   );
 
-  // ---- tables: those of one lane after another
+  // ---- tables: one lane after another
   logic digest_start, digest_done, digest_busy, digest_more, alike_q;
   digest_t digest, before_q;
   logic [2:0] lane_q;
@@ -220,7 +218,7 @@ module attest
   );
   assign digest_done_o = state_q == StDigest && digest_done && digest_i && !digest_more;
   assign patrol_done_o = state_q == StPatrol && digest_done && patrol && !digest_more;
-  // A register, as the comparison is wide and a fault stops the lanes in its clock.
+  // A register, because the comparison is wide and a fault stops the lanes in the same clock.
   always_ff @(posedge clk_i) begin
     changed_o <= !rst_i && patrol_done_o && !(digest_alike_o && digest_o == facts_i.policy_digest);
   end
@@ -288,7 +286,7 @@ module attest
       .hash_o(signer_request),
       .hash_i(signer_answer)
   );
-  // The root is lost when a signature is abandoned; the key as the host sees it is not.
+  // An aborted signature loses the root, but the public key for the host stays.
   assign keygen = state_q == StKeygen && signer_ready && !root_valid;
 
   logic [255:0] public_key_q;

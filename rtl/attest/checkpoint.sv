@@ -1,22 +1,22 @@
-// Makes checkpoints: takes each lane's head in turn, folds it to a root and the roots to one, has
-// the checkpoint signed, and writes it, the signature and the heads to the checkpoint ring.
+// Makes checkpoints: takes each lane's head in turn, folds its frontier to a root and all heads to
+// one root, lets the signer sign, and writes checkpoint, signature and heads to the checkpoint
+// ring.
 //
-// A checkpoint is due when life asks for one (`life_valid_i`, until `life_done_o`), after
-// `interval_i` records, and on `flush_i`. It begins when the ring has room and `grant_i` gives the
-// hash core; the only thing that a lane's records wait for is its snapshot, one clock a level. It
-// says the state, and the fault, in which it began: a fault that comes while the snapshot waits for
-// its turn has its ALARM behind the snapshot, and a checkpoint of its own. What is written: 3 beats
-// of checkpoint, 267 of signature, one of each lane's head, from the start of the ring's entry.
-// `tail_o` counts a checkpoint once every beat was answered. Signed are the COSE Sig_structure (RFC
-// 9052, 4.4) of the 192 bytes, with the algorithm in its protected header.
+// A checkpoint is due when the lifecycle requests one (`life_valid_i`, until `life_done_o`), after
+// `interval_i` records, and on `flush_i`. It begins when the ring has space and `grant_i` gives it
+// the hash core. A lane's records wait only for its snapshot, one clock per level. The checkpoint
+// has the state and the fault of its beginning: if a fault comes before the snapshot, its ALARM is
+// after the snapshot and gets its own checkpoint. Written from the start of the ring's entry: 3
+// beats of checkpoint, 267 of signature, one for each lane's head. `tail_o` counts a checkpoint
+// when every beat was answered. The signed bytes are the COSE Sig_structure (RFC 9052, 4.4) of the
+// 192 bytes, with the algorithm in the protected header.
 //
-// `open_i` is the first clock of OPENING: a host that polls `tail_o` from then on never sees an
-// earlier session's.
-// Latency: for each lane the snapshot, two blocks a level of its tree, one for its head and two to
-// join it; the signature.
+// `open_i` is the first clock of OPENING: from then on a host that polls `tail_o` never reads the
+// value of an earlier session. `abort_i` cancels everything except beats on the bus.
+// Latency: for each lane the snapshot, two blocks per level of its tree, one for its head and two
+// to join it; then the signature.
 // After reset: nothing due.
-// The caller owes: `open_i` when idle; `abort_i` takes everything back but beats that are on the
-// bus.
+// Duties of the caller: `open_i` when idle.
 `include "assert.svh"
 
 module checkpoint
@@ -32,26 +32,26 @@ module checkpoint
     input  logic                         rst_i,
     input  logic                         open_i,
     input  logic                         abort_i,
-    // What makes one due.
+    // Causes of a checkpoint.
     input  logic                         life_valid_i,
     input  life_e                        life_i,
     output logic                         life_done_o,
     input  logic [31:0]                  interval_i,
     input  logic                         flush_i,
-    input  logic                         run_i,      // Intervals and flushes count.
-    input  logic [63:0]                  records_i,  // In all lanes, a clock ago at most.
-    // What it says.
+    input  logic                         run_i,      // Intervals and flushes have effect.
+    input  logic [63:0]                  records_i,  // In all lanes, at most one clock old.
+    // Its content.
     input  card_facts_t                  facts_i,
     // Snapshot of a lane's tree.
     output logic                         snapshot_o,
     output logic [2:0]                   snapshot_lane_o,
-    input  logic [63:0]                  size_i,  // Its records.
+    input  logic [63:0]                  size_i,  // Number of its records.
     input  snapshot_t                    snapshot_i,
     // Hash core, and the signer that uses it after the root is known.
-    // None is under way, and nothing that counts happens in this clock.
+    // No checkpoint is in progress, and no input has effect in this clock.
     output logic                         quiet_o,
     output logic                         request_o,
-    input  logic                         grant_i,  // Held while `request_o` is.
+    input  logic                         grant_i,  // Held while `request_o` is high.
     output hash_request_t                hash_o,
     input  hash_answer_t                 hash_i,
     output logic                         sign_o,
@@ -60,8 +60,8 @@ module checkpoint
     output logic                         word_ready_o,
     input  logic [127:0]                 word_i,
     // Checkpoint ring.
-    input  logic [7:0]                   ring_log2_i,  // 0: there is none, and nothing is ever due.
-    input  logic [31:0]                  head_i,       // Consumed.
+    input  logic [7:0]                   ring_log2_i,  // 0: no ring, and nothing is ever due.
+    input  logic [31:0]                  head_i,       // Consumed checkpoints.
     output ring_pkg::beat_t              beat_o,
     input  ring_pkg::beat_answer_t       beat_i,
     output logic [31:0]                  tail_o
@@ -78,17 +78,17 @@ module checkpoint
     StSnapshot = 8'h02,
     StFold     = 8'h04,
     StHead     = 8'h08,
-    StJoin     = 8'h10,  // The lane's head joins those to its left.
+    StJoin     = 8'h10,  // The lane's head is joined to the heads on its left.
     StSign     = 8'h20,
-    StWrite    = 8'h40,  // Checkpoint, signature and heads go out.
+    StWrite    = 8'h40,  // Checkpoint, signature and heads are written.
     StAnswers  = 8'h80   // The last beats are awaited.
   } state_e;
 
   state_e state_q;
   logic [31:0] tail_q;
   logic [63:0] signed_q;    // Size at the last checkpoint.
-  logic due_q, for_life_q;  // A flush waits; this one is life's.
-  life_e life_q;            // As of the checkpoint's beginning.
+  logic due_q, for_life_q;  // A flush waits; the lifecycle requested this one.
+  life_e life_q;            // State at the checkpoint's beginning.
   fault_e fault_q;
   logic full, due, begins;
   logic [31:0] interval;
@@ -106,7 +106,7 @@ module checkpoint
   digest_t root_q;
   checkpoint_t ckpt_q;
 
-  // The lanes' heads, and the tree over them: roots of the full subtrees so far, one a level, as in
+  // The lanes' heads, and the tree over them: the roots of its full subtrees, one per level, as in
   // a lane's tree.
   lane_head_t head;
   (* ram_style = "distributed" *) lane_head_t head_q[8];
@@ -114,7 +114,7 @@ module checkpoint
   digest_t top_q;           // Root of the subtree that ends at this lane.
   logic [2:0] lane_q;
   logic [1:0] join_q;       // Its level.
-  logic joins;              // It is a right child: there is a left one to join.
+  logic joins;              // It is a right child, to be joined with a left one.
   logic [63:0] total_q;     // Records under the heads so far.
   assign joins = join_q != JoinLevels && 1'(lane_q >> join_q);
   assign snapshot_lane_o = lane_q;
@@ -148,7 +148,7 @@ module checkpoint
   end
 
   // ---- beats
-  logic [8:0] made_q, answered_q;   // Beats handed to the ring; answered.
+  logic [8:0] made_q, answered_q;   // Beats given to the ring; answered beats.
   logic [1:0] words_q;
   logic [511:0] beat_q;
   logic beat_valid_q;
@@ -189,8 +189,8 @@ module checkpoint
       {made_q, answered_q, level_q, words_q, lane_q, join_q} <= '0;
     end else begin
       if (flush_i && run_i) due_q <= 1'b1;
-      // Life that takes its wish back, in a fault, will ask again: what is under way is not the
-      // answer.
+      // If the lifecycle withdraws its request, in a fault, it will request again: the present
+      // checkpoint is not the answer.
       if (!life_valid_i) for_life_q <= 1'b0;
       if (hash_o.start) waits_q <= 1'b1;
       if (waits_q && hash_i.done) waits_q <= 1'b0;
@@ -292,8 +292,9 @@ module checkpoint
     end
   end
 
-  // State and fault are those of the beginning, the heartbeat is that under lane 0's head, all else
-  // is what stood in the clock in which the last head was taken; the root follows.
+  // State and fault are those of the beginning, the heartbeat is that under lane 0's head, and all
+  // other fields have the values of the clock in which the last head was taken. The root follows
+  // later.
   always_ff @(posedge clk_i) begin
     if (state_q == StSnapshot && snapshot_i.last) begin
       automatic checkpoint_t ckpt = '0;

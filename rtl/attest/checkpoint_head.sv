@@ -1,10 +1,11 @@
-// The host's doorbell of the checkpoint ring: how many checkpoints of this session it has consumed.
+// The host's doorbell of the checkpoint ring: the number of consumed checkpoints of this session.
 //
-// A doorbell is compared in the clock of its write and taken in the next, in which `fault_o` is
-// high instead when it is out of range: the head moves forward only, at most up to the checkpoints
-// that were written. A refused doorbell changes nothing; one in the clock after another is refused.
-// After reset, and after `open_i`: zero. The caller owes: `tail_i`, which `open_i` zeroes too and
-// which only grows otherwise.
+// A doorbell is checked in the clock of its write and accepted in the next. If it is out of range,
+// `fault_o` is high in that clock instead: the head moves forward only, at most to the number of
+// written checkpoints. A refused doorbell changes nothing; one in the clock after another is
+// refused.
+// After reset, and after `open_i`: zero.
+// Duties of the caller: a `tail_i` that `open_i` zeroes and that only grows otherwise.
 module checkpoint_head (
     input  logic        clk_i,
     input  logic        rst_i,

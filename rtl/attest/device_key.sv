@@ -1,15 +1,14 @@
-// The card's SLH-DSA seeds from its device secret and its design id:
-//   seed_i = HMAC-SHA-256(secret, "portcullis/slh-dsa/1\0" || u8 i || design_id)[..16], i = 0
-//   SK.seed, 1 SK.prf, 2 PK.seed
-// so that another design, or another secret, has another key.
+// Derives the card's SLH-DSA seeds from its device secret and its design id:
+//   seed_i = HMAC-SHA-256(secret, "portcullis/slh-dsa/1\0" || u8 i || design_id)[..16]
+// with i = 0 SK.seed, 1 SK.prf, 2 PK.seed. Another design, or another secret, has another key.
 //
-// `start_i` in a clock of not `busy_o` derives the three seeds in 12 blocks; `valid_o` falls with
-// it and rises when they stand. Byte strings have their first byte at the top.
-// Hash port: `hash_o.start` is one clock; state and block stand from then until `hash_i.done`, in
-// which clock the digest is taken. So an arbiter may give the core to others first.
-// After reset: no seeds. A reset at any time forgets the work under way; the core on the hash port
-// is to be reset too.
-// The caller owes: secret and design id unchanged while `busy_o`.
+// `start_i` while not `busy_o` derives the three seeds in 12 blocks; `valid_o` falls with it and
+// rises when they are valid. Byte strings have their first byte at the top.
+// Hash port: `hash_o.start` is high for one clock; state and block hold until `hash_i.done`, in
+// which clock the digest is read. So an arbiter may give the core to others first.
+// After reset: no seeds. A reset aborts the present work; the core on the hash port must be reset
+// too.
+// Duties of the caller: secret and design id unchanged while `busy_o`.
 `include "assert.svh"
 
 module device_key
@@ -84,7 +83,7 @@ module device_key
     end else begin
       started_q <= !hash_i.done;
       if (hash_i.done) begin
-        state_q <= state_e'(state_q + 2'd1);  // From the last to the first.
+        state_q <= state_e'(state_q + 2'd1);  // Wraps from the last state to the first.
         case (state_q)
           StInnerKey, StInner: inner_q <= hash_i.digest;
           StOuterKey: outer_q <= hash_i.digest;

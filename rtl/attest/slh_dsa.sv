@@ -1,29 +1,29 @@
-// SLH-DSA-SHA2-128f (FIPS 205): PK.root from the seeds, and deterministic signatures, pure with an
-// empty context.
+// SLH-DSA-SHA2-128f (FIPS 205): computes PK.root from the seeds, and makes deterministic
+// signatures, pure with an empty context.
 //
 // `keygen_i` in a clock of `ready_o` computes PK.root (algorithm 18); `root_valid_o` falls and
 // rises again with `ready_o`. `sign_i` in a clock of `ready_o` and `root_valid_o` signs `message_i`
 // (algorithms 19 and 22 with opt_rand = PK.seed); the signature leaves as 1,068 words of 16 bytes,
 // first byte at the top, in the order of section 9.2: R, 33 times (secret, 6 nodes), 22 times (35
-// chain values, 3 nodes). `word_o` stands until `word_ready_i`; nothing goes on meanwhile.
-// `ready_o` rises after the last word. Nothing of a signature is used by the next one.
+// chain values, 3 nodes). `word_o` holds until `word_ready_i`; until then the signer waits.
+// `ready_o` rises after the last word. Signatures do not depend on each other.
 //
-// One walk serves both kinds of tree. It visits the leaves from left to right: a leaf is the end of
-// one chain of one step (FORS) or the hash T_l of the ends of 35 chains of 15 steps (WOTS+); a node
-// with its left sibling on the stack is hashed with it at once, the sibling of the selected path's
-// node is kept for AUTH. What the standard computes by fors_pkFromSig and wots_pkFromSig is the
-// root of the tree just walked, so nothing is computed twice.
+// The same walk serves both kinds of tree. It visits the leaves from left to right. A leaf is the
+// end of one chain of one step (FORS) or the hash T_l of the ends of 35 chains of 15 steps (WOTS+).
+// A node whose left sibling is on the stack is hashed with it at once; siblings of nodes on the
+// selected path are kept for AUTH. The results of fors_pkFromSig and wots_pkFromSig in the standard
+// are the root of the tree just walked, so nothing is computed twice.
 //
-// Latency: 4,568 blocks of the hash core a keygen, 106,787 and the message's (15 for 215 bytes) a
-// signature, and besides a clock for each node of T_l that completes no block, node placed and
-// word.
-// Hash port: `hash_o.start` is one clock; state and block stand from then until `hash_i.done`, in
-// which clock the digest is taken. So an arbiter may give the core to others first.
-// A command in any other clock is ignored.
-// After reset: ready, no root. A reset at any time forgets the work under way; the core on the hash
-// port is to be reset too.
-// The caller owes: seeds and message unchanged while not `ready_o`, seeds those of the keygen; not
-// both commands at once.
+// Latency: 4,568 blocks of the hash core for a keygen; 106,787 and the message's (15 for 215 bytes)
+// for a signature; plus a clock for each node of T_l that does not complete a block, each placed
+// node and each word.
+// Hash port: `hash_o.start` is high for one clock; state and block hold until `hash_i.done`, in
+// which clock the digest is read. So an arbiter may give the core to others first. A command in any
+// other clock is ignored.
+// After reset: ready, no root. A reset aborts the present work; the core on the hash port must be
+// reset too.
+// Duties of the caller: seeds and message unchanged while not `ready_o`, the same seeds as at the
+// keygen; not both commands at once.
 `include "assert.svh"
 
 module slh_dsa
@@ -55,36 +55,36 @@ module slh_dsa
     StIdle,
     StSeed,        // State after PK.seed || 0^48.
     StMessage,     // PRF_msg and H_msg (algorithm 19).
-    StRandomizer,  // R goes out.
+    StRandomizer,  // R is output.
     StSecret,      // PRF: the start of a chain (algorithms 6, 7, 14).
     StChain,       // F: a step of a chain (algorithms 5 and 15).
-    StReveal,      // A chain's value goes out (algorithms 7 and 16).
+    StReveal,      // A chain's value is output (algorithms 7 and 16).
     StAbsorb,      // A chain's end, or a FORS root, goes into T_l.
     StCompress,    // T_l: a WOTS+ public key (algorithm 6), or the FORS one (algorithm 17).
     StPlace,       // A node of the tree is known: root, right or left child.
     StNode,        // H: two children (algorithms 9 and 15).
-    StAuth         // AUTH goes out (algorithms 10 and 16).
+    StAuth         // AUTH is output (algorithms 10 and 16).
   } state_e;
 
   localparam int unsigned MaxHeight = ForsHeight;
 
   state_e state_q;
-  logic signing_q;  // else keygen
-  logic fors_q;     // FORS trees, else the hypertree
-  // Where the walk is.
+  logic signing_q;  // otherwise keygen
+  logic fors_q;     // FORS trees, otherwise the hypertree
+  // Position of the walk.
   index_t tree_q;      // FORS tree i, or layer of the hypertree
   index_t leaf_q;
   index_t chain_q;     // 0 in FORS
-  digit_t step_q;      // steps that `value_q` is from the start of its chain
-  height_t height_q;   // of the node in `value_q`; in StAuth, of the node going out
-  // What it works on.
+  digit_t step_q;      // steps from the start of the chain to `value_q`
+  height_t height_q;   // of the node in `value_q`; in StAuth, of the output node
+  // Inputs of the walk.
   logic [ForsIndexBits-1:0] fors_indices_q;  // this tree's index at the top
   logic [TreeBits-1:0] path_tree_q;          // address of the tree in its layer
   logic [LayerHeight-1:0] path_leaf_q;       // its selected leaf; in FORS, the key pair
-  // what this layer signs: a root of the layer below, or the FORS public key
+  // message of this layer: a root of the layer below, or the FORS public key
   node_t message_q;
   logic [4*ChecksumDigits-1:0] checksum_q;
-  // What it knows.
+  // Values computed so far.
   state_t seed_state_q;
   node_t value_q;             // a chain's value or a node
   node_t stack_q[MaxHeight];  // left children, by height
@@ -95,7 +95,7 @@ module slh_dsa
   // ---- the place in the tree
   index_t selected, last_leaf, node, selected_node;  // nodes: index in its tree at `height_q`
   height_t top;
-  logic [2*$bits(index_t)-1:0] node_index;  // FORS trees stand side by side (8.2)
+  logic [2*$bits(index_t)-1:0] node_index;  // FORS trees are side by side (8.2)
   logic last_tree, last_chain;
   digit_t last_step;
   always_comb begin
@@ -110,7 +110,7 @@ module slh_dsa
     node_index = {fors_q ? tree_q : index_t'(0), leaf_q} >> height_q;
   end
 
-  // ---- the digits to sign (algorithm 7): in FORS the secret itself is revealed
+  // ---- the digits to sign (algorithm 7): in FORS the secret itself is output
   digit_t digit;
   always_comb begin
     digit = '0;
@@ -203,7 +203,7 @@ module slh_dsa
       .hash_i
   );
 
-  // T_l is opened with the first secret of what it hashes.
+  // T_l is opened with the first secret of its input.
   logic tl_open, tl_taken;
   node_t tl_node;
   assign tl_open = state_q == StSecret && hash_o.start && chain_q == '0
@@ -238,8 +238,8 @@ module slh_dsa
 
   // ---- next state
   state_e state_d, after_chain;
-  digit_t step_d;        // steps of the value that comes now
-  logic reveal;          // that value belongs into the signature
+  digit_t step_d;        // chain steps of the next value
+  logic reveal;          // that value is a part of the signature
   logic is_root, is_right, last_auth;
   always_comb begin
     after_chain = fors_q ? StPlace : StAbsorb;
@@ -318,8 +318,8 @@ module slh_dsa
             value_q <= truncated(hash_i.digest);
             step_q <= step_d;
           end
-          // The selected leaf's checksum is whole when its digits are asked for, after the
-          // message's.
+          // The selected leaf's checksum is complete before its digits are needed, after those of
+          // the message.
           if (hash_i.done && state_q == StSecret && chain_q < index_t'(MessageDigits)) begin
             checksum_q <= (chain_q == '0 ? '0 : checksum_q) + 12'(digit_t'(LastStep) - digit);
           end
@@ -385,7 +385,7 @@ module slh_dsa
   end
 
   // ---- checks
-  logic [10:0] words_q;  // gone out of this signature
+  logic [10:0] words_q;  // words of this signature so far
   logic stalled_q;
   node_t word_q;
   always_ff @(posedge clk_i) begin

@@ -1,15 +1,15 @@
 // The message hashes of SLH-DSA (FIPS 205, algorithm 19): R = PRF_msg, then digest = H_msg
 // (11.2.1).
 //
-// While `run_i` is up it works through the blocks of
-//   R      = HMAC-SHA-256(SK.prf, opt_rand || M')[..n], with opt_rand = PK.seed (deterministic
-//   variant) digest = MGF1-SHA-256(R || PK.seed || SHA-256(R || PK.seed || PK.root || M'), m)
-// where M' = 0x00 || 0x00 || M: pure, with an empty context (10.2.1). `done_o` is up in the clock
-// in which `digest_o` is right;
-// `r_o` is right from the end of PRF_msg until the next run.
-// Hash port: `hash_o.start` stays up with its state and block until `hash_i.done`.
-// After reset and whenever `run_i` is down: at the first block.
-// The caller owes: every input unchanged during a run.
+// While `run_i` is high it hashes the blocks of
+//   R      = HMAC-SHA-256(SK.prf, opt_rand || M')[..n]
+//   digest = MGF1-SHA-256(R || PK.seed || SHA-256(R || PK.seed || PK.root || M'), m)
+// with opt_rand = PK.seed (deterministic variant) and M' = 0x00 || 0x00 || M (pure, with an empty
+// context; 10.2.1). `done_o` is high in the clock in which `digest_o` is valid; `r_o` is valid from
+// the end of PRF_msg until the next run.
+// Hash port: `hash_o.start` stays high, with state and block, until `hash_i.done`.
+// After reset and while `run_i` is low: at the first block.
+// Duties of the caller: every input unchanged during a run.
 `include "assert.svh"
 
 module slh_message
@@ -38,8 +38,7 @@ module slh_message
 
   localparam logic [15:0] PureEmptyContext = 16'h0000;  // toByte(0, 1) || toByte(|ctx|, 1)
 
-  // What PRF_msg and H_msg hash of the message: bytes, blocks with the padding, and the length that
-  // ends them.
+  // Lengths of the hashed messages of PRF_msg and H_msg: bytes, blocks with padding, and bits.
   localparam int unsigned PrefixedBytes = $bits(PureEmptyContext) / 8 + MessageBytes;  // M'
   localparam int unsigned PrfBytes = NodeBytes + PrefixedBytes;
   localparam int unsigned PrfBlocks = blocks_of(PrfBytes);
@@ -50,7 +49,7 @@ module slh_message
   localparam int unsigned InnerBits = 512 * InnerBlocks;
   localparam int unsigned InnerLength = 8 * InnerBytes;
 
-  // MGF1 hashes 4 bytes of counter after one block of seed.
+  // MGF1 hashes a 4-byte counter after one block of seed.
   localparam int unsigned CounterBytes = 4;
   localparam block_t CounterPadding = padding(CounterBytes, BlockBytes + CounterBytes);
   localparam int unsigned LastBits = $bits(message_digest_t) - $bits(state_t);
@@ -145,7 +144,7 @@ module slh_message
       block_q <= '0;
     end else if (hash_i.done) begin
       if (last_block) begin
-        state_q <= state_e'(state_q + 3'd1);  // From the last to the first.
+        state_q <= state_e'(state_q + 3'd1);  // Wraps from the last state to the first.
         block_q <= '0;
       end else begin
         block_q <= block_q + 1'b1;

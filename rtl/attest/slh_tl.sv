@@ -1,15 +1,15 @@
 // The tweakable hash T_l of SLH-DSA (FIPS 205, 11.2.1): SHA-256(PK.seed || 0^48 || ADRSc || M_1 ||
 // ... || M_l), cut to n bytes.
 //
-// `open_i` begins it with an address, in one clock. Then `push_i` with a node is held until
-// `taken_o`: one clock, or a hash where the node completes a block. Last, `finish_i` is held until
-// `taken_o`, in which clock `node_o` is right. Any time may pass in between, so that other hashes
-// use the core while this one is collected. An address is 6 bytes and a node; so every block is
-// what the last node of the block before left over, three nodes, and the first 10 bytes of another.
-// Hash port: `hash_o.start` stays up with its state and block until `hash_i.done`.
-// After reset: nothing opened.
-// The caller owes: one of open, push, finish at a time; `seed_state_i`, the state after PK.seed ||
-// 0^48, at `open_i`.
+// `open_i` begins a hash with an address, in one clock. Then `push_i` with a node is held until
+// `taken_o`: one clock, or a hash if the node completes a block. Last, `finish_i` is held until
+// `taken_o`, in which clock `node_o` is valid. Between these, other hashes may use the core. An
+// address is 6 bytes and a node, so every block holds the last 6 bytes of a node, three nodes, and
+// the first 10 bytes of another.
+// Hash port: `hash_o.start` stays high, with state and block, until `hash_i.done`.
+// After reset: not opened.
+// Duties of the caller: one of open, push, finish at a time; `seed_state_i`, the state after
+// PK.seed || 0^48, at `open_i`.
 `include "assert.svh"
 
 module slh_tl
@@ -29,19 +29,19 @@ module slh_tl
     output hash_request_t hash_o,
     input  hash_answer_t  hash_i
 );
-  // left over from the last node of a block
+  // rest of a node that does not fit into the block before
   localparam int unsigned RestBits = 8 * AdrsHeadBytes;
-  // before the node that completes a block
+  // bits held before the node that completes a block
   localparam int unsigned HeldBits = RestBits + 3 * 8 * NodeBytes;
-  localparam int unsigned MissingBits = $bits(block_t) - HeldBits;    // what that node gives
-  localparam int unsigned FixedBits = 8 * (BlockBytes + AdrsHeadBytes);  // hashed besides nodes
+  localparam int unsigned MissingBits = $bits(block_t) - HeldBits;    // bits from that node
+  localparam int unsigned FixedBits = 8 * (BlockBytes + AdrsHeadBytes);  // bits other than nodes
 
   typedef logic [5:0] count_t;
   localparam count_t MaxNodes = count_t'(Chains + 1);
 
   state_t state_q;
-  logic [HeldBits-1:0] held_q;  // first byte at the top; zero where there is nothing yet
-  count_t nodes_q;              // taken since `open_i`, that of the address included
+  logic [HeldBits-1:0] held_q;  // first byte at the top; unused bits are zero
+  count_t nodes_q;              // accepted since `open_i`, including that of the address
 
   logic completes;  // the node at the input completes a block
   logic [8:0] held_bits;

@@ -1,10 +1,11 @@
-// Hashes the table image as the card holds it: the header, then every row of both banks, read back
-// through the port that the sweep reads (FIPS 180-4, SHA-256). The digest is the policy digest.
+// Hashes the table image in the card with SHA-256 (FIPS 180-4): the header, then every row of both
+// banks, read back through the port of the sweep. The digest is the policy digest.
 //
-// Latency: three blocks a row, two for the header, one for the end. `digest_o` stands from `done_o`
-// (one clock) until the next start. After reset: idle, digest zero.
-// The caller owes: tables locked and `header_i` constant from `start_i` to `done_o`; the hash core
-// for that time; a row in the second clock after `read_o.valid && read_ready_i`.
+// Latency: three blocks per row, two for the header, one for the end. `digest_o` is valid from
+// `done_o` (one clock) until the next start.
+// After reset: idle, digest zero.
+// Duties of the caller: tables locked and `header_i` constant from `start_i` to `done_o`; the hash
+// core during that time; the row in the second clock after `read_o.valid && read_ready_i`.
 `include "assert.svh"
 
 module table_digest
@@ -34,7 +35,7 @@ module table_digest
     StIdle   = 6'h01,
     StHeader = 6'h02,
     StRead   = 6'h04,
-    StFetch  = 6'h08,  // The row is on its way.
+    StFetch  = 6'h08,  // The row is being read.
     StRow    = 6'h10,
     StEnd    = 6'h20
   } state_e;
@@ -59,8 +60,8 @@ module table_digest
   assign bits = 64'(8 * ImageHeaderBytes) + 64'(all_rows) * 64'(8 * RowBytes);
 
   logic [ImageHeaderBytes*8-1:0] header;
-  // A copy: the register that it comes from is the window's, too, and a host may read a window at
-  // any time.
+  // A copy, because the output register is shared with the window, which the host may read at any
+  // time.
   logic [RowBytes*8-1:0] copy_q;
   assign header = header_i;
   always_comb begin

@@ -1,16 +1,16 @@
 // The card's AXI4-Lite slave: turns accesses of the bus into requests of the register block, one at
 // a time.
 //
-// Address, data and read address each wait in a register of their own. A request leaves for one
-// clock when the block is free and the answer has a place to wait: reads and writes have a place
-// each, so a master that does not take the answers of one kind gets those of the other all the
-// same. Where both kinds wait they go in turn. Every answer is OKAY.
+// Write address, write data and read address each have a register. A request is sent for one clock
+// when the block is free and the answer buffer is empty. Reads and writes have separate buffers, so
+// a master that does not accept answers of one kind still gets those of the other. If both kinds
+// wait, they go in turn. Every answer is OKAY.
 //
-// What is asked for stands at the request's outputs until it is answered, and until the next.
-// Latency: a request leaves two clocks after it was accepted, at best, out of registers; its answer
-// is offered one clock after the block's.
-// After reset: nothing under way; READY is low in reset, so that no access is taken and lost.
-// The caller owes: the AXI rules; a block that answers every request once, in the clock of the
+// The request outputs hold their values until the next request.
+// Latency: a request leaves at least two clocks after it was accepted, from registers; its answer
+// is offered one clock after the block's answer.
+// After reset: idle. READY is low in reset, so that no access is accepted and lost.
+// Duties of the caller: the AXI rules; a block that answers every request once, in the clock of the
 // request or later, in bounded time.
 `include "assert.svh"
 
@@ -25,14 +25,14 @@ module axil_port #(
     // Register block.
     output logic                    req_o,
     output logic                    req_write_o,
-    output logic [AddressWidth-1:0] req_addr_o,  // Of a whole word.
+    output logic [AddressWidth-1:0] req_addr_o,  // Address of a word.
     output logic [31:0]             req_data_o,
-    output logic [31:0]             req_bits_o,  // Those that are written.
+    output logic [31:0]             req_bits_o,  // Bits to write.
     input  logic                    rd_ack_i,
     input  logic [31:0]             rd_data_i,
     input  logic                    wr_ack_i
 );
-  // ---- accesses that wait
+  // ---- waiting accesses
   logic aw_q, w_q, ar_q, aw_ready, w_ready, ar_ready;
   logic [AddressWidth-1:2] awaddr_q, araddr_q;
   logic [31:0] wdata_q;
@@ -54,9 +54,9 @@ module axil_port #(
   end
 
   // ---- requests
-  logic b_valid_q, r_valid_q;         // Answers that are offered.
+  logic b_valid_q, r_valid_q;         // Offered answers.
   logic [31:0] r_data_q;
-  logic read_waits_q, write_waits_q;  // The block has a request of this kind, or is about to.
+  logic read_waits_q, write_waits_q;  // A request of this kind is at the block, or planned.
   logic wrote_q;                      // The last request was a write.
   logic free, can_read, can_write;
   assign free = !read_waits_q && !write_waits_q;

@@ -1,14 +1,15 @@
-// The AXI4-Lite side of the card: its port, the generated register block, with its structures
-// flattened into the card's own, and behind it a block for each lane. Registers of lanes that the
-// card does not have read 0 and take no writes.
+// The AXI4-Lite side of the card: its port, the generated register block, and a block for each
+// lane. The generated structures are converted to the card's own. Registers of missing lanes read
+// as 0 and ignore writes.
 //
-// Table windows: an access leaves in the clock in which the register block decodes it, so that no
-// write is in flight behind the lock; a write is acknowledged one clock later whether or not it had
-// an effect, a read when its table answers (at most four clocks). A command leaves as
-// `command_write_o`, its value one clock later. Doorbells leave one clock after their write.
+// Table windows: an access leaves in the clock in which the register block decodes it, so no write
+// is in flight after the lock. A write is acknowledged one clock later whether or not it had an
+// effect, a read when its table answers (at most four clocks). A command gives `command_write_o`,
+// and its value one clock later. Doorbells leave one clock after their write.
 //
-// Latency: see above. After reset: every register 0.
-// The caller owes: `status_i`; a read acknowledge for every read access of each window.
+// Latency: see above.
+// After reset: every register 0.
+// Duties of the caller: a read acknowledge for every read access of each window.
 module card_csr
   import layout_pkg::*;
   import gate_pkg::*;
@@ -155,7 +156,7 @@ module card_csr
   end
 
   // ---- lanes
-  localparam int unsigned MapLanes = 8;  // That the map has a place for.
+  localparam int unsigned MapLanes = 8;  // Places in the register map.
   logic [MapLanes-1:0] lane_rd_ack, lane_wr_ack;
   logic [MapLanes-1:0][31:0] lane_rd_data;
   for (genvar l = 0; l < MapLanes; l++) begin : g_lane

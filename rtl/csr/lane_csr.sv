@@ -1,10 +1,9 @@
-// The registers of one lane: the generated block behind the card's, flattened into the lane's own
-// structures.
+// The registers of one lane: a generated block whose structures are converted to the lane's own.
 //
 // Configuration is writable while it is not locked. Doorbells leave one clock after their write.
-// Latency: an access is acknowledged in the clock of the generated block. After reset: every
-// register 0.
-// The caller owes: one access at a time; `status_i`.
+// Latency: an access is acknowledged in the clock of the generated block.
+// After reset: every register 0.
+// Duties of the caller: one access at a time.
 module lane_csr
   import ring_pkg::*;
   import csr_pkg::*;

@@ -1,35 +1,32 @@
-// The card's life: RESET, LOAD, OPENING, RUN, CLOSING, FAULT; the table lock; session records;
-// sticky faults.
+// The card's lifecycle (RESET, LOAD, OPENING, RUN, CLOSING, FAULT), the table lock, session records
+// and sticky faults.
 //
-// Commands (a write of the command register; it acts one clock after the write, when the register
-// holds its value):
+// Commands (writes of the command register; each acts one clock after the write):
 //   LOAD   RESET, LOAD -> LOAD
 //   OPEN   LOAD -> OPENING -> RUN; a refused OPEN goes back to LOAD with `load_fault_o`
-//   CLOSE  RUN -> CLOSING -> LOAD; in FAULT it writes a CLOSE record with the cause, once, and
-//   stays in FAULT RESET  any state -> RESET, once the ring is quiet (CLOSING is shown meanwhile,
-//   and other commands are ignored)
-// While `needs_reset_i` stands (the bus may still owe something of an earlier session) OPEN is
-// refused with FaultNeedsReset, a session that runs gets that fault or the ring's own, and RESET
-// does not end: only `rst_i` does. Anything else is FaultCommand. Every entry to LOAD, a refused
-// OPEN and LOAD in LOAD included, clears the tables.
+//   CLOSE  RUN -> CLOSING -> LOAD; in FAULT: writes one CLOSE record with the cause, stays in FAULT
+//   RESET  any state -> RESET when the ring is quiet; until then CLOSING, commands are ignored
+// Any other command is FaultCommand. Every entry to LOAD clears the tables, also after a refused
+// OPEN and by LOAD in LOAD. While `needs_reset_i` is high (transfers of an earlier session may be
+// outstanding on the bus), OPEN is refused with FaultNeedsReset, a running session gets that fault
+// or the ring's own, and RESET does not end: only `rst_i` ends it.
 //
-// Lock: `locked_o` rises in the clock of a command write and stays up through OPENING, RUN, CLOSING
-// and FAULT; it is low in LOAD only. `cfg_locked_o` does the same for the configuration registers,
-// which RESET leaves open too. OPENING: checks in the order of the fault codes, the tables' digest
-// after what needs no hashing, ring configuration last; then the stream table is cleared, the OPEN
-// record written, and RUN entered once that write was answered and the checkpoint over it written.
+// Lock: `locked_o` is low in LOAD only; it rises in the clock of a command write. `cfg_locked_o` is
+// the same for the configuration registers, but it is low in RESET too.
+// OPENING: the checks run in the order of the fault codes, the tables' digest after the checks that
+// need no hash, the ring configuration last. Then the stream table is cleared and the OPEN record
+// written. RUN begins when that write was answered and the checkpoint over it written.
+// RUN: tables whose digest differs from OPEN's are a fault. A presented heartbeat waits until the
+// lane is empty (`hold_o` stops new entries), which fixes its place in the log.
 // CLOSE drains the lane, hashes the tables again, writes the CLOSE record and the last checkpoint.
-// RUN: tables that hash to another digest than OPEN's are a fault. A heartbeat that is presented
-// waits until the lane is empty (`hold_o` keeps it from taking more), for its place in the log.
-// FAULT: `run_o` falls in the clock of the cause. An ALARM record and a checkpoint follow where the
-// session's log is open and the bus lives. The first cause stays until RESET. Doorbells: the
-// submission tail acts in RUN and CLOSING; the completion and log heads also in FAULT (the ALARM
-// may need the space) and from the OPEN record on (the host may have consumed it already).
-// Elsewhere a doorbell write is ignored: the ring is not open then, and OPEN zeroes every pointer,
-// so that none can be left over. The checkpoint head is like the other heads.
+// FAULT: `run_o` falls in the clock of the cause. An ALARM record and a checkpoint follow if the
+// session's log is open and the bus works. The first cause stays until RESET.
+// Doorbells: the submission tail acts in RUN and CLOSING. The completion and log heads also act in
+// FAULT (the ALARM may need the space) and from the OPEN record on (the host may have consumed it),
+// and so does the checkpoint head. Other doorbell writes are ignored: OPEN zeroes every pointer.
 //
-// After reset: RESET, tables locked. The caller owes: a lane that answers `drop_o` and `run_o` in
-// their clock.
+// After reset: RESET, tables locked. Duties of the caller: a lane that obeys `drop_o` and `run_o`
+// in the same clock.
 `include "assert.svh"
 
 module lifecycle
@@ -38,22 +35,22 @@ module lifecycle
     input  logic         clk_i,
     input  logic         rst_i,
     // Commands.
-    input  logic         command_write_i,  // The command register is written in this clock ...
-    input  logic [7:0]   command_i,        // ... and holds this one clock later.
+    input  logic         command_write_i,  // The command register is written in this clock.
+    input  logic [7:0]   command_i,        // The register's value, one clock later.
     // Tables.
     output logic         locked_o,
     output logic         cfg_locked_o,
     output logic         tables_clear_o,
-    // Register the checks below; they are read one clock later.
+    // Register the two checks below, which are read one clock later.
     output logic         check_o,
     input  logic         header_fits_i,
     input  logic         complete_i,  // Header and every counted row are valid.
-    output logic         digest_o,    // Hash the tables, until ...
-    // ... the digest stands; the checks below are read in this clock.
+    output logic         digest_o,    // Hash the tables, until `digest_done_i`.
+    // The digest is valid; the two checks below are read in this clock.
     input  logic         digest_done_i,
-    input  logic         digest_expected_i,  // It is the one that the host expects.
-    input  logic         digest_same_i,      // It is the one that OPEN found.
-    input  logic         changed_i,          // They were hashed again in RUN, and it was another.
+    input  logic         digest_expected_i,  // The digest is the one that the host expects.
+    input  logic         digest_same_i,      // The digest is the same as at OPEN.
+    input  logic         changed_i,          // The hash in RUN gave another digest.
     // Ring.
     output logic         ring_open_o,
     output logic         ring_fetch_o,
@@ -67,7 +64,7 @@ module lifecycle
     input  logic         ring_idle_i,
     // Lane.
     output logic         run_o,
-    output logic         hold_o,  // Take no more entries for now.
+    output logic         hold_o,  // Accept no more entries for now.
     output logic         drop_o,
     output logic         streams_clear_o,
     input  logic         streams_clearing_i,
@@ -75,16 +72,16 @@ module lifecycle
     input  logic         record_ready_i,
     output record_type_e record_type_o,
     output fault_e       record_cause_o,
-    // OPEN is in the log of every lane, and CLOSE is missing in one.
+    // OPEN is in the log of every lane, and in one lane CLOSE is missing.
     input  logic         log_open_i,
     input  logic         written_i,
     input  logic         lane_idle_i,
     // Heartbeats and checkpoints.
     input  logic         heartbeat_i,  // A heartbeat is presented.
-    output logic         sign_o,       // A checkpoint over the records so far, until ...
-    // ... as of this state: closing behind every CLOSE record, a fault's too, ...
+    output logic         sign_o,       // Request a checkpoint over all records.
+    // Its state: closing after every CLOSE record, also that of a fault.
     output life_e        sign_life_o,
-    // ... it was written. Without a checkpoint ring it is at once.
+    // It was written. Without a checkpoint ring, at once.
     input  logic         sign_done_i,
     // Status.
     output life_e        life_o,
@@ -96,7 +93,7 @@ module lifecycle
     StReset       = 17'h00001,
     StLoad        = 17'h00002,
     StCheck       = 17'h00004,  // Tables and header answer `check_o`.
-    StJudge       = 17'h00008,  // Their answers decide.
+    StJudge       = 17'h00008,  // Their answers are evaluated.
     StDigest      = 17'h00010,  // The tables are being hashed.
     StStreams     = 17'h00020,  // Ring opened; the stream table is being cleared.
     StOpenRecord  = 17'h00040,
@@ -113,10 +110,10 @@ module lifecycle
   } state_e;
 
   state_e state_q;
-  logic command_q;          // `command_i` is to be acted on.
+  logic command_q;          // `command_i` holds a new command.
   logic alarm_q, close_q;   // Records that FAULT still has to write.
   logic last_record_q;      // The record under way in FAULT is CLOSE.
-  logic sign_q;             // FAULT still has to have a checkpoint made.
+  logic sign_q;             // FAULT still needs a checkpoint.
   logic heartbeat_q;             // A heartbeat waits for its record.
   logic [2:0] wait_q;       // Clocks that a condition has held.
   fault_e fault_q, load_fault_q;
@@ -148,7 +145,7 @@ module lifecycle
     if (ring_used && changed_i) cause = FaultTableChanged;
     if (ring_used && needs_reset_i) cause = FaultNeedsReset;
     if (ring_used && ring_fault_i != FaultNone) cause = ring_fault_i;
-    // In StStreams the ring's fault is looked at once the ring has settled; see below.
+    // In StStreams the ring's fault is evaluated only after the ring has settled; see below.
     faulting = cause != FaultNone && state_q != StFault && !is_reset;
   end
 
@@ -207,7 +204,7 @@ module lifecycle
   // ---- state
   state_e state_d;
   fault_e refusal;  // Why OPEN goes back to LOAD.
-  logic settled;    // What this state waits for has held for 8 clocks.
+  logic settled;    // The condition that this state waits for is true.
 
   always_comb begin
     settled = 1'b0;
@@ -307,7 +304,7 @@ module lifecycle
       if (state_q == StQuiet || state_q == StLoad || state_q == StReset) begin
         {alarm_q, close_q, last_record_q, sign_q} <= '0;
       end
-      // A wait for quiet that cannot end says why.
+      // A wait for quiet that cannot end reports the reason.
       if (state_q == StQuiet && needs_reset_i && fault_q == FaultNone) fault_q <= FaultNeedsReset;
       if (state_q == StQuiet && state_d == StReset) begin
         fault_q <= FaultNone;

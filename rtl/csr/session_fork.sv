@@ -1,12 +1,13 @@
-// Gives each session record that life asks for to every lane that is to have it, and tells life
-// when all have.
+// Passes each session record of the lifecycle to every lane that needs it, and reports when all
+// have accepted it.
 //
-// OPEN and HEARTBEAT are for every lane; ALARM and CLOSE for each whose log is open: OPEN is in it,
-// and CLOSE is not. Lanes take a record when each of them can; life hears of it in the clock of the
-// last. A wish that is taken back leaves the lanes that have taken it with it.
+// OPEN and HEARTBEAT are for every lane, ALARM and CLOSE for each lane whose log is open: it has
+// OPEN but not CLOSE. Each lane accepts the record when it can; `ready_o` is high in the clock of
+// the last. If a request is withdrawn, lanes that have accepted the record keep it.
 //
-// Latency: none. After reset: nothing given. The caller owes: a wish that changes only by a clock
-// without one.
+// Latency: none.
+// After reset: idle.
+// Duties of the caller: a clock without `valid_i` between two requests.
 module session_fork
   import layout_pkg::*;
 #(
@@ -14,7 +15,7 @@ module session_fork
 ) (
     input  logic             clk_i,
     input  logic             rst_i,
-    // Life.
+    // Lifecycle.
     input  logic             valid_i,
     output logic             ready_o,
     input  record_type_e     type_i,

@@ -1,10 +1,9 @@
-// What is proved about the queue between two clocks, for clocks in any relation, either free to
-// stop: what leaves is what entered, in order, all of it, nothing twice, nothing made up; it never
-// holds more than it has room for; an offer holds until it is taken; an entry is offered three
-// edges of the reader after it was written at the latest; each pointer that crosses changes by one
-// bit at most, so that a bit caught in its change gives the old or the new pointer, which are both
-// right; nothing is accepted in reset. By induction, so for any length of time. Metastability
-// itself is not modelled.
+// What is proved about the queue between two clocks, for unrelated clocks that may stop: all
+// entries that were accepted leave, once, unchanged and in order; the queue never holds more than
+// its capacity; an offer holds until it is accepted; an entry is offered at most three edges of the
+// reader after its write; each crossing pointer changes by at most one bit, so a bit sampled during
+// its change gives the old or the new pointer, which are both correct; nothing is accepted in
+// reset. By induction, so for runs of any length. Metastability itself is not modelled.
 module async_fifo_props (
     input logic a_clk,
     input logic b_clk,
@@ -24,8 +23,8 @@ module async_fifo_props (
     return ((a ^ b) & ((a ^ b) - pointer_t'(1))) == '0;
   endfunction
 
-  // Reset until both clocks have had three edges in it after the other's first, as the module asks
-  // for.
+  // Reset until each clock has had three edges in it after the other's first, as the module
+  // requires.
   logic [2:0] a_seen = '0;
   logic [2:0] b_seen = '0;
   always_ff @(posedge a_clk) begin
@@ -47,7 +46,7 @@ module async_fifo_props (
       .rd_clk_i(b_clk), .rd_rst_i(rst), .rd_valid_o(valid), .rd_ready_i(pop), .rd_data_o(out)
   );
 
-  // Entries in and out, modulo more than fit; and one of them, any one.
+  // Numbers of entries in and out, modulo 16, and one arbitrary entry.
   logic [3:0] which_q, pushed_q, popped_q, pulled;
   logic [1:0] its_q;
   pointer_t wr_gray_was_q;
@@ -70,12 +69,12 @@ module async_fifo_props (
     out_q <= out;
     if (rst) popped_q <= '0;
     else if (valid && pop) popped_q <= popped_q + 4'd1;
-    // Edges that an entry has been there without an offer.
+    // Edges for which an entry has waited without an offer.
     waited_q <= !rst && !valid && dut.wr_q != dut.rd_q ? waited_q + 2'd1 : '0;
   end
   assign pulled = popped_q + 4'(valid);
 
-  // Every pointer, counted from the oldest that any side knows.
+  // Every pointer, counted from the oldest value on any side.
   pointer_t oldest;
   assign oldest = binary(dut.rd_seen_q[1]);
   function automatic pointer_t from_oldest(pointer_t of);
@@ -84,8 +83,8 @@ module async_fifo_props (
 
   always_comb begin
     if (!rst) begin
-      // In order, once, all of it: what was pushed and not popped is in the queue, the tracked
-      // entry as it was pushed.
+      // In order, once, complete: entries pushed and not popped are in the queue, the tracked entry
+      // unchanged.
       assert (pushed_q - popped_q <= 4'd5);
       assert (!valid || pushed_q != popped_q);
       if (valid && popped_q == which_q) assert (out == its_q);
@@ -108,9 +107,9 @@ module async_fifo_props (
       assert (from_oldest(binary(dut.wr_seen_q[0])) <= from_oldest(dut.wr_q));
       assert (from_oldest(dut.wr_q) <= pointer_t'(2 ** Log2));
     end
-    // Nothing is accepted and lost in reset.
+    // No entry is accepted and lost in reset.
     if (rst) assert (!ready);
-    // A side that had an edge in reset is as reset leaves it.
+    // A side that had an edge in reset has its reset state.
     assert (a_seen <= 3'd4 && b_seen <= 3'd4);
     if (rst && a_seen != '0) begin
       assert (dut.wr_q == '0 && dut.wr_gray_q == '0 && dut.rd_seen_q[0] == '0

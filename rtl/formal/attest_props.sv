@@ -1,20 +1,20 @@
 // What is proved of the sharing of the hash core, without bound: it has one user at a time, whose
-// turn it is; nobody else's request reaches it and nobody else is told of an answer; a request of
-// the user whose turn it is is never lost, and the core is never left with a hash that nobody waits
-// for. Nothing is hashed for tables or checkpoints before the key is made, and the public key is
-// zero until then; once made it changes only by a reset or when the root is computed again after an
-// abandoned signature. With two lanes the tables of each are hashed once, and called alike exactly
-// when both hashed to the same.
+// turn it is; only requests of this user reach it, and only this user gets the answer; no request
+// of this user is lost, and the core never computes a hash without a waiting user. Nothing is
+// hashed for tables or checkpoints before the key is made, and the public key is zero until then.
+// Later it changes only by a reset or when the root is computed again after an aborted signature.
+// With two lanes the tables of each are hashed once, and reported alike exactly when the digests
+// are equal.
 //
-// Tables that are due to be hashed again in RUN are hashed as soon as no checkpoint has the core,
-// before the next one gets it; a checkpoint that has the core keeps it until it is written or
-// aborted. Tables are called changed exactly when such a hash ended, in RUN, with another digest
-// than OPEN's or with lanes that differ.
+// Tables that must be hashed again in RUN are hashed as soon as no checkpoint has the core, before
+// the next checkpoint gets it; a checkpoint keeps the core until it is written or aborted. Tables
+// are reported as changed exactly when such a hash ended in RUN with a digest other than OPEN's, or
+// with different digests of the lanes.
 //
-// The core is the stand-in; its users (device_key, table_digest, checkpoint, slh_dsa, which have
-// proofs of their own) are free but for what those proofs give: one request at a time, only while
-// busy, and for a checkpoint only while granted and not during an abort; a checkpoint is signed
-// once, and is wanted until its last word is written.
+// The core is the stand-in. Its users (device_key, table_digest, checkpoint, slh_dsa) have their
+// own proofs and are unconstrained here except for the results of these proofs: one request at a
+// time, only while busy, and for a checkpoint only while granted and not during an abort; a
+// checkpoint is signed once, and is wanted until its last word is written.
 module attest_props
   import layout_pkg::*;
   import gate_pkg::*;
@@ -113,10 +113,10 @@ module attest_props
   assign hashing = at == Digest || at == Patrol;
   assign due = patrol && run;
 
-  // Life asks for a digest in OPENING and CLOSING alone.
+  // The lifecycle requests a digest in OPENING and CLOSING only.
   always_comb assume (!(digest_wanted && run));
 
-  // ---- what the users keep, by their own proofs
+  // ---- properties of the users, by their own proofs
   typedef struct packed {
     logic derive, digest, checkpoint, signer;
   } users_t;
@@ -136,7 +136,7 @@ module attest_props
   logic signer_reset, digest_abort, derived_q, wanted_q, aborted_q, signer_busy_q;
   assign signer_reset = rst || (abort && at == Checkpoint);
   assign digest_abort = (!digest_wanted && at == Digest) || (!due && at == Patrol);
-  // Whose turn it is: the state says so, and within a checkpoint the signer while it is busy.
+  // The user whose turn it is, by the state; within a checkpoint the signer while it is busy.
   users_t turn;
   always_comb begin
     turn = '0;
@@ -190,7 +190,7 @@ module attest_props
   end
   assign lost = asks & ~turn;
 
-  // Lanes whose tables were hashed since Digest was entered, and what the first's hashed to.
+  // Number of lanes whose tables were hashed since Digest was entered, and the first digest.
   logic [2:0] hashed_q;
   digest_t first_q;
   always_ff @(posedge clk) begin
@@ -230,14 +230,14 @@ module attest_props
       if (asks.digest) assert (dut.request == dut.digest_request);
       if (asks.checkpoint) assert (dut.request == dut.checkpoint_request);
       if (asks.signer) assert (dut.request == dut.signer_request);
-      // An answer is told to the one that waits for it, and to nobody when nobody does.
+      // An answer reaches only the user that waits for it.
       assert ((told & ~waits_q) == '0);
       if (dut.answer.done) assert (told == waits_q && waits_q != '0);
       assert ($onehot0(waits_q));
       if (dut.core_busy || dut.request_q.start) assert (waits_q != '0);
       if (dut.request.start) assert (!dut.core_busy && !dut.request_q.start);
       if (at == Ready) assert (!dut.core_busy && !dut.request.start && !dut.request_q.start);
-      // The core gets a request a clock later, as it was asked, unless its user was reset.
+      // The core gets a request one clock later, unchanged, unless its user was reset.
       assert (dut.request_q.start == asked_q);
       if (asked_q) assert (dut.request_q == request_q);
       if (known_q && public_key != key_q) assert (was_rst_q || was_keygen_q);
@@ -249,15 +249,15 @@ module attest_props
       assert (changed == changed_q);
       if (kept_q) assert (at == Checkpoint);
       if (due_q) assert (at == Patrol);
-      // Every lane's tables are hashed, one lane's after another's, and called alike only where all
-      // hashed to the same.
+      // The tables of all lanes are hashed, one lane after another, and reported alike only if all
+      // digests are equal.
       if (dut.digest_start && hashing) assert (32'(hashed_q) + 32'd1 < Lanes);
       if (hashing) assert (read_lane == hashed_q);
       if (digest_done) assert (digest_alike == (Lanes == 1 || dut.digest == first_q));
       if (at == Derive || at == Keygen) assert (!dut.digest_start && !dut.sign);
       if (dut.keygen) assert (at == Keygen && dut.signer_ready);
 
-      // ---- what the induction needs
+      // ---- invariants for the induction
       assert (waits_q.derive == 1'b0 || at == Derive);
       assert (waits_q.digest == 1'b0 || hashing);
       assert (waits_q.checkpoint == 1'b0 || at == Checkpoint);

@@ -1,9 +1,9 @@
 // What is proved about the registers' guard: each access of the host gets one answer, of its own
-// kind, in bounded time, that holds until it is taken; an address outside the map, or any access of
-// a card in reset or given up, never reaches the card and is answered with all ones and an error;
-// what the card answered is what the host gets; towards the card no VALID is taken back but by its
-// reset. The card may answer anything at any time, or nothing. The host may leave out READY; its
-// time does not count. READY is low in reset.
+// kind, in bounded time, that holds until it is accepted; an access outside the map, or while the
+// card is in reset or dead, never reaches the card and gets all ones and an error; the host gets
+// the card's answer unchanged; VALID towards the card is withdrawn only by the card's reset. The
+// card may answer anything at any time, or nothing. The host may delay READY; this time does not
+// count. READY is low in reset.
 module axil_guard_props (
     input logic clk,
     input logic card_rst,
@@ -29,14 +29,14 @@ module axil_guard_props (
       .m_req_o(m_req), .m_rsp_i(m_rsp)
   );
 
-  // Nothing is taken and lost in reset.
+  // No access is accepted and lost in reset.
   always_comb if (rst) assert (!s_rsp.aw_ready && !s_rsp.w_ready && !s_rsp.ar_ready);
 
   logic taken_write, taken_read;
   assign taken_write = s_req.aw_valid && s_rsp.aw_ready;
   assign taken_read = s_req.ar_valid && s_rsp.ar_ready;
 
-  // The access under way, as the host made it, and what may become of it.
+  // The present access, as the host made it, and its answer.
   logic busy_q, write_q, local_q, first_q, bvalid_q, rvalid_q, ready_q, aw_q, w_q, ar_q, rst_q,
       answered_q;
   logic [31:0] addr_q, data_q, answer_q, rdata_q;
@@ -67,13 +67,13 @@ module axil_guard_props (
     end else if (dut.state_q == 2'd1 && (write_q ? m_rsp.b_valid && m_req.b_ready
         : m_rsp.r_valid && m_req.r_ready)
         && !answered_q) begin
-      // The card's first answer, which counts when it came in time.
+      // The card's first answer; it counts if it came in time.
       answered_q <= !card_rst && dut.patience_q != '1;
       answer_q <= m_rsp.r_data;
       answer_resp_q <= write_q ? m_rsp.b_resp : m_rsp.r_resp;
     end
     waits_q <= !rst && busy_q && !s_rsp.b_valid && !s_rsp.r_valid ? waits_q + 8'd1 : '0;
-    // Clocks that a read waits to be taken while the host takes its answers at once.
+    // Clocks for which a read waits for acceptance, while the host accepts its answers at once.
     reads_wait_q <= !rst && s_req.ar_valid && !s_rsp.ar_ready && !(s_rsp.b_valid && !s_req.b_ready)
         && !(s_rsp.r_valid && !s_req.r_ready) ? reads_wait_q + 8'd1 : '0;
 
@@ -82,7 +82,7 @@ module axil_guard_props (
       assert (s_rsp.aw_ready == s_rsp.w_ready && !(taken_write && !(s_req.w_valid && s_rsp.w_ready))
           && !(taken_write && taken_read));
       assert (!busy_q || !(taken_write || taken_read));
-      // Answers: of the kind asked, only when asked, in time, and they hold.
+      // Answers: of the requested kind, only after a request, in time, and held.
       assert (!s_rsp.b_valid || (busy_q && write_q));
       assert (!s_rsp.r_valid || (busy_q && !write_q));
       assert (waits_q < Bound);
@@ -90,12 +90,12 @@ module axil_guard_props (
       if (bvalid_q && !ready_q) assert (s_rsp.b_valid && s_rsp.b_resp == resp_q);
       if (rvalid_q && !ready_q)
         assert (s_rsp.r_valid && {s_rsp.r_data, s_rsp.r_resp} == {rdata_q, resp_q});
-      // What the host gets: the card's word, or all ones with an error.
+      // The host gets the card's word, or all ones with an error.
       if (s_rsp.r_valid)
         assert (answered_q && !local_q ? {s_rsp.r_data, s_rsp.r_resp} == {answer_q, answer_resp_q}
             : {s_rsp.r_data, s_rsp.r_resp} == {32'hffff_ffff, 2'b10});
       if (s_rsp.b_valid) assert (s_rsp.b_resp == (answered_q && !local_q ? answer_resp_q : 2'b10));
-      // What the card sees: the host's access, if it is mapped and the card lives; nothing else.
+      // The card gets the host's access, if it is in the map and the card is alive; nothing else.
       if (m_req.aw_valid || m_req.w_valid || m_req.ar_valid)
         assert (m_req.aw_addr == 32'(addr_q[19:0]) && m_req.ar_addr == m_req.aw_addr
             && (dead || (addr_q[31:20] == '0 && !local_q)));
@@ -114,12 +114,12 @@ module axil_guard_props (
     cover (!rst && taken_read && write_q && s_req.aw_valid && s_req.w_valid);
   end
 
-  // Invariants that the induction needs: the guard's state and ours.
+  // Invariants for the induction: the guard's state matches that of this proof.
   always_ff @(posedge clk) begin
     if (!rst && !first_q) begin
       assert (busy_q == (dut.state_q != 2'd0));
       if (busy_q) assert (dut.write_q == write_q);
-      // A read waits for the rest of one read and for one write at most.
+      // A read waits at most for the rest of one read and for one write.
       if (!dut.write_q)
         assert (reads_wait_q <= (!busy_q ? Bound + 8'd1 : s_rsp.r_valid ? Bound : waits_q));
       else if (busy_q)

@@ -1,12 +1,11 @@
-// What is proved of the card's AXI4-Lite port, without bound: an answer, once offered, stands
-// unchanged until it is taken; each accepted access leaves as one request, in the order of its
-// kind, with its own address, data and strobes, one request at a time, and what is asked for stands
-// until it is answered; each request gives one answer of its own kind, a read with the block's
-// data; READY is low in reset; and an access is answered within `Bound` clocks whether or not the
-// answers of the other kind are taken.
+// What is proved of the card's AXI4-Lite port, without bound: an offered answer stays unchanged
+// until it is accepted; each accepted access leaves as one request, in the order of its kind, with
+// its own address, data and strobes, one at a time, and a request holds until it is answered; each
+// request gives one answer of its own kind, a read with the block's data; READY is low in reset; an
+// access is answered within `Bound` clocks whether or not answers of the other kind are accepted.
 //
-// Assumed: a register block that answers a request within `Late` clocks, once. The master may do
-// anything.
+// Assumed: the register block answers a request once, within `Late` clocks. The master is
+// arbitrary.
 module axil_port_props (
     input logic clk,
     input logic reset,
@@ -60,13 +59,13 @@ module axil_port_props (
   end
   always_comb if (late_q >= Late && (reads_q || writes_q)) assume (ack);
 
-  // What is asked for stands until it is answered.
+  // A request holds until it is answered.
   logic [32+32+5:0] asks, asks_q;
   assign asks = {req_write, req_addr, req_data, req_bits};
   always_ff @(posedge clk) asks_q <= asks;
   always_comb if (!rst && (reads_q || writes_q)) assert (asks == asks_q);
 
-  // ---- what was accepted and has not left
+  // ---- accepted accesses that were not sent yet
   logic aw_q, w_q, ar_q;
   logic [4:0] awaddr_q, araddr_q;
   logic [35:0] w_word_q;
@@ -95,7 +94,7 @@ module axil_port_props (
     b_held_q <= !rst && rsp.b_valid && !axil.b_ready;
     r_q <= {rsp.r_data, rsp.r_resp};
     b_q <= rsp.b_resp;
-    // Clocks that an access waits while no answer of its own kind is in the way.
+    // Clocks for which an access waits while no answer of its own kind is offered.
     read_waits_q <= rst || rsp.r_valid || !(ar_q || asked_read) ? 5'd0 : read_waits_q + 5'd1;
     write_waits_q <= rst || rsp.b_valid || !((aw_q && w_q) || asked_write) ? 5'd0
         : write_waits_q + 5'd1;
@@ -111,7 +110,7 @@ module axil_port_props (
         else assert (ar_q && req_addr == araddr_q);
         for (int b = 0; b < 4; b++) assert (req_bits[8*b+:8] == {8{strb[b]}});
       end
-      // Nothing is accepted over what waits.
+      // No access is accepted over a waiting one.
       assert (!(aw_q && rsp.aw_ready) || (req && req_write));
       assert (!(w_q && rsp.w_ready) || (req && req_write));
       assert (!(ar_q && rsp.ar_ready) || (req && !req_write));
@@ -123,7 +122,7 @@ module axil_port_props (
       if (b_held_q) assert (rsp.b_valid && rsp.b_resp == b_q);
       assert (read_waits_q <= Bound && write_waits_q <= Bound);
 
-      // ---- what the induction needs
+      // ---- invariants for the induction
       assert (!(reads_q && writes_q) && !(reads_q && rsp.r_valid) && !(writes_q && rsp.b_valid));
       if (reads_q || writes_q) assert (late_q != '0 && late_q <= Late);
       assert (dut.aw_q == (aw_q && !(req && req_write)) && dut.w_q == (w_q && !(req && req_write)));

@@ -1,16 +1,15 @@
-// What is proved of the sharing of the bus, without bound, with two lanes: what is accepted on it
-// is exactly what one lane offers in that clock, told to that lane and to no other; an offer, once
-// made and as long as its lane stands by it, stays and does not change until it is accepted; from a
-// write burst's first clock to its last beat no other lane has a part in a write, so that data come
-// in the order of requests; a read's answer goes to the one lane whose id it bears, with the lane's
-// own id; the answers to writes, which come in order, go to the lanes in the order of their bursts
-// (shown for one burst, any one), and one that nobody awaits to lane 0; a lane that waits sees the
-// other served once at most; and after a burst that was broken off nothing is written until the
-// reset.
+// What is proved of the sharing of the bus, without bound, with two lanes: each acceptance on the
+// bus is for the offer of one lane, and only that lane gets it; an offer stays unchanged until it
+// is accepted, as long as its lane holds it; from a write burst's first clock to its last beat no
+// other lane has a part in a write, so data come in the order of requests; a read's answer goes to
+// the lane in its id, with the lane's own id; the answers to writes, which come in order, go to the
+// lanes in the order of their bursts (shown for one arbitrary burst), and an unexpected one to lane
+// 0; a waiting lane waits for the other at most once; after a broken burst nothing is written until
+// the reset.
 //
-// Assumed: a lane holds what it offers until it is accepted, or gives up for good; it offers a
-// burst's data from its request on, one burst at a time, with the length that it says; its ids have
-// four bits. Memory is free.
+// Assumed: a lane holds its offer until it is accepted, or gives up for ever; it offers a burst's
+// data from its request on, one burst at a time, with the announced length; its ids have four bits.
+// Memory is arbitrary.
 module bus_share_props
   import axi_pkg::*;
 (
@@ -47,7 +46,7 @@ module bus_share_props
 
   // ---- lanes: bursts of one or three beats, as records and completions are
   logic [1:0] aw_q, ar_q;
-  logic [1:0][1:0] left_q;  // Beats left of the burst on the bus.
+  logic [1:0][1:0] left_q;  // Remaining beats of the burst on the bus.
   logic [1:0] awready, wready, arready, wvalid, wlast, bvalid, rvalid, rlast;
   logic [1:0][4:0] bid, rid;
   logic [1:0][1:0] bresp, rresp;
@@ -73,7 +72,7 @@ module bus_share_props
     end
   end
 
-  // Structures on the way in, single signals for the claims.
+  // Structures for the module, single signals for the claims.
   req_t lane_req[2], bus_req;
   rsp_t lane_rsp[2], bus_rsp;
   for (genvar l = 0; l < 2; l++) begin : g_bus
@@ -124,7 +123,7 @@ module bus_share_props
       .bus_rsp_i(bus_rsp)
   );
 
-  // ---- what went before
+  // ---- the clock before
   logic ar_held_q, aw_held_q, w_held_q, writing_q, broken_q;
   logic ar_lane, w_lane, ar_lane_q, w_lane_q;
   logic [1:0] gave_up_q, waits_ar_q, waits_w_q;
@@ -150,7 +149,7 @@ module bus_share_props
     ar_was_q <= rst ? 2'b0 : ar_q & ~arready;
     w_was_q <= rst ? 2'b0 : wvalid & ~wready;
     broken_q <= !rst && (broken_q || (writing_q && !writing));
-    // How often the other was served while this one waited.
+    // Whether the other lane was served while this one waited.
     for (int l = 0; l < 2; l++) begin
       waits_ar_q[l] <= !rst && ar_q[l] && !(ar_lane == l[0] && m_arvalid)
           && (waits_ar_q[l] || (m_arvalid && m_arready));
@@ -158,7 +157,7 @@ module bus_share_props
     end
   end
 
-  // Bursts in flight; whose the watched one is, and the answers that come before its own.
+  // Bursts in flight; the owner of the watched burst, and the number of answers before its own.
   logic [6:0] in_flight_q, before_q;
   logic owner_q, watched_q, passed_q, answered, its_answer;
   assign answered = m_bvalid && m_bready && in_flight_q != '0;
@@ -191,7 +190,7 @@ module bus_share_props
 
   always_comb begin
     if (started && !rst) begin
-      // One lane's offer is the bus's, and what is accepted is told to it alone.
+      // The bus has one lane's offer, and only this lane gets the acceptance.
       if (m_arvalid)
         assert (ar_q[ar_lane] && {m_arid[3:0], m_araddr, m_arlen}
             == {arid[ar_lane][3:0], araddr[ar_lane], arlen[ar_lane]});
@@ -201,12 +200,12 @@ module bus_share_props
       assert ((ar_q & arready) == (m_arvalid && m_arready ? 2'b01 << ar_lane : 2'b00));
       assert ((aw_q & awready) == (m_awvalid && m_awready ? 2'b01 << w_lane : 2'b00));
       assert ((wvalid & wready) == (m_wvalid && m_wready ? 2'b01 << w_lane : 2'b00));
-      // Nothing is kept from the bus.
+      // Every offer reaches the bus.
       assert (m_arvalid == (ar_q != '0) || (ar_held_q && gave_up_q[ar_lane_q]));
-      // Offers stand.
+      // Offers hold.
       if (ar_held_q && !gave_up_q[ar_lane_q]) assert (m_arvalid && ar_lane == ar_lane_q);
       if (writing_q && !gave_up_q[w_lane_q]) assert (writing && w_lane == w_lane_q);
-      // A burst that was broken off is the last.
+      // A broken burst is the last.
       if (broken_q) assert (!m_awvalid && !m_wvalid);
       // Turns.
       for (int l = 0; l < 2; l++) begin
@@ -227,7 +226,7 @@ module bus_share_props
       assert (m_rready == ready_r[m_rid[4]]);
       assert (m_awid == '0);
 
-      // ---- what the induction needs
+      // ---- invariants for the induction
       assert (in_flight_q <= 7'd64 && dut.sent_q - dut.answered_q == in_flight_q);
       if (watched_q)
         assert (before_q < in_flight_q && dut.owner_q[6'(dut.answered_q + before_q)] == owner_q);

@@ -1,13 +1,12 @@
-// What is checked of the register block's AXI4-Lite side (AMBA AXI4-Lite, A3.2): a response, once
-// valid, stays valid and unchanged until it is ready; there is never a response without a request
-// that was accepted, nor a second one to the same; with a master that takes its responses each
-// accepted request is answered within twelve clocks; a write to a window leaves only with a request
-// for that window under way.
+// What is checked of the register block's AXI4-Lite side (AMBA AXI4-Lite, A3.2): a valid response
+// stays valid and unchanged until READY; each accepted request gets at most one response, and there
+// is no other response; if the master accepts its responses, each accepted request is answered
+// within twelve clocks; a write to a window leaves only during a request for that window.
 //
-// Bounded: the first 14 clocks after reset, in which two requests can pass, reads and writes beside
-// each other.
-// Assumed: the master holds address and data until they are taken; a window answers a read access
-// three clocks later, once, with any data.
+// Bounded: the first 14 clocks after reset, in which two requests can pass, reads and writes at the
+// same time.
+// Assumed: the master holds address and data until they are accepted; a window answers a read
+// access three clocks later, once, with any data.
 module card_csr_props
   import layout_pkg::*;
   import gate_pkg::*;
@@ -73,8 +72,8 @@ module card_csr_props
     if (ar_held_q) assume (axil.ar_valid && axil.ar_addr == araddr_q);
   end
 
-  // ---- what was accepted and not answered; how long the oldest has waited while responses are
-  // taken
+  // ---- accepted and unanswered requests; how long the oldest has waited while responses are
+  // accepted
   logic [3:0] addresses_q, data_q, reads_q, write_waits_q, read_waits_q;
   logic b_held_q, r_held_q, window_write_q;
   logic [1:0] bresp_q;

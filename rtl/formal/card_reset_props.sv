@@ -1,7 +1,7 @@
-// What is proved about the reset of the card: it is closed before it is reset, an FLR is done only
-// in a reset that came after a quiet bus or the end of patience and lasted, done stays until the
-// request falls, and a standing request is done in bounded time. The host and the bus are
-// arbitrary. Small parameters; the order does not depend on them.
+// What is proved about the reset of the card: it is closed before it is reset; an FLR is done only
+// after a reset of full length that began with a quiet bus or at the time limit; done stays until
+// the request falls; a held request is done in bounded time. The host and the bus are arbitrary.
+// The parameters are small; the order does not depend on them.
 module card_reset_props (
     input logic clk,
     input logic flr,
@@ -42,22 +42,22 @@ module card_reset_props (
     in_reset_q <= rst || !card_rst ? '0 : in_reset_q == '1 ? in_reset_q : in_reset_q + 8'd1;
     closed_q <= rst || !close ? '0 : closed_q == '1 ? closed_q : closed_q + 8'd1;
     quiet_seen_q <= !rst && close && (quiet_seen_q || quiet);
-    // Clocks that a request has stood without being done.
+    // Clocks for which a request has been held without done.
     asked_q <= rst || !flr || done ? '0 : asked_q + 8'd1;
 
     if (!rst && !first_q) begin
       assert (!card_rst || close);
       assert (!done || card_rst);
-      // A reset begins behind a closed fence, and after quiet or patience.
+      // A reset begins with a closed fence, after quiet or at the time limit.
       if (card_rst && !card_rst_q)
         assert (close_q && (quiet_seen_q || closed_q >= 8'(2 ** PatienceLog2)));
-      // It lasts, and done comes at its end.
+      // It lasts long enough, and done comes at its end.
       if (!card_rst && card_rst_q) assert (in_reset_q >= 8'(HoldClocks));
       if (done) assert (in_reset_q >= 8'(HoldClocks));
-      // Done belongs to a request and stays while it stands.
+      // Done belongs to a request and stays while the request is held.
       if (done) assert (flr_q);
       if (done_q && flr_q) assert (done);
-      // What was closed opens only through a reset.
+      // A closed card opens only through a reset.
       if (!close && close_q) assert (card_rst_q);
       assert (asked_q < Bound);
     end
@@ -69,7 +69,7 @@ module card_reset_props (
     cover (!rst && !close && close_q);
   end
 
-  // Invariants that the induction needs: outputs follow the state, counters each other.
+  // Invariants for the induction: outputs follow the state, and counters match.
   always_ff @(posedge clk) begin
     if (!rst && !first_q) begin
       if (dut.state_q == 2'd2) assert (dut.hold_q == '0);

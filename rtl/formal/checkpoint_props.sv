@@ -1,27 +1,26 @@
-// What is proved of a checkpoint, without bound: one begins only when one is due and the ring has
-// room for it; it is written as 270 beats and one for each lane, each once and in order, to its own
-// entry, and counts, by one, only when all were answered, so that never more entries are in use
-// than the ring has; what is signed, and what the first beats carry, is one and the same snapshot:
-// it does not change from the signature's start to the last beat, and says tick, digests, boot
-// nonce and serial as they stood in the clock in which the last head was taken, the heartbeat as in
-// that of the first, state and fault as at the beginning, and as size the sum of the heads'. The
-// head of each lane goes out in its place, with the size at its own snapshot and the root that was
-// hashed into the tree; with two lanes the root is the node over both heads' leaves (RFC 9162,
-// 2.1.1), with one it is the leaf. The hash core is asked only while it is granted, for one hash at
-// a time; no level past the tree is read; an abort ends everything in the next clock and leaves the
-// tail where it was.
+// What is proved of a checkpoint, without bound: it begins only when it is due and the ring has
+// space for it; it is written as 270 beats and one for each lane, each once and in order, to its
+// own entry, and counts, as one, only when all were answered, so the ring is never overfilled. The
+// signed bytes and the first beats are the same snapshot: it does not change from the signature's
+// start to the last beat. Its tick, digests, boot nonce and serial are those of the clock in which
+// the last head was taken, its heartbeat that of the first head, its state and fault those of the
+// beginning, its size the sum of the heads' sizes. The head of each lane is written in its place,
+// with the size at its own snapshot and the root that was hashed into the tree; with two lanes the
+// root is the node over both heads' leaves (RFC 9162, 2.1.1), with one it is the leaf. The hash
+// core is used only while granted, for one hash at a time; no level beyond the tree is read; an
+// abort ends everything in the next clock and does not change the tail.
 //
-// Assumed: the grant stands while requested; an answer only to a request; a snapshot of 48 levels,
-// only when asked for; the ring's size constant between opens, its head never past the tail; a beat
-// is taken only when offered and answered only after it was taken; the log is not empty; one is due
-// only in RUN or for life. The signer's words are free.
+// Assumed: the grant holds while requested; an answer only to a request; a snapshot of 48 levels,
+// only on request; the ring's size constant between opens, its head never past the tail; a beat is
+// accepted only when offered and answered only after that; the log is not empty; a checkpoint is
+// due only in RUN or by the lifecycle. The signer's words are arbitrary.
 module checkpoint_props
   import layout_pkg::*;
   import sha256_pkg::*;
   import log_pkg::*;
 #(
     parameter int unsigned Lanes = 1,
-    parameter bit Short = 1'b0  // A snapshot of three levels: for the covers alone.
+    parameter bit Short = 1'b0  // A snapshot of three levels, only for the covers.
 ) (
     input logic clk,
     input logic reset,
@@ -106,7 +105,7 @@ module checkpoint_props
   logic [7:0] at;
   assign at = dut.state_q;
 
-  // ---- what surrounds it
+  // ---- its environment
   logic granted_q, asked_q, last_clear_q;
   logic [8:0] taken_q, answered_q;  // Beats of this checkpoint.
   logic [31:0] head_q;
@@ -124,7 +123,7 @@ module checkpoint_props
     if (at == Idle && !life_valid && life != LifeRun) assume (!run);
     // The signature has 1,068 words.
     if (dut.made_q >= 9'd270) assume (!word_valid);
-    // Life opens when nothing is under way.
+    // The lifecycle opens only when idle.
     if (open) assume (at == Idle);
   end
   always_ff @(posedge clk) begin
@@ -140,7 +139,7 @@ module checkpoint_props
     else if (snapshot_valid) level_q <= level_q + 6'd1;
   end
 
-  // ---- the snapshot as it was, and what went before
+  // ---- the snapshot as it was taken, and the clock before
   checkpoint_t due_q, now;
   logic [CheckpointBytes*8-1:0] message_q, in_order;
   logic known_q, was_abort_q, was_open_q, was_due_q, was_full_q;
@@ -176,7 +175,7 @@ module checkpoint_props
   logic signing;  // From the signature's start on.
   assign signing = at == Sign || at == Write || at == Answers;
 
-  // The heads: those of two lanes, or the one's.
+  // The heads of two lanes, or of the only lane.
   logic [63:0] size_q[2];
   digest_t root_q[2], leaf_q[2], node_q;
   logic [1:0] joins_q;
@@ -222,8 +221,7 @@ module checkpoint_props
       // Beats.
       if (beat.valid)
         assert (beat.at == taken_q && taken_q < Beats && beat.entry == tail && (at == Write));
-      // Heads are shown with two lanes alone: the solver is slow with all that one lane shows
-      // beside them.
+      // Heads are proved with two lanes only: together with the other claims the solver is slow.
       if (Lanes == 2 && beat.valid && beat.at >= 9'd270)
         assert (beat.data == 512'(gone[1'(beat.at - 9'd270)]));
       if (Lanes == 2 && at == Head && hash.start)
@@ -236,7 +234,7 @@ module checkpoint_props
       if (life_done) assert (at == Answers && answered_q == Beats);
       if (known_q && tail != tail_q && !was_open_q) assert (at_q == Answers);
       if (word_ready) assert (at == Write && taken_q >= 9'd2);
-      // What is signed.
+      // The signed bytes.
       if (sign) assert (at == Sign && grant && !abort);
       if (after_head) begin
         assert (now.size == due_q.size && now.tick == due_q.tick
@@ -244,7 +242,7 @@ module checkpoint_props
         assert (now.serial == 64'(tail) && now.serial == due_q.serial && now.lanes == 8'(Lanes));
         assert (dut.total_q == total_q && total_q == due_q.size);
       end
-      // What a second lane has no part in is shown with one.
+      // Claims that do not involve a second lane are proved with one.
       if (Lanes == 1) begin
         if (known_q && signing && at_q != Join) assert (message == message_q);
         if (after_head) begin
@@ -258,7 +256,7 @@ module checkpoint_props
         if (beat.valid && beat.at < 9'd3) assert (beat.data == in_order[512*beat.at[1:0]+:512]);
       end
 
-      // ---- what the induction needs
+      // ---- invariants for the induction
       assert ($onehot(at));
       if (at != Idle) assert (dut.life_q == due_q.state && dut.fault_q == due_q.fault);
       assert (dut.waits_q == asked_q);

@@ -1,24 +1,23 @@
 // What is proved about a lane's log, for any hash core, any records and any order of clears, drops,
 // withdrawals and snapshots:
 //
-// - A record is offered only when its leaf is in the tree: since the last clear, `size_o` is the
-//   number of records that the ring took, and one more while one is offered; the offered record is
-//   the one at the input, with its leaf's index.
-// - What is hashed for leaf n are its four blocks in order, the first on the initial state and each
-//   of the others chained to the block before; the blocks together are 00, the record with index n,
-//   and the padding. Then, for each level below n's trailing ones, the two blocks of the node over
-//   the frontier at that level and the subtree so far. The last digest becomes the frontier at the
-//   level of n's trailing ones, and nothing else ever changes the frontier (watched for one level,
-//   any one).
-// - The size changes by one when a record's leaf is in, or to zero at clear: the log index cannot
-//   be loaded.
-// - A record that is withdrawn before leaves no trace, hashed in advance or not: neither size nor
-//   frontier changes.
-// - A snapshot is the frontier, lowest level first, and the size stands still while it is taken.
+// - A record is offered only when its leaf is in the tree: `size_o` is the number of records that
+//   the ring accepted since the last clear, plus one while a record is offered; the offered record
+//   is the one at the input, with its leaf's index.
+// - The hash of leaf n has its four blocks in order, the first on the initial state, the others
+//   chained to the block before; together they are 00, the record with index n, and the padding.
+//   Let t be the number of trailing one bits of n. For each level below t follow the two blocks of
+//   the node over the frontier at that level and the subtree so far. The last digest becomes the
+//   frontier at level t; nothing else changes the frontier (watched for one arbitrary level).
+// - The size grows by one when a record's leaf is in the tree, and is zero after a clear: there is
+//   no other way to set the log index.
+// - A record that is withdrawn before that changes neither size nor frontier, hashed in advance or
+//   not.
+// - A snapshot is the frontier, lowest level first; the size does not change while it is taken.
 //
-// With ring_complete, by which a completion is offered only after its record's write was answered,
-// and ring_write, by which only an OKAY answer to it counts: no completion is written before its
-// record's leaf is in the tree. That the lane keeps the assumptions below is lane_log.
+// By ring_complete, a completion is offered only after its record's write was answered; by
+// ring_write, only an OKAY answer counts. Together: no completion is written before its record's
+// leaf is in the tree. The proof lane_log shows that the lane obeys the assumptions below.
 module commit_props
   import layout_pkg::*;
   import sha256_pkg::*;
@@ -64,8 +63,7 @@ module commit_props
       .snapshot_o(shown)
   );
 
-  // Block `at` of a leaf as RFC 9162 and FIPS 180-4 have it, independent of how the RTL takes the
-  // record apart.
+  // Block `at` of a leaf by RFC 9162 and FIPS 180-4, defined independently of the RTL.
   function automatic logic [511:0] expected(record_t leaf, logic [1:0] at);
     logic [RecordBytes*8-1:0] bytes;
     logic [4*512-1:0] message;
@@ -78,14 +76,14 @@ module commit_props
     return message[512*(2'd3-at)+:512];
   endfunction
 
-  // ---- what the caller owes
-  // A descriptor that stood for hashing in advance comes as the next record, unless it is dropped.
-  // One that stands beside a record that is offered is that of the record behind it.
+  // ---- duties of the caller
+  // An early descriptor comes as the next record, unless it is dropped. During the offer of a
+  // record, the early descriptor is that of the record after it.
   logic promised_q, promising;
   descriptor_t promise_q;
   assign promising = early_valid && (!valid || committed) && !drop;
-  // A record stands from when it is presented until the ring has it, or is withdrawn before its
-  // leaf is in.
+  // A record holds from its presentation until the ring accepts it, or is withdrawn before its leaf
+  // is in the tree.
   logic stands_q;
   record_t stood_q;
   always_ff @(posedge clk) begin
@@ -102,26 +100,27 @@ module commit_props
     if (stands_q && valid) assume (record == stood_q);
     if (committed) assume (valid);
     if (rst) assume (!valid && !early_valid && !snapshot);
-    // Room in the tree.
+    // Space in the tree.
     assume (size < 64'd1 << (TreeLevels - 1));
   end
 
-  // ---- what the core is asked, as this proof counts it
-  logic [2:0] blocks_q;               // Blocks of the leaf that were asked for.
-  logic [LeafBlocks-1:0][511:0] asked_q, entered_q;  // They; those of the leaf that went in last.
-  logic [1:0] pending_q;              // Blocks that were asked for and not answered.
+  // ---- requests to the core, as counted by this proof
+  logic [2:0] blocks_q;               // Number of requested blocks of the leaf.
+  logic [LeafBlocks-1:0][511:0] asked_q, entered_q;  // These; those of the last leaf.
+  logic [1:0] pending_q;              // Requested and unanswered blocks.
   logic nodes_q;                      // The leaf is complete.
-  logic [1:0] asks_q, asks;           // Blocks of the node that were asked for.
-  logic [5:0] level_q;                // Nodes that are complete.
+  logic [1:0] asks_q, asks;           // Requested blocks of the node.
+  logic [5:0] level_q;                // Number of complete nodes.
   digest_t subtree_q, subtree;        // The root of the subtree so far.
-  logic [63:0] taken_q;               // Records that the ring took since clear.
+  logic [63:0] taken_q;               // Records that the ring accepted since clear.
   logic offered_q;                    // One is offered.
 
   logic start, done, complete, leaf_done, node_done, in_nodes;
   digest_t digest;
-  logic [5:0] level;                  // Of the subtree that is complete now.
+  logic [5:0] level;                  // Level of the subtree that is complete now.
   record_t numbered;
-  // A hash that ends early ends in the core a clock later: what it does in that clock is nothing.
+  // An aborted hash ends in the core one clock later; the core's outputs in that clock do not
+  // count.
   assign start = dut.start && !dut.abort;
   assign done = dut.core_done && !dut.abort_q;
   assign digest = dut.digest;
@@ -162,7 +161,7 @@ module commit_props
     end
   end
 
-  // The frontier at one level, any one, and the size: as they have to be in the next clock.
+  // Expected values in the next clock: the frontier at one arbitrary level, and the size.
   logic [5:0] watch;
   always_ff @(posedge clk) watch <= watch;
   digest_t frontier_q;
@@ -180,7 +179,7 @@ module commit_props
     snapshot_on_q <= !rst && !clear && shown.valid && !shown.last;
   end
 
-  // The record that stood in the clock before, with the index that its leaf is to have.
+  // The record of the clock before, with the index that its leaf must get.
   record_t stood_numbered, promised;
   always_comb begin
     stood_numbered = stood_q;
@@ -188,7 +187,7 @@ module commit_props
     promised = '{descriptor: promise_q, answer: '0};
   end
 
-  // Life of the log, one bit each.
+  // States of the log, one bit each.
   logic idle, leaf, node, offering, snapping;
   assign {snapping, offering, node, leaf, idle} = dut.state_q;
 
@@ -229,7 +228,7 @@ module commit_props
       end
       assert (!snapshot_on_q || shown.valid);
 
-      // ---- what the induction needs: the log's state as this proof counts it
+      // ---- invariants for the induction: the log's state matches the counts of this proof
       if (dut.abort_q) begin
         assert (pending_q == '0 && !dut.start && (idle || offering || snapping));
       end else begin
@@ -263,7 +262,7 @@ module commit_props
         for (int unsigned k = 0; k < LeafBlocks; k++)
           assert (asked_q[k] == expected(stood_numbered, 2'(k)));
       end
-      // What stands ready for the end of a subtree.
+      // Values prepared for the end of a subtree.
       if (leaf || (node && asks_q == 2'd2)) begin
         assert (dut.merges_q == size[dut.level_q] && dut.left_q == dut.frontier_q[dut.level_q]);
       end

@@ -1,6 +1,6 @@
-// What is proved, without bound: each counter moves by exactly what its record says, in the next
-// clock, and by nothing else; admits, rejects and decomposes always add up to the verdicts; a code
-// that names no determination counts as a reject.
+// What is proved, without bound: each record changes exactly the counters of its type, in the next
+// clock, and nothing else changes a counter; admits, rejects and decomposes always add up to the
+// verdicts; an unknown determination code counts as a reject.
 //
 // Nothing is assumed: records, sweeps, clears and resets come in any order.
 module counters_props
@@ -32,7 +32,7 @@ module counters_props
       .counters_o(now)
   );
 
-  // What the last clock asked for.
+  // Inputs of the last clock.
   typedef struct packed {
     logic verdict, admit, decompose, refused, stream_begins, stream_ends, sweeps, zero;
   } asked_t;

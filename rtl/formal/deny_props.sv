@@ -1,7 +1,7 @@
-// What is proved: a table into which nothing but zero was ever written denies everything. This
-// holds from reset, with whatever the RAM held at power-up, for every order of writes (none at all,
-// part of a row, whole rows, damaged writes, clears), every sweep, every read-back beside it and
-// every count. And an answer comes four clocks after a sweep's last step, and at no other time.
+// What is proved: a table into which only zeros were ever written denies everything. This holds
+// from reset, with any RAM contents at power-up, for every order of writes (none, part of a row,
+// whole rows, damaged writes, clears), every sweep, every read-back during it and every count. And
+// an answer comes four clocks after a sweep's last step, and at no other time.
 //
 // The bank is the card's own, with two rows; the other bank passes.
 module deny_props
@@ -26,7 +26,7 @@ module deny_props
   logic rst;
   assign rst = !started;
 
-  // The table is zeroed; and the contract of the bank.
+  // Only zeros are written; and the contract of the bank.
   always_comb if (access.valid && access.write) assume (access.data == '0);
   always_comb if (access.valid && !access.write) assume (!step.valid && !read);
   always_comb assume (!(step.valid && read));
@@ -54,7 +54,7 @@ module deny_props
       .answer_o(answer)
   );
 
-  logic [3:0] last_q;  // Last steps of the clocks before.
+  logic [3:0] last_q;  // Last steps in the clocks before.
   always_ff @(posedge clk) last_q <= rst ? '0 : {last_q[2:0], step.valid && step.last};
 
   logic [1:0] valid;
@@ -80,7 +80,7 @@ module deny_props
 
   always_comb begin
     if (started) begin
-      // The steps of the proof: what was written whole is zero, and so is what is read of it.
+      // The steps of the proof: a valid row is zero, and so is every row that is read.
       for (int unsigned r = 0; r < 2; r++) begin
         if (dut.u_table.valid_q[r]) assert (dut.u_table.mem[r] == '0);
         for (int unsigned w = 0; w < RowWords; w++)
@@ -97,7 +97,7 @@ module deny_props
       assert (answer.outcome != StageOutcomePass);
       for (int unsigned b = 0; b < 2; b++)
         if (valid[b]) assert (verdict[b].determination != DeterminationAdmit);
-      // Not vacuous: a sweep ends, and one that met a row written whole does.
+      // Not vacuous: a sweep ends, also one with a valid row.
       cover (valid[0]);
       cover (dut.u_match.live_q && dut.u_match.last_q);
     end

@@ -1,10 +1,9 @@
-// What is proved of the card's key derivation, without bound: it asks for twelve hashes, those of
+// What is proved of the card's key derivation, without bound: it requests twelve hashes, those of
 // the three HMACs (FIPS 198-1) over label, index and design id, each once and with the state and
-// block that the standard says; seed i is the first half of the fourth, eighth and twelfth answer;
-// they are valid from the last answer to the next start, and not before. And the secret leaves by
-// the blocks of the HMAC key alone: two instances that differ in the secret and in nothing else,
-// fed with the same answers, agree in every other output, in every block that is not a key's, and
-// in every register.
+// block of the standard; the three seeds are the first halves of the fourth, eighth and twelfth
+// answer, and are valid from the last answer to the next start. And the secret leaves only in the
+// blocks of the HMAC key: two instances that differ only in the secret and get the same answers
+// agree in every other output, in every block that is not a key block, and in every register.
 //
 // Assumed: secret and design id constant, no start while busy, an answer only to a request
 // (attest).
@@ -58,8 +57,7 @@ module device_key_props
       .hash_i(answer)
   );
 
-  // ---- the derivation as it should be: hashes answered, the open one, the answers that matter
-  // later
+  // ---- the expected derivation: number of answered hashes, the open hash, the answers used later
   logic going_q, asked_q, made_q;
   logic [3:0] hashes_q;
   state_t last_q, inner_q;
@@ -113,7 +111,7 @@ module device_key_props
       assert (sk_seed[0] == sk_seed[1] && sk_prf[0] == sk_prf[1] && pk_seed[0] == pk_seed[1]);
       if (hashes_q[0]) assert (hash[0].block == hash[1].block);
 
-      // ---- what the induction needs
+      // ---- invariants for the induction
       assert (hashes_q < 4'd12 && {dut.seed_q, dut.state_q} == hashes_q
           && dut.started_q == asked_q);
       assert (!going_q || !made_q);

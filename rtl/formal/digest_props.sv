@@ -1,12 +1,11 @@
-// What is proved: the policy digest is over the whole table image, each byte once and in order.
-// From a start to `done_o` the core is asked for the two blocks of the header, the three of each
-// policy row, the three of each entropy row, and one with the padding and the length (FIPS 180-4,
-// 5.1.1), the first on the initial state and each of the others on the digest before; every row
-// that counts was read once, policy rows first, in order. The digest is the last one. An abort ends
-// it without `done_o`.
+// What is proved: the policy digest covers the whole table image, each byte once and in order. From
+// a start to `done_o` the core hashes the two blocks of the header, three of each policy row, three
+// of each entropy row, and one with the padding and the length (FIPS 180-4, 5.1.1), the first on
+// the initial state, the others on the digest before; every row of the image is read once, policy
+// rows first, in order. The result is the last digest. An abort ends the hash without `done_o`.
 //
-// The hash core is a stand-in with any latency and digest; one or two rows a bank, any header and
-// rows that stand.
+// The hash core is a stand-in with any latency and digest; one or two rows per bank, any constant
+// header and rows.
 module digest_props
   import layout_pkg::*;
   import gate_pkg::*;
@@ -26,7 +25,7 @@ module digest_props
   logic rst;
   assign rst = !started;
 
-  // Any tables; they do not change.
+  // Arbitrary constant tables.
   image_header_t header;
   row_t [1:0][MaxRows-1:0] tables;
   always_ff @(posedge clk) begin
@@ -38,8 +37,8 @@ module digest_props
     assume (header.entropy_rows >= 16'd1 && header.entropy_rows <= 16'(MaxRows));
   end
 
-  // A row stands in the second clock after its read; anything in any other, as windows are read
-  // through the same register.
+  // A row is valid in the second clock after its read. In other clocks the value is arbitrary,
+  // because windows are read through the same register.
   logic read2_q, stands_q, read_entropy_q;
   logic [15:0] read_row_q;
   readback_t read;
@@ -93,9 +92,9 @@ module digest_props
       .digest_o(answer.digest)
   );
 
-  // What was asked and read since the start.
-  logic [4:0] hashed_q;   // Blocks that were hashed.
-  logic [2:0] reads_q;    // Rows that were read.
+  // Requests and reads since the start.
+  logic [4:0] hashed_q;   // Hashed blocks.
+  logic [2:0] reads_q;    // Read rows.
   logic working_q, finished_q, last;
   digest_t chain_q;
   logic [4:0] blocks, policy_rows, rows;
@@ -120,8 +119,8 @@ module digest_props
     end
   end
 
-  // The image's block of this number: header, policy rows, entropy rows, first byte of each lowest;
-  // then the end.
+  // The image's block with this number: header, policy rows, entropy rows, each with the first byte
+  // lowest; then the end.
   function automatic block_t expected(logic [4:0] number);
     logic [4:0] at, index;
     logic [RowBytes*8-1:0] bytes;
@@ -136,7 +135,7 @@ module digest_props
     return result;
   endfunction
 
-  // The walk's states, one bit each.
+  // States of the module, one bit each.
   logic idle, in_header, reading, fetching, in_row, at_end;
   assign {at_end, in_row, fetching, reading, in_header, idle} = dut.state_q;
   logic [4:0] row_number;
@@ -164,7 +163,7 @@ module digest_props
       end
       assert (done == finished_q);
       if (done) assert (digest == chain_q && hashed_q == blocks && 5'(reads_q) == rows);
-      // ---- what the induction needs: where the walk stands
+      // ---- invariants for the induction: the position in the image
       assert ($onehot(dut.state_q));
       assert (dut.waits_q == (core_busy || answer.done) && !(core_busy && answer.done));
       if (dut.waits_q) assert (in_header || in_row || at_end);

@@ -1,8 +1,8 @@
 // What is proved about the fence between card and bus, for a card that may do anything at any time,
-// its reset included: no VALID on the bus is taken back or changed; every burst has the beats that
-// it announced, and what the card did not give is written to no byte; closed, nothing new begins;
-// quiet means that every request was answered; an answer reaches the card only for a request of its
-// present life. The bus answers only what it was asked.
+// also be reset: no VALID on the bus is withdrawn or changed; every burst has the announced number
+// of beats, and beats that the card did not give write no byte; when closed, nothing new begins;
+// quiet means that every request was answered; an answer reaches the card only for a request since
+// its last reset. The bus answers only requests.
 module dma_fence_props (
     input logic clk,
     input logic card_rst,
@@ -31,13 +31,11 @@ module dma_fence_props (
   assign r_given = m_rsp.r_valid && m_req.r_ready && m_rsp.r.last;
   assign b_given = m_rsp.b_valid && m_req.b_ready;
 
-  // Of the bus: requests accepted and not answered; beats and bursts of data still to come from the
-  // fence's side.
+  // Of the bus: accepted and unanswered requests.
   logic [6:0] bus_reads_q, bus_writes_q;
-  // Of the card: requests of its present life that were not answered, and whether all of them are
-  // of this life.
+  // Of the card: unanswered requests since its last reset.
   logic [6:0] my_reads_q, my_writes_q;
-  // Of the burst whose data pass: beats that the bus has not accepted.
+  // Beats of the present burst of data that the bus has not accepted.
   logic [9:0] to_come_q;
   logic w_mine_q;
   always_comb begin
@@ -51,7 +49,7 @@ module dma_fence_props (
   logic [511:0] card_w_q;
   always_ff @(posedge clk) begin
     bus_reads_q <= rst ? '0 : bus_reads_q + 7'(m_req.ar_valid && m_rsp.ar_ready) - 7'(r_given);
-    // The last beat of a burst is what a write is answered for.
+    // A write is answered for the last beat of its burst.
     bus_writes_q <= rst ? '0 : bus_writes_q + 7'(m_req.w_valid && m_rsp.w_ready
         && m_req.w.last) - 7'(b_given);
     my_reads_q <= rst || card_rst ? '0
@@ -76,13 +74,13 @@ module dma_fence_props (
       if (ar_stalled_q) assert (m_req.ar_valid && ar_q == m_req.ar);
       if (aw_stalled_q) assert (m_req.aw_valid && aw_q == m_req.aw);
       if (w_stalled_q) assert (m_req.w_valid && w_q == {made_up, m_req.w});
-      // Closed, nothing begins that was not accepted before.
+      // When closed, only requests begin that were accepted before.
       if (closed_q || shut_q) begin
         if (!ar_stalled_q) assert (!m_req.ar_valid);
         if (!aw_stalled_q) assert (!m_req.aw_valid);
       end
       assert (!((close || card_rst || stale) && (ar_taken || aw_taken)));
-      // Beats: as many as announced, the last one marked; the card's as it gave them, the others
+      // Beats: as many as announced, the last one marked; the card's beats unchanged, the others
       // empty.
       assert (to_come_q == 10'(dut.owed_q) + 10'(m_req.w_valid));
       if (m_req.w_valid)
@@ -90,15 +88,15 @@ module dma_fence_props (
             || (m_req.w.last && dut.owed_q != '0 && to_come_q > 10'd1));
       if (m_req.w_valid && !w_stalled_q)
         assert (made_up == !w_mine_q && m_req.w.data == (w_mine_q ? card_w_q : '0));
-      // Quiet is quiet.
+      // Quiet means that nothing is outstanding.
       assert (8'(dut.reads_q) == 8'(bus_reads_q) + 8'(m_req.ar_valid));
       assert (8'(dut.writes_q) == 8'(bus_writes_q) + 8'(dut.owed_q != '0)
           + 8'(m_req.w_valid && m_req.w.last));
       if (quiet)
         assert (!m_req.ar_valid && !m_req.w_valid && bus_reads_q == '0 && bus_writes_q == '0
             && dut.owed_q == '0);
-      // Answers of a former life reach nobody: while answers pass, all that is in flight is of this
-      // life.
+      // Answers to requests from before a reset do not reach the card: while answers pass, all
+      // requests in flight are newer.
       if (!card_rst && !stale) assert (my_reads_q == dut.reads_q && my_writes_q == dut.writes_q);
       else assert (!s_rsp.r_valid && !s_rsp.b_valid && m_req.r_ready && m_req.b_ready);
       if (stale) assert (my_reads_q == '0 && my_writes_q == '0);

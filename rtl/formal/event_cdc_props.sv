@@ -1,14 +1,14 @@
-// What is proved about events into another clock, for clocks in any relation, either free to stop:
-// every event is remembered until a request is made for it, every request gives one pulse, no pulse
-// comes without one; a request is seen within three edges of the receiver and answered within two
-// of the sender. By induction, so for any length of time. Metastability itself is not modelled.
+// What is proved about events into another clock domain, for unrelated clocks that may stop: every
+// event is stored until a request is made for it, every request gives one pulse, and there is no
+// other pulse; a request arrives within three edges of the receiver and is answered within two of
+// the sender. By induction, so for runs of any length. Metastability itself is not modelled.
 module event_cdc_props (
     input logic a_clk,
     input logic b_clk,
     input logic hint
 );
-  // Reset until both clocks have had three edges in it after the other's first, as the module asks
-  // for.
+  // Reset until each clock has had three edges in it after the other's first, as the module
+  // requires.
   logic [2:0] a_seen = '0;
   logic [2:0] b_seen = '0;
   always_ff @(posedge a_clk) if (!a_seen[2] && (b_seen != '0 || a_seen == '0)) a_seen <= a_seen
@@ -24,7 +24,7 @@ module event_cdc_props (
       .to_clk_i(b_clk), .to_rst_i(rst), .event_o(pulse)
   );
 
-  // A request is a change of level; the level goes once around.
+  // A request is a change of level; the level travels once around the loop.
   logic [5:0] ring;
   logic [4:0] changes;
   assign ring = {
@@ -36,7 +36,7 @@ module event_cdc_props (
   logic owed_q, was_q, owed_was_q;
   logic [1:0] requests_q, answer_waits_q;
   always_ff @(posedge a_clk) begin
-    // An event that no request was made for yet.
+    // An event without a request so far.
     owed_q <= !rst && (hint || (owed_q && dut.request_q != dut.answer));
     owed_was_q <= !rst && owed_q;
     was_q <= !rst && dut.request_q;
@@ -52,11 +52,11 @@ module event_cdc_props (
 
   always_comb begin
     if (!rst) begin
-      // Nothing is lost before the request, and none is made for nothing.
+      // No event is lost before its request, and there is no request without an event.
       assert (dut.pending_q == owed_q);
       if (dut.request_q != was_q) assert (owed_was_q);
       assert (requests_q[0] == dut.request_q);
-      // Requests are pulses, but for the one under way.
+      // Every request gives a pulse, except the one in progress.
       assert (requests_q - pulses_q == 2'(dut.request_q != dut.seen_q) + 2'(pulse));
       assert ((changes & (changes - 5'd1)) == '0);
       // In time.

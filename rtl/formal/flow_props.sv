@@ -1,22 +1,20 @@
 // What is proved of the card as a whole, without bound: no lane presents an admit to its log in a
-// clock in which a fault stands or comes, of whatever cause and in whatever lane, nor while the
-// card is in another state than RUN or CLOSING; every admit that is offered to a ring is a verdict
-// over an entry that was judged, whose outcomes all pass; and a fault, once it stands, stays the
-// same until the card enters RESET. That only what is presented enters the log, and only what has
-// entered is offered, is proved in commit.
+// clock in which there is a fault, of any cause and in any lane, nor outside RUN and CLOSING; every
+// admit that is offered to a ring is the verdict of a judged entry whose outcomes all pass; a fault
+// stays the same until the card enters RESET. The proof commit shows that only presented records
+// enter the log, and only records in the log are offered.
 //
-// And every entry that a lane takes from its check leaves as one record that completes, in order,
-// with the entry's descriptor and ring index, as long as the lane runs; when it stops, the entries
-// that are not in the log yet are dropped, and no other. One entry of eight, any one, is watched in
-// each lane.
+// And every entry that a lane accepts from its check leaves as one record with a completion, in
+// order, with the entry's descriptor and ring index, as long as the lane runs; when it stops,
+// exactly the entries that are not in the log yet are dropped. One arbitrary entry of eight is
+// watched in each lane.
 //
-// Life, session_fork, lane, sweep and resolve are the card's own, with two lanes, wired by
-// portcullis_top. Registers, tables, entries, what the banks answer, logs, the rings and their
-// faults, and the attestation are free in every clock, but for contracts: an entry stands until it
-// is taken, and what is to be judged is a GATE without a fault (tick); a bank answers four clocks
-// after the last row (deny); a record enters the log where it is presented, and stays there until
-// its ring has it (commit); a dead bus is a fault (ring); tables are read back only while they are
-// hashed.
+// Lifecycle, session_fork, lane, sweep and resolve are the card's own, with two lanes, wired by
+// portcullis_top. Registers, tables, entries, answers of the banks, logs, rings and their faults,
+// and the attestation are arbitrary in every clock, except for contracts: an entry holds until it
+// is accepted, and a judged entry is a GATE without a fault (tick); a bank answers four clocks
+// after the last row (deny); a presented record enters the log, and stays until its ring accepts it
+// (commit); a dead bus is a fault (ring); tables are read back only while they are hashed.
 module flow_props
   import layout_pkg::*;
 (
@@ -87,10 +85,10 @@ module flow_props
       .m_axi_rready()
   );
 
-  // Every lane: what it presents to its log and what it offers to its ring.
+  // For every lane: the record presented to its log and the record offered to its ring.
   logic [Lanes-1:0] presents, in_log, offers, stands, spoken, admit, ring_faults;
   logic [Lanes-1:0] sent_wrong, sent_watched, rec_wrong;
-  // What the induction needs.
+  // Invariants for the induction.
   logic [Lanes-1:0] count_wrong, watched_wrong, sweep_wrong, last_wrong, swept_wrong, swept_lost;
   for (genvar l = 0; l < Lanes; l++) begin : g_lane
     assign presents[l] = dut.g_lane[l].u_lane.rec_valid && !dut.g_lane[l].u_lane.committed;
@@ -102,7 +100,7 @@ module flow_props
         == DeterminationAdmit;
     assign ring_faults[l] = dut.ring_faults[l] != FaultNone;
 
-    // ---- what the free parts keep
+    // ---- contracts of the arbitrary parts
     logic [3:0] last_q;
     logic stands_q, was_taken_q, judge_q, in_log_q, presents_q;
     always_ff @(posedge clk) begin
@@ -134,8 +132,8 @@ module flow_props
           == (dut.g_lane[l].u_lane.committed && dut.g_lane[l].u_lane.log_ready));
     end
 
-    // ---- entries by their number, modulo 8: the next one to be taken, and the next one whose
-    // record is to leave
+    // ---- entries by their number, modulo 8: the next to be accepted, and the next whose record
+    // must leave
     typedef struct packed {
       logic [15:0] index;
       descriptor_t descriptor;
@@ -158,15 +156,15 @@ module flow_props
             descriptor: dut.g_lane[l].u_lane.checked.descriptor};
       end
       sent_n_q <= rst ? '0 : sent_n;
-      // A lane that is stopped keeps what is in the log alone.
+      // A stopped lane keeps only the record in the log.
       if (rst) taken_n_q <= '0;
       else taken_n_q <= dut.run ? taken_n_q + 3'(takes) : sent_n + 3'(stays);
     end
-    // The claim: a record that leaves is that of the next entry.
+    // The claim: each record that leaves is that of the next entry.
     assign sent_wrong[l] = sends && (sent_n_q == taken_n_q
         || (sent_n_q == watch && record != watched_q));
     assign sent_watched[l] = sends && sent_n_q == watch && taken_n_q == watch + 3'd2;
-    // Where they are: the newest is swept, the oldest is the record.
+    // Their places: the newest is swept, the oldest is in the record register.
     assign in_swept = dut.g_lane[l].u_lane.u_record.early_q;
     assign in_record = (spoken[l] && dut.g_lane[l].u_lane.u_record.last_q == '0)
         || (stands[l] && !dut.g_lane[l].u_lane.u_record.rec_session_q);
@@ -174,20 +172,20 @@ module flow_props
     assign watched_wrong[l] = (in_swept && taken_n_q - 3'd1 == watch && swept != watched_q)
         || (in_record && sent_n_q == watch && record != watched_q);
 
-    // ---- what the induction needs
-    // The sweep, as its own proof has it: an entry that began is handed over after its first row.
+    // ---- invariants for the induction
+    // The sweep, by its own proof: a started entry is handed over after its first row.
     assign sweep_wrong[l] = (dut.g_lane[l].u_lane.u_sweep.handover_q
         && !dut.g_lane[l].u_lane.u_sweep.started_q)
         || (dut.g_lane[l].u_lane.u_sweep.active_q
             && dut.g_lane[l].u_lane.u_sweep.row_q > dut.g_lane[l].u_lane.u_sweep.last_row_q)
         || (dut.g_lane[l].u_lane.u_sweep.started_q && !dut.g_lane[l].u_lane.u_sweep.handover_q)
             != (dut.g_lane[l].u_lane.u_sweep.active_q && dut.g_lane[l].u_lane.u_sweep.row_q == '0);
-    // One entry is on its way through the banks, and the record register is kept for it.
+    // One entry is in the banks, and the record register is reserved for it.
     assign last_wrong[l] = dut.run
         && (dut.g_lane[l].u_lane.u_record.last_q != last_q[1:0] || !$onehot0(last_q)
         || (last_q != '0 && !spoken[l]));
-    // The swept entry is there from its handover until it moves to the record, and is one that may
-    // be judged if it is.
+    // The swept entry is present from its handover until it moves to the record; if it is judged,
+    // it may be judged.
     logic past_first;
     assign past_first = dut.g_lane[l].u_lane.u_sweep.active_q
         && dut.g_lane[l].u_lane.u_sweep.row_q != '0;
@@ -197,7 +195,7 @@ module flow_props
         && dut.g_lane[l].u_lane.u_record.swept_q.judge
         && (dut.g_lane[l].u_lane.u_record.swept_q.fault != FaultNone
             || dut.g_lane[l].u_lane.u_record.swept_q.descriptor.opcode != OpcodeGate);
-    // A record that stands and admits is a verdict.
+    // A present record that admits is a verdict.
     assign rec_wrong[l] = dut.g_lane[l].u_lane.u_record.rec_valid_q && admit[l]
         && (dut.g_lane[l].u_lane.u_record.rec_session_q
             || dut.g_lane[l].u_lane.u_record.rec_answer_q.record_type != RecordTypeVerdict
@@ -234,12 +232,12 @@ module flow_props
       if (known_q && fault_q != FaultNone)
         assert (dut.status.fault == fault_q || dut.status.life == LifeReset);
       if (dut.status.fault != FaultNone) assert (!dut.run);
-      // What is in the log stands at the record register, which is spoken for once.
+      // A record in the log is in the record register, which is reserved only once.
       assert ((in_log & ~stands) == '0 && (spoken & stands) == '0);
       assert (swept_wrong == '0 && swept_lost == '0 && sweep_wrong == '0 && last_wrong == '0);
 
-      // ---- not vacuous: an admit is presented, in either state; one that had entered is offered
-      // beside a fault
+      // ---- not vacuous: an admit is presented, in either state; one in the log is offered during
+      // a fault
       cover (presents[0] && admit[0] && dut.status.life == LifeRun);
       cover (presents[1] && admit[1] && dut.status.life == LifeClosing);
       cover (dut.status.fault == FaultWatchdog && offers[0] && admit[0]);

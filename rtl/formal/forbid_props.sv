@@ -1,6 +1,6 @@
-// What is proved: a row that forbids and matches never ends in an admit, in either bank, whatever
-// the other rows, the host's outcomes, the depth and the other bank say. A forbid-reject in the
-// policy bank ends in a reject of stage policy.
+// What is proved: a matching row that forbids never ends in an admit, in either bank, for any other
+// rows, outcomes of the host, depth and answer of the other bank. A forbid-reject in the policy
+// bank ends in a reject of stage policy.
 //
 // Rows, descriptors and sweeps are arbitrary; the parts are the card's own comparators, fold and
 // resolution.
@@ -32,8 +32,8 @@ module forbid_props
   logic [1:0] done;
   bank_answer_t [1:0] answer;
 
-  // Whether this sweep presented a matching row of each forbidding kind: as presented, one clock
-  // on, and folded.
+  // Whether this sweep presented a matching row of each forbidding kind: when presented, one clock
+  // later, and when folded.
   logic [1:0] reject_now_q, decompose_now_q, reject_q, decompose_q;
   logic step_q, first_q;
   always_ff @(posedge clk) begin
@@ -76,7 +76,7 @@ module forbid_props
 
     always_comb begin
       if (started) begin
-        // The steps of the proof: the hit reaches the fold, and the fold keeps it.
+        // The steps of the proof: the match reaches the fold, and the fold keeps it.
         assert (dut.step_q == step_q && dut.first_q == first_q);
         if (reject_now_q[b])
           assert (dut.live_q && (&dut.conditions_q) && dut.kind_q == RowKindForbidReject);
@@ -110,7 +110,7 @@ module forbid_props
       .entropy_row_o()
   );
 
-  // What the two banks had seen when the verdict was taken.
+  // The matches of the two banks at the time of the verdict.
   logic [1:0] verdict_reject_q, verdict_decompose_q;
   always_ff @(posedge clk) begin
     if (rst) {verdict_reject_q, verdict_decompose_q} <= '0;
@@ -126,7 +126,7 @@ module forbid_props
         assert (verdict.determination != DeterminationAdmit);
       if (verdict_reject_q[0])
         assert (verdict.determination == DeterminationReject && verdict.stage == StagePolicy);
-      // Not vacuous: each kind is met, and without a forbid there are admits.
+      // Not vacuous: each kind occurs, and without a forbid there are admits.
       cover (verdict_reject_q[0] && !verdict_decompose_q[0]);
       cover (verdict_decompose_q[0] && !verdict_reject_q[0]
           && verdict.determination == DeterminationDecompose);

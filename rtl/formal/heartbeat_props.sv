@@ -1,13 +1,13 @@
-// What is proved, without bound: from the record that gives credit on, credit is spent exactly when
-// as many entries as the limit were accepted since, or the tick is the limit or more behind that
-// record's; so never more than the limit is accepted. Zero is no limit. The limits are those of
-// OPEN, whatever stands at the inputs later, and the credit shown is what is left.
+// What is proved, without bound: after a record that gives credit, credit is spent exactly when the
+// limit of entries was accepted since then, or the tick minus that record's tick is at least the
+// limit; so never more than the limit is accepted. Zero means no limit. The limits are those of
+// OPEN, whatever the inputs are later, and the credit output is the rest.
 //
-// Assumed: the tick grows by one a clock (proved in `tick`) and is below 2^63; nothing is accepted
+// Assumed: the tick grows by one per clock (proved in `tick`) and is below 2^63; nothing is accepted
 // without credit, and nothing in the clock of a record that gives it (the lane's entry check; the
 // module's own assertions watch both in simulation).
 module heartbeat_props #(
-    // The tick may jump: for the covers alone, which would need 2^16 clocks.
+    // The tick may jump; only for the covers, which would need 2^16 clocks.
     parameter bit Jumps = 1'b0
 ) (
     input logic clk,
@@ -24,7 +24,7 @@ module heartbeat_props #(
   logic rst;
   assign rst = !started || reset;
 
-  // Any value at first.
+  // Arbitrary first value.
   logic [63:0] tick_q;
   always_ff @(posedge clk) tick_q <= tick_q + (Jumps ? 64'(jump) : 64'd1);
   always_comb assume (!tick_q[63]);
@@ -47,7 +47,7 @@ module heartbeat_props #(
   );
   always_comb if (!rst) assume (!(accept && (spent || start || open)));
 
-  // The limits of the session, and what happened since the record that gave credit.
+  // The limits of the session, and the events since the record that gave credit.
   logic [31:0] records_q, ticks_q, accepted_q;
   logic [63:0] given_q;
   logic given_valid_q;
@@ -81,7 +81,7 @@ module heartbeat_props #(
       if (given_valid_q) assert (spent == (out_of_records || out_of_ticks));
       if (records_q == '0 && ticks_q == '0 && given_valid_q) assert (!spent);
 
-      // ---- what the induction needs
+      // ---- invariants for the induction
       assert (dut.accepted_q == accepted_q || records_q == '0);
       if (given_valid_q) begin
         assert (given_q < tick_q);

@@ -1,7 +1,7 @@
-// What is proved about interrupt requests: at most one awaits its acknowledgement, a pulse is one
-// clock long, a level holds until the acknowledgement and is low for a clock after it, no hint is
-// lost, nothing is requested without a hint. Hints and acknowledgements are arbitrary, unasked ones
-// included.
+// What is proved about interrupt requests: at most one waits for its acknowledgement; a pulse is
+// one clock long; a level holds until the acknowledgement and is low for a clock after it; no hint
+// is lost; there is no request without a hint. Hints and acknowledgements are arbitrary, also
+// unexpected ones.
 module irq_request_props #(
     parameter bit Level = 1'b0
 ) (
@@ -33,7 +33,7 @@ module irq_request_props #(
     ack_q <= ack;
     first_q <= rst;
     waited_q <= !rst && owed_q && !open_q && !begins;
-    // A hint is owed a request that begins after it.
+    // Each hint needs a request that begins after it.
     owed_q <= !rst && (hint || (owed_q && !begins));
     open_q <= !rst && (begins || open_q) && !ack;
 
@@ -45,9 +45,9 @@ module irq_request_props #(
       end else begin
         assert (!(req && req_q));
       end
-      // Owed and none open for a clock: it begins.
+      // If a request is needed and none was open for a clock, it begins.
       if (waited_q) assert (begins);
-      // Invariants that the induction needs.
+      // Invariants for the induction.
       assert (!req || dut.awaiting_q);
       if (Level) assert (req == dut.awaiting_q && open_q == (req_q && !ack_q));
       assert (dut.awaiting_q == (open_q || begins));

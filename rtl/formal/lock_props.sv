@@ -1,17 +1,16 @@
 // What is proved: from the clock in which OPEN is written in LOAD until the card enters LOAD again,
-// no word of a bank, no row's validity and no word of the image header changes; whatever else is
-// written, commanded or answered. That span holds the hashing in OPENING, the first signature,
-// every heartbeat, CLOSE with its second hashing and the last signature. And the lane runs only
-// over tables that were hashed to the expected digest since, and once the first checkpoint was
-// called written. A table is called complete exactly when every row that the header counts was
-// written whole.
+// no word of a bank, no row's validity and no word of the image header changes, for any other
+// writes, commands and answers. This time includes the hash in OPENING, the first signature, every
+// heartbeat, CLOSE with its second hash and the last signature. The lane runs only after the tables
+// were hashed to the expected digest and the first checkpoint was reported written. A table is
+// reported complete exactly when every row that the header counts was completely written.
 //
 // While the card needs its hardware reset no session is opened, none runs, and RESET is not
 // reached.
 //
-// Life, table and header are the card's own, wired as in portcullis_top, the bank with two rows
-// (one for the covers). Commands and table writes come from the register block in any clock; the
-// checks, the hash, the signer, the ring and the lane answer anything.
+// Lifecycle, table and header are the card's own, wired as in portcullis_top, the bank with two
+// rows (one for the covers). Commands and table writes come from the register block in any clock;
+// answers of the checks, the hash, the signer, the ring and the lane are arbitrary.
 module lock_props
   import layout_pkg::*;
   import gate_pkg::*;
@@ -48,7 +47,7 @@ module lock_props
   logic rst;
   assign rst = !started;
 
-  // The command register, as the register block holds it.
+  // The command register in the register block.
   logic [7:0] command = '0;
   always_ff @(posedge clk) if (command_write) command <= command_data;
 
@@ -140,9 +139,9 @@ module lock_props
       .complete_o(table_complete)
   );
 
-  // Sealed from the clock of the OPEN command's write until the clock that enters LOAD. An OPEN
-  // that was written in the clock before LOAD is sealed where it acts: one clock later, with its
-  // tables just cleared.
+  // Sealed: from the clock of the OPEN command's write until the clock that enters LOAD. For an
+  // OPEN that was written in the clock before LOAD, sealed begins when it acts: one clock later,
+  // with the tables just cleared.
   logic in_load, open_write, open_acts, sealed_q, sealed;
   assign in_load = shown == LifeLoad;
   assign open_write = started && command_write && command_data == CommandOpen && in_load;
@@ -153,7 +152,7 @@ module lock_props
     else sealed_q <= open_write || open_acts || (sealed_q && !tables_clear);
   end
 
-  // The hash of OPENING was the expected one; a checkpoint was made after it.
+  // The hash in OPENING gave the expected digest; a checkpoint was made after it.
   logic hashed_q, signed_q;
   always_ff @(posedge clk) begin
     if (rst || !sealed || open_acts) {hashed_q, signed_q} <= '0;
@@ -163,13 +162,13 @@ module lock_props
     end
   end
 
-  // Life's states, one bit each: StCheck to StDigest, StStreams to StOpenSign, StRun and StDrain.
+  // Groups of lifecycle states: StCheck to StDigest, StStreams to StOpenSign, StRun and StDrain.
   logic before_hash, after_hash, running;
   assign before_hash = |u_lifecycle.state_q[4:2];
   assign after_hash = |u_lifecycle.state_q[8:5];
   assign running = |u_lifecycle.state_q[10:9];
 
-  // Everything one clock ago.
+  // All values one clock ago.
   logic [Rows-1:0][RowBytes*8-1:0] words, words_q;
   logic [Rows-1:0] valid_q;
   image_header_t header_q;
@@ -192,7 +191,7 @@ module lock_props
     was_shown_q <= shown;
   end
 
-  // Every row that counts is valid, told once more.
+  // Whether every counted row is valid, by a second definition.
   logic counted_valid;
   always_comb begin
     counted_valid = 32'(header.policy_rows) <= Rows;
@@ -204,12 +203,12 @@ module lock_props
     if (started) begin
       // The answer to a check.
       if (was_check_q && !was_cleared_q) assert (table_complete == counted_valid);
-      // The step of the proof: where life stands while sealed.
+      // The step of the proof: the lifecycle's states while sealed.
       if (sealed_q) assert (!in_load || open_acts);
       if (before_hash) assert (sealed_q && !hashed_q && !signed_q);
       if (after_hash) assert (sealed_q && hashed_q);
       if (running) assert (sealed_q && hashed_q && signed_q);
-      // The claim about a bus that may still owe something.
+      // The claim about a bus with outstanding transfers.
       if (needs_reset) assert (!ring_open && !run);
       if (was_lost_q && shown == LifeReset) assert (was_shown_q == LifeReset);
       // The claim about the lane.
@@ -223,16 +222,16 @@ module lock_props
           assert (u_header.valid_q == header_valid_q);
         end
       end
-      // Not vacuous: words change in LOAD, writes are tried in the clock of OPEN and while sealed,
-      // and LOAD is reached again.
+      // Not vacuous: words change in LOAD, writes are attempted in the clock of OPEN and while
+      // sealed, and LOAD is reached again.
       cover (words != words_q && in_load);
       cover (open_write && bank_access.valid && bank_access.write && bank_access.whole);
       cover (sealed_q && bank_access.valid && bank_access.write && bank_access.whole);
       cover (was_sealed_q && was_cleared_q && !sealed_q);
       cover (was_check_q && table_complete);
       cover (was_check_q && !table_complete && header.policy_rows == 16'd1);
-      // Nor short of a session: writes are tried while the tables are hashed, while it runs, while
-      // they are hashed again and while its last checkpoint is signed; and its end opens LOAD.
+      // A whole session is covered: writes are attempted while the tables are hashed, in RUN,
+      // during the second hash and while the last checkpoint is signed; its end opens LOAD.
       if (bank_access.valid && bank_access.write && header_access.valid
           && header_access.write) begin
         cover (shown == LifeOpening && digest);

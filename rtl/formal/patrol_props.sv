@@ -1,17 +1,17 @@
-// What is proved, without bound, of hashing the tables again in RUN: no verdict is changed or
-// delayed by it, and no read of a window. Two banks with the same table, behind the same sweep, one
-// of which is read back at any time: both give the same answers in the same clocks, and the same
-// words to the host. A read-back waits at most as many clocks as a sweep has rows, besides those in
-// which a window is read or the lane is stopped, and its row, as stored, stands two clocks after it
-// was accepted, while the tables are locked.
+// What is proved, without bound, of hashing the tables again in RUN: it does not change or delay a
+// verdict or a read of a window. Of two banks with the same table and the same sweep, one is read
+// back at any time: both give the same answers in the same clocks, and the same words to the host.
+// A read-back waits at most as many clocks as a sweep has rows, plus those in which a window is
+// read or the lane is stopped; while the tables are locked, the stored row is valid two clocks
+// after the read-back was accepted.
 //
-// And the tables are due exactly 2^PauseLog2 clocks after RUN began or the hash before ended, until
+// And the tables are due exactly 2^PauseLog2 clocks after RUN began or the last hash ended, until
 // they are hashed or RUN ends.
 //
 // Sweep, table_port, bank and table_patrol are the card's own, the bank with two rows, the other
-// bank with any number; entries, the tables' contents, window accesses (no two reads in adjacent
-// clocks) and the lock are free in every clock, with the contracts that sweep and bank_table state.
-// A read-back is of this bank or of the other. The pause is of 16 clocks.
+// bank with any number. Entries, the tables' contents, window accesses (no two reads in adjacent
+// clocks) and the lock are arbitrary in every clock, under the contracts of sweep and bank_table. A
+// read-back is of this bank or of the other. The pause is 16 clocks.
 module patrol_props
   import layout_pkg::*;
   import gate_pkg::*;
@@ -74,7 +74,7 @@ module patrol_props
     if (taken_q) assume (!valid);
   end
 
-  // A read-back, of a row that counts; it stands until it is accepted or given up.
+  // A read-back of a counted row; it holds until it is accepted or cancelled.
   logic accepted, waits_q, mine_q;
   logic [15:0] read_row_q;
   always_ff @(posedge clk) begin
@@ -87,7 +87,7 @@ module patrol_props
     if (waits_q && read) assume (mine == mine_q && read_row == read_row_q);
   end
 
-  // Seen by the bank that is read back, and by the one that is not.
+  // Signals of the bank with read-back, and of the bank without.
   logic [1:0] port_read, port_ready, done;
   step_t [1:0] port_step;
   table_answer_t [1:0] word;
@@ -125,7 +125,7 @@ module patrol_props
   end
   assign accepted = read && port_ready[0];
 
-  // What the RAMs hold when power comes is anything, but the same.
+  // The RAMs have arbitrary but equal contents at power-up.
   logic same;
   always_comb begin
     same = 1'b1;
@@ -134,7 +134,7 @@ module patrol_props
   end
   always_comb if (!started) assume (same);
 
-  // A read-back of this bank's row that was accepted one and two clocks ago; the tables are locked
+  // A read-back of this bank's row was accepted one or two clocks ago, with the tables locked
   // since.
   logic took1_q, took2_q, row1_q, row2_q, kept;
   assign kept = locked && !clear && !rst;
@@ -144,8 +144,7 @@ module patrol_props
     row1_q <= read_row[0];
     row2_q <= row1_q;
   end
-  // Clocks that it has waited, those of a window's read left out; the row at which the sweep goes
-  // on.
+  // Clocks that it has waited, without those of window reads; the next row of the sweep.
   logic [16:0] waited_q, bound;
   logic [15:0] next_row;
   assign next_row = u_sweep.active_q && u_sweep.judge_q ? u_sweep.row_q : '0;
@@ -155,14 +154,14 @@ module patrol_props
     if (rst || flush || !read || accepted) waited_q <= '0;
     else if (!window) waited_q <= waited_q + 17'd1;
   end
-  // The last clock that it waited was the single step of an entry that is not judged.
+  // The last waiting clock was the single step of an entry that is not judged.
   logic single_q, window_q;
   always_ff @(posedge clk) begin
     window_q <= !rst && window;
     if (rst || flush || !read || accepted) single_q <= 1'b0;
     else if (!window) single_q <= !step.judge;
   end
-  // A register port that serves one read at a time.
+  // The register port handles one read at a time.
   always_comb if (window_q) assume (!window);
 
   logic due;
@@ -175,13 +174,13 @@ module patrol_props
       .done_i(hashed),
       .due_o(due)
   );
-  logic [4:0] quiet_q;  // Clocks of RUN without a hash that ended.
+  logic [4:0] quiet_q;  // Clocks of RUN since the last hash ended.
   always_ff @(posedge clk) begin
     if (rst || !run || hashed) quiet_q <= '0;
     else if (!quiet_q[4]) quiet_q <= quiet_q + 5'd1;
   end
 
-  // The registers of the two banks, where they matter.
+  // Registers of the two banks.
   logic step1, step2, read1, read2, live1, live2, took_step_q;
   assign step1 = g_bank[0].u_bank.step_q[0];
   assign step2 = g_bank[0].u_bank.step_q[1];
@@ -203,7 +202,7 @@ module patrol_props
       if (!rst) assert (waited_q <= 17'(rows));
       assert (due == quiet_q[4]);
 
-      // ---- what the induction needs
+      // ---- invariants for the induction
       assert (same);
       assert (g_bank[0].u_bank.u_table.valid_q == g_bank[1].u_bank.u_table.valid_q);
       assert (g_bank[0].u_bank.u_table.open_row_q == g_bank[1].u_bank.u_table.open_row_q);
@@ -247,7 +246,7 @@ module patrol_props
       end
       assert (u_patrol.count_q == quiet_q[3:0] || due);
       assert (!due || quiet_q == 5'd16);
-      // Where the sweep stands: in a judged entry at a row of the longer bank, else at row 0 of one
+      // Position of the sweep: in a judged entry a row of the longer bank, else row 0 of a single
       // step.
       if (u_sweep.active_q) begin
         assert (u_sweep.last_row_q == (u_sweep.judge_q ? rows - 16'd1 : 16'd0)
@@ -262,8 +261,8 @@ module patrol_props
             && !u_sweep.started_q));
       if (waited_q != '0) assert (waited_q <= (single_q ? 17'(rows) : bound));
 
-      // ---- not vacuous: a row read back between two steps, one taken along, one that waited for a
-      // window
+      // ---- not vacuous: a row is read back between two steps, one at a step, one after waiting
+      // for a window
       cover (took2_q && step1 && step2);
       cover (took_step_q && took1_q);
       cover (accepted && waited_q == 17'd2);

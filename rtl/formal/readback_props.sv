@@ -1,11 +1,11 @@
-// What is proved: tables read back equal tables used. A row that was read back for its hash
-// (`read_i`) while the tables are locked is bit for bit, and valid or not, the row that the
-// comparators get in every sweep that steps on it, from then on for as long as the lock holds and
-// nothing clears the tables.
+// What is proved: the tables that are read back are the tables in use. A row that is read back for
+// its hash (`read_i`) while the tables are locked is equal, bit by bit and in its validity, to the
+// row that the comparators get in every later sweep, as long as the lock holds and the tables are
+// not cleared.
 //
-// That a row which counts is valid when it is read is `complete_o`, without which OPEN is refused;
-// that the lock holds is lock; that every row is read and hashed is digest. The bank is the card's
-// own, with two rows, one of them, either, watched; writes are tried in any clock.
+// Other proofs complete this: counted rows are valid when read, because OPEN needs `complete_o`;
+// the lock holds (lock); every row is read and hashed (digest). The bank is the card's own, with
+// two rows, one of which is watched; writes are attempted in any clock.
 module readback_props
   import layout_pkg::*;
   import gate_pkg::*;
@@ -54,14 +54,14 @@ module readback_props
   logic watch;
   always_ff @(posedge clk) watch <= watch;
 
-  // The watched row's read-back is one and two clocks old, under an unbroken lock; then what was
+  // A read-back of the watched row was one or two clocks ago, locked since; later, the row that was
   // read.
   logic kept, read1_q, read2_q, seen_q, seen_live_q;
   row_t seen_row_q;
   assign kept = locked && !clear && !rst;
-  // A sweep's step on the watched row is one and two clocks old.
+  // A sweep's step on the watched row is one or two clocks old.
   logic step1_q, step2_q;
-  // A write to it is tried after it was read.
+  // A write to the row was attempted after it was read.
   logic tried_q;
   always_ff @(posedge clk) begin
     read1_q <= kept && read && step.row == 16'(watch) && step.row < count;
@@ -79,7 +79,7 @@ module readback_props
   end
 
 `ifdef DIRECTED
-  // The covers are found sooner where one row alone is written and read.
+  // The covers are found sooner if only one row is written and read.
   always_comb assume (!watch && access.row == '0 && step.row == '0);
 `endif
 
@@ -96,7 +96,7 @@ module readback_props
         assert (dut.u_match.live_i == seen_live_q);
         if (seen_live_q) assert (dut.u_match.row_i == seen_row_q);
       end
-      // The steps of the proof: what was read is what is stored, in each clock that it takes.
+      // The steps of the proof: in each clock of a read-back, the row equals the stored row.
       if (read1_q) assert (dut.u_table.live1_q == valid && (!valid || dut.u_table.ram_q == stored));
       if (read2_q) assert (dut.live == valid && (!valid || row == stored));
       if (seen_q) assert (seen_live_q == valid && (!valid || seen_row_q == stored));
@@ -107,8 +107,7 @@ module readback_props
       if (step2_q) assert (dut.step_q[1] && dut.row_q[1] == 16'(watch) && !dut.u_table.read2_q);
       if (read1_q || step1_q) assert (!dut.u_table.read1_q);
       if (read2_q || step2_q) assert (!dut.u_table.read2_q);
-      // Not vacuous: a valid row is read back and swept after a write to it was tried, and an
-      // invalid one is.
+      // Not vacuous: a valid and an invalid row are read back and swept after an attempted write.
       cover (seen_q && step2_q && seen_live_q && tried_q && seen_row_q != '0);
       cover (seen_q && step2_q && !seen_live_q && tried_q);
     end

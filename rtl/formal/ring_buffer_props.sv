@@ -1,9 +1,9 @@
-// What is proved, without bound: what comes out is what was stored for that descriptor, both beats,
-// with the ring index that came with it; it stands unchanged until it is accepted or flushed; one
-// is taken only when there is room for it, so none is lost over another, and each that is taken
-// comes out once. One slot, any one, is watched, of eight.
+// What is proved, without bound: each descriptor comes out with both stored beats and its ring
+// index; it holds unchanged until it is accepted or flushed; a descriptor is accepted only when
+// there is space for it, so none is overwritten, and each comes out once. One arbitrary slot of
+// eight is watched.
 //
-// Nothing is assumed: the fetch that books the slots is proved in ring_fetch.
+// Nothing is assumed: ring_fetch proves the reservation of the slots.
 module ring_buffer_props
   import layout_pkg::*;
 (
@@ -45,7 +45,7 @@ module ring_buffer_props
       .index_o(index)
   );
 
-  // The watched slot: what was stored there.
+  // The watched slot: its stored data.
   logic [2:0] watch;
   always_ff @(posedge clk) watch <= watch;
   logic [1:0][511:0] stored_q;
@@ -56,7 +56,7 @@ module ring_buffer_props
     else if (store && store_at[3:1] == watch) known_q[store_at[0]] <= 1'b1;
   end
 
-  // What stands at the output: whether something does, and whether it is the watched slot's.
+  // The output: whether it is valid, and whether it holds the watched slot's descriptor.
   logic stands_q, is_watched_q;
   logic [1023:0] watched_q;
   logic [15:0] index_q;
@@ -78,11 +78,11 @@ module ring_buffer_props
         assert (index == index_q);
         if (is_watched_q) assert (descriptor == watched_q);
       end
-      // What the induction needs.
+      // Invariants for the induction.
       if (known_q[0]) assert (dut.low_q[watch] == stored_q[0]);
       if (known_q[1]) assert (dut.high_q[watch] == stored_q[1]);
 
-      // ---- not vacuous: one comes out, one directly after another, one is flushed
+      // ---- not vacuous: a descriptor comes out, another directly after it, one is flushed
       cover (valid && is_watched_q && accept && take);
       cover (valid && is_watched_q && flush);
     end

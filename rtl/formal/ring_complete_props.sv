@@ -1,12 +1,12 @@
-// What is proved of the completions, without bound: each record that completes gives one
-// completion, and no other does; they come in the order of the records, none before its record was
-// answered, each with its record's facts, and the phase of its lap; into its CRC went bytes 0 to
-// 59, twelve at a time, each once; an offered one does not change until it is taken; and never more
-// records are held than there are places, though full is told a clock late.
+// What is proved of the completions, without bound: each record of an entry gives one completion,
+// and no other record gives one; completions come in the order of the records, none before its
+// record was answered, each with its record's values and the phase of its lap; its CRC covers bytes
+// 0 to 59, twelve at a time, each once; an offered completion does not change until it is accepted;
+// there are never more records than places, although full is reported one clock late.
 //
-// One record of eight, any one, is watched, with four places. Assumed: what the caller owes
-// (nothing pushed while full, nor in two clocks running; no answer without a record that awaits
-// one). Not proved: that the sum is CRC-32.
+// One arbitrary record of eight is watched, with four places.
+// Assumed: the duties of the caller (no push while full, nor in two adjacent clocks; no answer
+// without an unanswered record). Not proved: that the checksum is CRC-32.
 module ring_complete_props
   import layout_pkg::*;
 (
@@ -49,14 +49,13 @@ module ring_complete_props
       .empty_o(empty)
   );
 
-  // Records by their number, modulo 8: pushed, answered, and those whose turn has come.
+  // Records by their number, modulo 8: pushed, answered, and begun.
   logic [2:0] pushed_q, answered_q, turned_q, watch;
   logic told_q, pushes_q;  // An answer and a push in the clock before.
-  logic turn_q, taken_q;  // The last turn's record completes; its completion was taken.
+  logic turn_q, taken_q;  // The begun record has a completion; this was accepted.
   always_ff @(posedge clk) watch <= watch;
 
-  // The watched record's completion, as it must be but for phase and CRC, and whether there is to
-  // be one.
+  // The watched record's expected completion without phase and CRC, and whether it has one.
   completion_t watched_q;
   logic watched_completes_q;
   completion_t now;
@@ -88,7 +87,7 @@ module ring_complete_props
     else begin
       pushed_q <= pushed_q + 3'(push);
       answered_q <= answered_q + 3'(told_q);
-      // The turn of the next record, once it was answered and the one before is through.
+      // The next record begins when it was answered and the one before is done.
       if (!at_work && turned_q != answered_q) begin
         turned_q <= turned_q + 3'd1;
         turn_q <= next_completes;
@@ -98,12 +97,12 @@ module ring_complete_props
       if (take) taken_q <= 1'b1;
     end
   end
-  // The watched record waits for its turn, or has it.
+  // The watched record waits, or is begun.
   logic waits, has_turn;
   assign waits = watch - turned_q < pushed_q - turned_q;
   assign has_turn = at_work && turned_q - 3'd1 == watch;
 
-  // What is offered, without CRC.
+  // The offered completion without CRC.
   completion_t facts, expected;
   always_comb begin
     facts = completion;
@@ -112,7 +111,7 @@ module ring_complete_props
     expected.phase = {7'b0, phase_q};
   end
 
-  // Bytes 0 to 59, twelve at a time, and how many times twelve were taken into the CRC.
+  // Bytes 0 to 59 in words of twelve bytes, and the number of words in the CRC so far.
   logic [4:0][95:0] words;
   logic [2:0] words_q;
   assign words = facts[479:0];
@@ -136,7 +135,7 @@ module ring_complete_props
       if (held_q) assert (valid && completion == before_q);
       assert (empty == (pushed_q == turned_q && !at_work));
 
-      // ---- what the induction needs
+      // ---- invariants for the induction
       assert (dut.told_q == told_q && dut.pushed_q == pushed_q && dut.answered_q == answered_q
           && dut.popped_q == turned_q);
       assert ((dut.state_q != 2'd0) == at_work && dut.state_q != 2'd3);
@@ -149,7 +148,8 @@ module ring_complete_props
       if (has_turn) assert (facts == expected && watched_completes_q);
       if (pushed_q - turned_q == 3'd4) assert (full || pushes_q);
 
-      // ---- not vacuous: a watched one is taken; one is passed over; all places are held
+      // ---- not vacuous: a watched completion is accepted; a record is skipped; all places are in
+      // use
       cover (take && has_turn && completion.phase == 8'd1);
       cover (turned_q == 3'd1 && empty && !turn_q);
       cover (full);

@@ -1,15 +1,16 @@
-// What is proved, without bound: a doorbell is taken only when it moves its pointer forward and not
-// past what the card has done or the ring can hold, and then it is taken as written, two clocks
-// later; every other one, and one in the clock after another of its ring, changes nothing and is a
-// fault by then, and there is no other fault. So never more is submitted than the ring holds, a
-// head never passes what was issued, and a ring is called full exactly when a clock ago every entry
-// held something unread, so that it has room when it is not called full and nothing was issued in
-// the clock before. Rings live only from an open with a good configuration to the next clear.
+// What is proved, without bound: a doorbell is accepted only when it moves its pointer forward, a
+// head at most to the issued entries, the tail at most by the free space; then it is accepted as
+// written, two clocks later. Any other doorbell, and one in the clock after another of its ring,
+// changes nothing and is a fault at that time; there is no other fault. So never more is submitted
+// than the ring holds, and a head never passes the issued entries. A ring is reported full exactly
+// when one clock ago every entry was unread, so it has space when it is not reported full and
+// nothing was issued in the clock before. Rings are live only from an open with a good
+// configuration to the next clear.
 //
 // Assumed: the configuration does not change while live, nor in the clock of an open; the card
-// issues at most one completion and one record in two clocks, none into a ring that is called full,
-// no completion for an entry that was not submitted, and starts from zero at open (ring_write keeps
-// it).
+// issues at most one completion and one record per two clocks, none into a ring that is reported
+// full, no completion for an entry that was not submitted, and starts from zero at open (ring_write
+// proves it).
 module ring_doorbell_props
   import ring_pkg::*;
 (
@@ -47,7 +48,7 @@ module ring_doorbell_props
       .log_full_o(log_full)
   );
 
-  // ---- what is assumed
+  // ---- assumptions
   ring_cfg_t cfg_q;
   logic completed_q, recorded_q;
   always_ff @(posedge clk) begin
@@ -82,7 +83,7 @@ module ring_doorbell_props
   assign log_good = log_moves <= log_unread;
 
   logic known_q, was_live_q, was_open_q, was_good_q, was_zero_q, was_full_q, was_log_full_q;
-  // Rung in the clock before, and in the one before that.
+  // Doorbells of the clock before, and of the clock before that.
   logic [2:0] good_q, rung_q, good2_q, rung2_q;
   logic [15:0] tail_q, tail_asked_q, tail_asked2_q, head_q, head_asked_q, head_asked2_q;
   logic [31:0] log_head_q, log_asked_q, log_asked2_q;
@@ -117,8 +118,8 @@ module ring_doorbell_props
         assert (dut.log_head_q == (rung2_q[0] && good2_q[0] ? log_asked2_q : log_head_q));
         assert (doorbell_fault == ((rung2_q & ~good2_q) != '0));
       end
-      // What the induction needs: what was rung in the clock before is what is to be taken now, and
-      // is still right if it was.
+      // Invariants for the induction: the doorbell of the clock before is the one to accept now,
+      // and stays in range.
       assert (dut.asked_q == rung_q && (dut.bad & rung_q) == (~good_q & rung_q)
           && (live || rung_q == '0));
       assert (dut.sq_asked_q == tail_asked_q && dut.cq_asked_q == head_asked_q
@@ -139,7 +140,7 @@ module ring_doorbell_props
         assert (log_full || recorded_q || log_unread < log_size);
       end
 
-      // ---- not vacuous: full rings, each doorbell taken and each refused
+      // ---- not vacuous: full rings, each doorbell accepted and each refused
       cover (live && unfinished == size && size == 17'd32768);
       cover (live && tail == 16'd2 && dut.cq_head_q == 16'd1 && dut.log_head_q == 32'd2);
       cover (was_live_q && rung2_q == 3'b100 && doorbell_fault);

@@ -1,12 +1,12 @@
-// What is proved about the fetch: read bursts ask for entry after entry of the submission ring,
-// whole, up to the tail, keep the rules of the bus, and never overbook the buffer. And while
-// nothing is in flight the bus owes no burst, until the first `give_up` or stray beat: shown for
-// one id, any one, of which a beat in its place is never called stray. The host, the responses and
-// the consumer are arbitrary.
+// What is proved about the fetch: read bursts request all entries of the submission ring in order
+// and completely, up to the tail, obey the rules of the bus, and never exceed the buffer. And until
+// the first `give_up` or stray beat, the bus has no outstanding burst while nothing is in flight:
+// shown for one arbitrary id, whose expected beats are never reported as stray. The host, the
+// responses and the consumer are arbitrary.
 //
-// The task `prove` holds without bound, given that nothing is delivered that was not requested; the
-// task `bounded` (macro BOUNDED) checks just that over the first clocks after reset, with a smaller
-// buffer.
+// The task `prove` holds without bound, on the assumption that only requested entries are
+// delivered; the task `bounded` (macro BOUNDED) checks this assumption over the first clocks after
+// reset, with a smaller buffer.
 module ring_fetch_props
   import ring_pkg::*;
 #(
@@ -28,14 +28,14 @@ module ring_fetch_props
   logic rst;
   assign rst = !started;
 
-  // Any configuration that the doorbell module lets through; it does not change.
+  // Any constant configuration that the doorbell module accepts.
   ring_cfg_t cfg;
   always_ff @(posedge clk) cfg <= cfg;
   always_comb assume (cfg_ok(cfg, 8'd15, 8'd20));
-  // What the fetch does not look at: one value, for the solver's sake.
+  // Fields that the fetch does not use: one value, to help the solver.
   always_comb assume (cfg.ckpt_base == '0 && cfg.ckpt_log2 == '0);
 
-  // The doorbell module never lets the tail run further ahead than the ring is long, nor back.
+  // The doorbell module keeps the tail at most one ring ahead, and never lets it move back.
   logic [15:0] tail;
   always_ff @(posedge clk) tail <= rst || zero ? 16'd0 : tail_next;
   logic [15:0] waiting, size;
@@ -102,12 +102,13 @@ module ring_fetch_props
   assign entries = (9'(req.ar.len) + 9'd1) >> 1;
   always_ff @(posedge clk) if (dut.issue) first_q <= dut.requested_q;
 
-  // What the bus owes of one id, by its own handshakes: the fetch may forget it, the bus does not.
+  // Outstanding beats of one id, counted by the bus's own handshakes, even if the fetch abandons
+  // them.
   localparam int unsigned IdBits = $clog2(MaxReads);
   logic [4:0] watched_id;
   logic owed_q, lost_q;
-  logic [8:0] left_q;  // Beats of it that are still to come.
-  logic honest_q;      // The beat of the clock before was one of these, in its place.
+  logic [8:0] left_q;  // Its outstanding beats.
+  logic honest_q;      // The beat of the clock before was an expected one of these.
   always_ff @(posedge clk) begin
     watched_id <= watched_id;
     if (rst) {owed_q, lost_q} <= '0;
@@ -129,7 +130,7 @@ module ring_fetch_props
   always_ff @(posedge clk) begin
     if (!rst) begin
       assume (!take || ready);
-      // The bus stays dead after a fault, and once dead until nothing is in flight.
+      // The bus is dead after a fault, and stays dead until nothing is in flight.
       assume (!must_stay_dead_q || dead);
       // The caller opens only when nothing is in flight or in the buffer.
       assume (!zero || empty);
@@ -139,7 +140,7 @@ module ring_fetch_props
       if (req.ar_valid) begin
         assert (req.ar.addr >= cfg.sq_base);
         assert (burst_end <= 65'd128 << cfg.sq_log2);
-        // The entries that follow the last burst's, whole.
+        // Complete entries, directly after those of the last burst.
         assert (offset == 64'(first_q & (size - 16'd1)) << 7 && req.ar.len[0]
             && dut.requested_q == first_q + 16'(entries));
         assert (req.ar.addr >> 12 == (req.ar.addr + (64'(req.ar.len) << 6) + 64'd63) >> 12);
@@ -148,17 +149,17 @@ module ring_fetch_props
       assert (waiting <= size);
       assert (dut.requested_q - dut.delivered_q <= 16'd1 << BufferLog2);
 `ifdef BOUNDED
-      // What is whole was requested and not delivered.
+      // A complete descriptor was requested and not delivered.
       assert (!ready || dut.requested_q != dut.delivered_q);
 `else
       assume (!ready || dut.requested_q != dut.delivered_q);
 `endif
-      // No answer of an earlier session: when one opens the bus owes nothing.
+      // No answer of an earlier session: when a session opens, nothing is outstanding on the bus.
       assume (!zero || !lost_q);
       if (zero) assert (!owed_q);
       if (empty && !lost_q) assert (!owed_q);
       if (honest_q && !lost_q) assert (!stray);
-      // Invariants that the induction needs.
+      // Invariants for the induction.
       if (owed_q && !lost_q && !stray) begin
         assert (dut.busy_q[watched_id[IdBits-1:0]] && 32'(watched_id) < MaxReads
             && !(req.ar_valid && req.ar.id == watched_id));
@@ -175,7 +176,7 @@ module ring_fetch_props
     assert (rules.beats_q == '0 && !rules.w_stalled_q && !rules.aw_stalled_q || rst);
     assert (rules.r_wait_q == '0 && rules.b_wait_q == '0 || rst);
 
-    // Not vacuous: a full burst, one cut short by the tail, one delivered, answers out of order.
+    // Not vacuous: a full burst, one shortened by the tail, one delivered, answers out of order.
     if (rst) begin
       wrapped_q <= 1'b0;
       overtaken_q <= 1'b0;
@@ -191,7 +192,7 @@ module ring_fetch_props
     cover (!rst && overtaken_q && ready_index == 16'd8);
     cover (!rst && wrapped_q);
     cover (!rst && fault);
-    // A burst outlives its patience; a stray beat while the bus is dead.
+    // A burst is outstanding after the watchdog; a stray beat while the bus is dead.
     cover (!rst && owed_q && empty && lost_q);
     cover (!rst && stray && dead && !lost_q);
   end

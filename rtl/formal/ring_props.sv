@@ -1,17 +1,17 @@
-// What is proved of the ring as a whole, without bound: the first fault stands, unchanged, until an
-// open or a clear, and so does a dead bus; every cause of a fault is one in the next clock, the
+// What is proved of the ring as a whole, without bound: the first fault and a dead bus stay
+// unchanged until an open or a clear; every cause of a fault gives the fault in the next clock, the
 // first in the order doorbell, configuration, read, write, watchdog; a bus without an answer for
-// 2^WatchdogLog2 clocks is a fault and dead then, and not before. While a fault stands nothing is
-// fetched; while the bus is dead what was fetched is dropped and each record is taken and thrown
-// away, so that nobody waits for it. `needs_reset` rises with the first watchdog that expires and
-// the first stray answer, and neither an open nor a clear takes it back: with ring_fetch and
-// ring_write, whose proofs say that the bus owes nothing before that, no answer of an earlier
-// session is taken as one of this.
+// 2^WatchdogLog2 clocks is a fault and dead then, and not before. During a fault nothing is
+// fetched; while the bus is dead, fetched entries are dropped and each record is accepted and
+// dropped, so the lane does not wait. `needs_reset` rises with the first watchdog expiry and the
+// first stray answer, and neither an open nor a clear clears it. By ring_fetch and ring_write
+// nothing is outstanding on the bus before that, so no answer of an earlier session is accepted in
+// this one.
 //
 // Doorbell module and watchdogs are the card's own, with 2^4 clocks; fetch, buffer, writer and
-// completions, whose own proofs are ring_fetch, ring_buffer, ring_write and ring_complete, are free
-// in every clock, and so is the bus.
-// Assumed: what the ring asks of its caller: an open only when idle and without a record, a clear
+// completions have their own proofs ring_fetch, ring_buffer, ring_write and ring_complete and are
+// arbitrary here in every clock, and so is the bus.
+// Assumed: the duties of the ring's caller: an open only when idle and without a record, a clear
 // held until idle.
 module ring_props
   import layout_pkg::*;
@@ -88,13 +88,13 @@ module ring_props
     if (open) assume (idle && !needs_reset && !rec_valid);
     if (was_clearing_q) assume (clear || idle);
     if (dut.live || open) assume (cfg == cfg_q);
-    // What ring_write keeps: it issues nothing into a full ring (proved there), and starts at zero.
+    // By ring_write: nothing is issued into a full ring, and the counters start at zero.
     assume (!dut.live || (dut.u_doorbell.sq_now <= dut.u_doorbell.sq_size
         && dut.cq_issued - dut.u_doorbell.cq_head_q <= dut.u_doorbell.sq_size
         && dut.log_issued - dut.u_doorbell.log_head_q <= dut.u_doorbell.log_size));
   end
 
-  // Clocks of waiting, each way, as the ring's parts tell them.
+  // Clocks of waiting for reads and writes, from the signals of the ring's parts.
   logic [4:0] read_waits_q, write_waits_q;
   logic read_waits, write_waits, read_late, write_late;
   assign read_waits = dut.read_pending && !dut.read_progress;
@@ -112,7 +112,7 @@ module ring_props
     lost_q <= !rst && (lost_q || read_late || write_late || dut.read_stray || dut.write_stray);
   end
 
-  // What the clock before asked for.
+  // Inputs of the clock before.
   logic known_q, was_reset_q, was_dead_q, kills_q;
   fault_e was_fault_q, cause_q;
   always_ff @(posedge clk) begin
@@ -140,10 +140,10 @@ module ring_props
     if (started && !rst) begin
       if (bus_dead) assert (fault != FaultNone);
       assert (needs_reset == lost_q);
-      // Nothing is fetched beside a fault, before an open, or on a halt.
+      // Nothing is fetched during a fault, before an open, or on a halt.
       if (fault != FaultNone || !dut.live || halt || !fetch) assert (!dut.allow);
       else assert (dut.allow);
-      // A dead bus drops and takes.
+      // With a dead bus, entries are dropped and records accepted.
       assert (dut.dead == (bus_dead || clear) && dut.read_expired == read_late
           && dut.write_expired == write_late);
       if (bus_dead || clear || !dut.live) assert (rec_ready);
@@ -153,7 +153,7 @@ module ring_props
       // The bus signals that never change.
       assert (axi_req.r_ready && axi_req.b_ready);
 
-      // ---- what the induction needs
+      // ---- invariants for the induction
       assert ({1'b0, dut.u_read_watchdog.count_q} == read_waits_q
           && {1'b0, dut.u_write_watchdog.count_q} == write_waits_q);
 

@@ -1,8 +1,8 @@
-// What is proved, without bound: the watchdog expires in exactly those clocks that end 2^Log2
-// clocks of something pending without progress: never before, never after, for one clock, and over
-// again as long as nothing moves.
+// What is proved, without bound: the watchdog expires exactly at the end of each 2^Log2 clocks with
+// a pending transfer and without progress: neither earlier nor later, for one clock, and again as
+// long as there is no progress.
 //
-// Nothing is assumed. Proved for 2^4 clocks; covered is that it does expire, twice.
+// Nothing is assumed. Proved for 2^4 clocks; the covers show that it expires, twice.
 module ring_watchdog_props #(
     parameter int unsigned Log2 = 4
 ) (
@@ -27,8 +27,7 @@ module ring_watchdog_props #(
       .expired_o(expired)
   );
 
-  // A one for each clock of waiting, the youngest lowest; it is emptied by whatever moves, and when
-  // it is full.
+  // A one for each clock of waiting, the latest lowest; cleared by progress, and when full.
   logic [2**Log2-2:0] waited_q;
   logic waiting, twice_q;
   assign waiting = pending && !progress;
@@ -38,7 +37,7 @@ module ring_watchdog_props #(
     twice_q <= !rst && (twice_q || expired);
   end
 
-  // Ones stand together at the bottom: a thermometer, which the counter counts.
+  // All ones are at the bottom (a thermometer code); the counter equals their number.
   logic [Log2-1:0] ones;
   always_comb begin
     ones = '0;
@@ -48,7 +47,7 @@ module ring_watchdog_props #(
   always_comb begin
     if (!rst && started) begin
       assert (expired == (waiting && (&waited_q)));
-      // What the induction needs.
+      // Invariants for the induction.
       assert ((waited_q & (waited_q + 1'b1)) == '0);
       assert (dut.count_q == ones);
       cover (expired);

@@ -1,10 +1,10 @@
-// What is proved about the writer, without bound: each record and each completion is written whole
-// to the next entry of its ring, and each beat of a checkpoint to its place in its entry; they keep
-// the rules of the bus, and records and completions are never issued into a full ring. Completions
-// go before records, records before beats. What is counted as issued was taken, and what is counted
-// or called answered got an OKAY answer to it and nothing else: this is watched for one burst, any
-// one. While nothing is pending the bus owes no answer and is owed no data, until the first
-// `give_up` or stray answer. Sources, slave and ring state are arbitrary.
+// What is proved about the writer, without bound: each record and each completion is written
+// completely to the next entry of its ring, and each beat of a checkpoint to its place in its
+// entry; the writes obey the rules of the bus, and records and completions are never issued into a
+// full ring. Completions go before records, records before beats. Every burst counted as issued was
+// accepted, and every burst counted or reported as answered got its own OKAY answer: this is
+// watched for one arbitrary burst. Until the first `give_up` or stray answer, no answer and no data
+// are outstanding on the bus while nothing is pending. Sources, slave and ring state are arbitrary.
 module ring_write_props
   import layout_pkg::*;
   import ring_pkg::*;
@@ -29,7 +29,7 @@ module ring_write_props
   logic rst;
   assign rst = !started;
 
-  // Any configuration that the doorbell module lets through; it does not change.
+  // Any constant configuration that the doorbell module accepts.
   ring_cfg_t cfg;
   always_ff @(posedge clk) cfg <= cfg;
   always_comb assume (cfg_ok(cfg, 8'd15, 8'd20));
@@ -96,7 +96,7 @@ module ring_write_props
   logic [31:0] log_issued_q, log_answered_q;
   logic [15:0] cq_issued_q, cq_answered_q;
 
-  // What is on the request channel, as it was taken.
+  // The burst on the request channel, as it was accepted.
   logic is_record_q, is_beat_q;
   logic [31:0] entry_q;
   logic [8:0] at_q;
@@ -111,7 +111,7 @@ module ring_write_props
     end
   end
 
-  // What was issued and answered since the last zero.
+  // Issued and answered bursts since the last zero.
   logic completion_answered;
   assign completion_answered = rsp.b_valid && dut.awaited && rsp.b.id == '0
       && rsp.b.resp == axi_pkg::Okay && !dead
@@ -125,7 +125,7 @@ module ring_write_props
       cq_answered_q <= cq_answered_q + 16'(completion_answered);
     end
   end
-  // Whether an offset in a ring is that of an entry, of 2^size_log2 bytes, modulo the ring.
+  // Whether an offset in a ring is that of an entry of 2^size_log2 bytes, modulo the ring.
   function automatic logic is_entry(logic [63:0] offset, int unsigned size_log2, logic [31:0] entry,
       logic [7:0] log2);
     return ((32'(offset >> size_log2) ^ entry) & ~(32'hffff_ffff << log2)) == '0;
@@ -136,7 +136,7 @@ module ring_write_props
   assign cq_offset = req.aw.addr - cfg.cq_base;
   assign ckpt_offset = req.aw.addr - cfg.ckpt_base;
 
-  // One burst, any one: what it is, and the answers that come before its own.
+  // One arbitrary burst: its kind, and the number of answers before its own.
   logic watched_q, watch_now, its_answer;
   logic watched_record_q, watched_beat_q;
   logic [6:0] before_q, now;
@@ -156,8 +156,8 @@ module ring_write_props
     end
   end
 
-  // Bursts whose request, and whose last beat, the bus has accepted, and not answered: the writer
-  // may forget them, the bus does not.
+  // Unanswered bursts whose request, and whose last beat, the bus has accepted, even if the writer
+  // abandons them.
   logic [6:0] requests_q, bursts_q;
   logic lost_q;
   always_ff @(posedge clk) begin
@@ -173,16 +173,16 @@ module ring_write_props
   always_ff @(posedge clk) begin
     took_q <= !rst && !give_up && (record_take || completion_take || beat_answer.take);
     if (!rst) begin
-      // Never two in two clocks: what is full may be told a clock late.
+      // Never two in adjacent clocks, because full may be reported one clock late.
       assert (!took_q || dut.on_bus);
       assert (!took_q || !(record_take || completion_take || beat_answer.take));
-      // A completion enters only when there is one, a record only when its ring has room, a beat
-      // only when neither does.
+      // A completion or a record is accepted only when it is offered and its ring has space, a beat
+      // only when neither is.
       assert (!completion_take || (completion_valid && !cq_full && !dead));
       assert (!record_take || (record_valid && !log_full && !dead && !completion_take));
       assert (!beat_answer.take || (beat.valid && !dead && !completion_take && !record_take));
       assert (!beat_answer.take || ((!completion_valid || cq_full) && (!record_valid || log_full)));
-      // A record or a beat is called answered only for an OKAY answer, and for an answer to it.
+      // A record or a beat is reported as answered only for its own OKAY answer.
       if (record_answered || beat_answer.answered)
         assert (rsp.b_valid && rsp.b.resp == axi_pkg::Okay && rsp.b.id == '0 && !dead);
       assert (!(record_answered && beat_answer.answered));
@@ -217,7 +217,7 @@ module ring_write_props
             || req.w.last));
       assert (log_issued == log_issued_q && log_answered == log_answered_q);
       assert (cq_issued == cq_issued_q && cq_answered == cq_answered_q);
-      // No beat of an earlier session: when one opens the bus owes nothing and is owed nothing.
+      // No beat of an earlier session: when a session opens, no answer and no data are outstanding.
       assume (!zero || (!pending && !lost_q));
       if (!lost_q) begin
         assert (requests_q == dut.issued_q - dut.answered_q - 7'(req.aw_valid));
@@ -225,8 +225,8 @@ module ring_write_props
         if (zero || !pending)
           assert (requests_q == '0 && bursts_q == '0 && !req.aw_valid && !req.w_valid);
       end
-      // Invariants that the induction needs: the kinds on the bus and of the watched burst are the
-      // writer's, and the rules' count of beats is the writer's.
+      // Invariants for the induction: the kinds on the bus and of the watched burst, and the rules'
+      // count of beats, match the writer's.
       if (req.aw_valid && !rules.aw_stalled_q)
         assert (rules.beats_q == '0 && 9'(dut.beats_q) == 9'(req.aw.len) + 9'd1);
       else assert (rules.beats_q == (req.w_valid ? 9'(dut.beats_q) : 9'd0));
@@ -248,8 +248,8 @@ module ring_write_props
     assert (rules.in_flight_q == '0 && !rules.ar_stalled_q || rst);
     assert (rules.r_wait_q == '0 && rules.b_wait_q == '0 || rst);
 
-    // Not vacuous: the three kinds, a beat past a record that has no room, answers to a beat, the
-    // data accepted before the request, two bursts awaiting their answer.
+    // Not vacuous: the three kinds, a beat before a record without space, answers to a beat, data
+    // accepted before the request, two unanswered bursts.
     if (rst) two_q <= 1'b0;
     else if (dut.sent_q - dut.answered_q == 7'd2) two_q <= 1'b1;
     cover (!rst && req.aw_valid && is_record_q && req.aw.addr == cfg.log_base + 64'd256);

@@ -1,8 +1,8 @@
-// What is proved, without bound, with four lanes: every lane that is to have a session record is
-// offered it until it has taken it, and then no more; life hears of it in the clock in which the
-// last has, and not before; no other lane is offered it; and the next record starts anew. Lanes and
-// life are free but for what the head of the module asks: a wish changes only by a clock without
-// one, and a lane that is closed meanwhile was asked already.
+// What is proved, without bound, with four lanes: every selected lane is offered a session record
+// until it has accepted it, and then no more; ready is high in the clock of the last acceptance,
+// and not before; no other lane is offered the record; the next record starts again with all lanes.
+// Lanes and lifecycle are arbitrary except for the module's contract: there is a clock without a
+// request between two requests, and a lane that closes during a request had accepted it.
 module session_fork_props
   import layout_pkg::*;
 (
@@ -34,7 +34,7 @@ module session_fork_props
       .ready_i(ready)
   );
 
-  // Lanes that took the record that is wished for.
+  // Lanes that accepted the present record.
   logic [3:0] taken_q, wanted;
   assign wanted = kind == RecordTypeOpen || kind == RecordTypeHeartbeat ? 4'hf : log_open;
   always_ff @(posedge clk) begin
@@ -49,7 +49,7 @@ module session_fork_props
     if (started && !rst) begin
       assert (offered == (valid ? wanted & ~taken_q : 4'h0));
       assert (all == (valid && ((taken_q | (offered & ready)) & wanted) == wanted));
-      // ---- what the induction needs
+      // ---- invariants for the induction
       assert (dut.given_q == taken_q);
       // ---- not vacuous
       cover (all && taken_q == 4'b0111);

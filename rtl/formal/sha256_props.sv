@@ -1,13 +1,13 @@
-// What is proved of the hash core, without bound: in each clock it does the next `Rounds` rounds of
-// FIPS 180-4, 6.2.2, as they are written down here a second time; `done_o` comes 64/Rounds + 1
-// clocks after a block was taken, for one clock, unless a reset comes first; the digest is then the
-// sum of the state that the block was compressed into and the last round's, and stands until the
-// next block is taken. A chained block is compressed into the digest of the block before. A block
-// is taken exactly when the core is idle or in its last rounds.
+// What is proved of the hash core, without bound: in each clock it computes the next `Rounds`
+// rounds of FIPS 180-4, 6.2.2, which are defined here a second time; `done_o` is high for one
+// clock, 64/Rounds + 1 clocks after a block was accepted, unless a reset comes first; the digest is
+// then the sum of the state that the block was compressed into and that of the last round, and
+// holds until the next block is accepted. A chained block is compressed into the digest of the
+// block before. A block is accepted exactly when the core is idle or in its last rounds.
 //
-// Task `prove`: one round a clock, as in hardware; `sixteen`: sixteen, as in the simulated card.
-// Assumed: no start while not ready, and a chained one only behind a block since the reset. The
-// constants K are those of sha256_pkg, which only test vectors check.
+// Task `prove`: one round per clock, as in hardware; `sixteen`: sixteen, as in the simulated card.
+// Assumed: no start while not ready, and a chained block only after another block since the reset.
+// The constants K are those of sha256_pkg; only test vectors check them.
 module sha256_props
   import sha256_pkg::*;
 #(
@@ -25,7 +25,7 @@ module sha256_props
   logic rst;
   assign rst = !started || reset;
 
-  logic any_q;  // A block was taken since the reset.
+  logic any_q;  // A block was accepted since the reset.
   logic ready, busy, done;
   state_t digest;
   sha256 #(
@@ -79,22 +79,22 @@ module sha256_props
     return n;
   endfunction
 
-  // What the registers should hold a clock later. It starts from the core's own registers, so that
-  // each clock is proved by itself.
+  // Expected values of the registers one clock later. They are computed from the core's own
+  // registers, so that each clock is proved separately.
   state_of_round_t now, next;
   state_t now_working, next_working, into, into_q, into_kept, added;
   assign into_kept = dut.before_q;
   word_t to_a, to_e;
   logic [5:0] at;
-  logic [6:0] rounds_q;  // Done of this block.
+  logic [6:0] rounds_q;  // Rounds of this block so far.
   logic going_q, ended_q, moved_q, ends;
   assign now_working = dut.rounds_q.working;
   assign ends = going_q && rounds_q == 7'(RoundCount - Rounds);
   always_comb begin
     {now.a, now.b, now.c, now.d, now.e, now.f, now.g, now.h} = now_working;
     for (int unsigned i = 0; i < 16; i++) now.w[i] = dut.rounds_q.schedule[511-32*i-:32];
-    // The core's own sums begin, and its own copy of the state that the block is compressed into is
-    // added; that both are right is asserted below. The sums of the last round include that state.
+    // This uses the core's own sums, and its copy of the state that the block is compressed into;
+    // assertions below check both. The sums of the last round include that state.
     next = now;
     for (int unsigned i = 0; i < Rounds; i++) begin
       at = 6'(dut.step_q) * 6'(Rounds) + 6'(i);
@@ -137,7 +137,7 @@ module sha256_props
     end
   end
 
-  // What the core should have prepared of its next round.
+  // Expected sums for the core's next round.
   word_t due_a, due_e, due_g, due_c, due_h, due_dh;
   always_comb begin
     due_a = now.h + RoundConstants[6'(dut.step_q) * 6'(Rounds)] + now.w[0];
@@ -145,7 +145,7 @@ module sha256_props
     if (Rounds == 1 && dut.last_q) begin
       {due_a, due_e} = {due_a + into_kept[255-:32], due_e + into_kept[127-:32]};
     end
-    // And of the first round over the digest.
+    // And for the first round over the digest.
     due_g = now.g + into_kept[31:0];
     due_c = now.c + into_kept[159-:32];
     due_h = due_g + RoundConstants[0];
@@ -164,11 +164,11 @@ module sha256_props
   always_comb begin
     if (started && !rst) begin
       assert (busy == going_q && done == ended_q && ready == (!going_q || ends));
-      // The registers do the next rounds, or stand.
+      // The registers compute the next rounds, or hold.
       if (any_q) assert (digest == working_q);
       if (moved_q && going_q) assert (dut.rounds_q.schedule == schedule_q);
 
-      // ---- what the induction needs
+      // ---- invariants for the induction
       if (going_q) assert (dut.rounds_q.sums == {due_a, due_e});
       if (Rounds == 1 && any_q && (!going_q || rounds_q > 7'd1)) begin
         assert (dut.chained == {due_h, due_dh});
@@ -184,8 +184,7 @@ module sha256_props
       assert (dut.ahead_q == (6'(dut.step_q) + 6'd2) * 6'(Rounds));
       if (ended_q) assert (any_q);
 
-      // ---- not vacuous: a digest, the next block begun in the clock of it, and one a clock
-      // earlier
+      // ---- not vacuous: a digest, the next block begun in the same clock, and one clock earlier
       cover (done && any_q && !busy);
       cover (again_q && busy);
       cover (chained_q && done);

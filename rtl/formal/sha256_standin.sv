@@ -1,8 +1,9 @@
-// Stands in for the hash core in proofs: the same ports, any latency from one clock on, any digest.
+// Stand-in for the hash core in proofs: the same ports, any latency of at least one clock, any
+// digest.
 //
-// As in the core, a block may be taken in the clock before `done_o`, which is one clock long; the
-// digest stands from it to the next start, and a reset forgets the block under way. What is proved
-// over it holds for every core that keeps this much, whatever its function.
+// As in the core, a block may be accepted in the clock before `done_o`, which is high for one
+// clock; the digest holds from `done_o` to the next start, and a reset drops the present block.
+// Proofs with it hold for every core with these properties, whatever its function.
 module sha256
   import sha256_pkg::*;
 #(
@@ -19,8 +20,8 @@ module sha256
     output logic   done_o,
     output state_t digest_o
 );
-  // Without a driver: the solver chooses, anew in every clock. Each is read once: every reading
-  // would be a choice of its own.
+  // Without a driver: the solver chooses a new value in every clock. Each is read only once,
+  // because every read would be a separate choice.
   logic finish;
   state_t any_digest;
 

@@ -1,16 +1,15 @@
 // What is proved of the signer's walk, without bound: every index stays in its range (FORS tree,
-// layer, leaf, chain, step, height), no more nodes go into T_l than its standard length; one hash
-// is asked for at a time, and its state and block stand until it is answered; a word that is
-// offered stands until it is taken; the words of a signature are counted at every place of the
-// walk, and it ends after 1,068 of them, never else; a root is valid only from the end of a keygen
-// on; no clock passes without a request, a word on offer or a step of the walk, so that it cannot
-// hang on its own.
+// layer, leaf, chain, step, height); T_l gets no more nodes than its standard length; one hash is
+// requested at a time, and its state and block hold until it is answered; an offered word holds
+// until it is accepted; the number of words of a signature is known at every place of the walk, and
+// it ends exactly after 1,068 words; a root is valid only after the end of a keygen; in every clock
+// there is a request, an offered word or a step of the walk, so the signer cannot hang by itself.
 //
-// The message's and T_l's parts are the card's own; the message is one byte, which only lengthens
-// the hashes before the walk. What the hashes say is free. Assumed, as the module asks: inputs
-// constant while busy, one command at a time, a signature only with a root, an answer only to a
-// request. And that the top tree's root is PK.root, which with the real hash the simulation
-// watches.
+// slh_message and slh_tl are the card's own; the message has one byte, because its length only
+// affects the hashes before the walk. Digests are arbitrary.
+// Assumed, by the module's contract: inputs constant while busy, one command at a time, a signature
+// only with a root, an answer only to a request. Also assumed: the top tree's root is PK.root,
+// which the simulation checks with the real hash.
 module slh_dsa_props
   import sha256_pkg::*;
   import slh_dsa_pkg::*;
@@ -83,7 +82,7 @@ module slh_dsa_props
     offered_q <= word;
   end
 
-  // Words that have left when the walk is where it is.
+  // Number of words sent at the present place of the walk.
   logic [10:0] words_due;
   logic fors, selected_now, past, chain_out;
   logic [5:0] selected, leaf, low;
@@ -95,7 +94,7 @@ module slh_dsa_props
   assign past = leaf > selected;
   assign top = fors ? 3'd6 : 3'd3;
   assign low = 6'((7'd1 << dut.height_q) - 7'd1);
-  // This chain's value has left, or the FORS secret has.
+  // This chain's value, or the FORS secret, was sent.
   assign chain_out = (at == Chain && dut.step_q >= dut.digit) || at == Absorb || at == Compress
       || at == Place || at == Node || at == Auth;
   always_comb begin
@@ -106,7 +105,7 @@ module slh_dsa_props
     else if (past || (selected_now && (at == Compress || at == Place || at == Node)))
       words_due += 11'd35;
     else if (selected_now) words_due += 11'(dut.chain_q) + 11'(chain_out);
-    // FORS roots are all in.
+    // All FORS roots are in T_l.
     if (at == Compress && fors) words_due = 11'd232;
     if (at == Idle || at == Seed || at == Message || at == Randomizer) words_due = '0;
   end
@@ -133,7 +132,7 @@ module slh_dsa_props
         assert (words_due == 11'd1067);
       if (at != Idle) assert (root_valid == dut.signing_q);
 
-      // ---- what the induction needs
+      // ---- invariants for the induction
       assert (asked_q == dut.started_q);
       if (at == Idle) assert (!asked_q);
       if (!dut.signing_q && at != Idle)
@@ -160,7 +159,7 @@ module slh_dsa_props
       if (at == Compress && !fors) assert (dut.chain_q == '0);
       if (fors && at == Compress) assert (leaf == '0 && dut.tree_q == 6'd33);
       if ((at == Place || at == Node || at == Auth) && !fors) assert (dut.chain_q == '0);
-      // T_l: one node for the address, and one for each that went in.
+      // T_l: one node for the address, and one for each absorbed node.
       if (!fors && (at == Absorb || at == Chain || at == Reveal))
         assert (dut.u_tl.nodes_q == 6'd1 + dut.chain_q);
       if (!fors && at == Secret && dut.chain_q != '0)

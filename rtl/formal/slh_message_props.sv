@@ -1,10 +1,10 @@
 // What is proved of the message hashes (FIPS 205, algorithm 19 and 11.2.1), without bound: a run
-// asks for exactly its hashes in their order, each until it is answered, with the state that it
-// continues; R and the digest are the answers that the standard names. Of the blocks that hold the
-// message each byte is in its place, with padding and length; one byte, any one, is watched. SK.prf
-// stands in the two HMAC key blocks and in no other: all other blocks are said without it.
+// requests exactly its hashes in order, each until it is answered, with the state that it
+// continues; R and the digest are the answers that the standard defines. In the blocks with the
+// message each byte is in its place, with padding and length; one arbitrary byte is watched. SK.prf
+// is only in the two HMAC key blocks: all other blocks are specified without it.
 //
-// For 70 bytes, which are two and three blocks; the card signs 215, which are four and five.
+// Proved for 70 bytes, which are two and three blocks; the card signs 215, which are four and five.
 // Assumed: inputs constant during a run, an answer only to a request, no reset in between.
 module slh_message_props
   import sha256_pkg::*;
@@ -48,8 +48,8 @@ module slh_message_props
       .hash_i(answer)
   );
 
-  // ---- the hashes: key, the blocks of R's inner hash, key, outer; the blocks of the digest's;
-  // seed and two of MGF1
+  // ---- the hashes: for R the inner key, inner blocks, outer key and outer block; the blocks of
+  // the inner digest; for MGF1 the seed and two blocks
   localparam int unsigned PrfBlocks = (16 + 2 + MessageBytes + 9 + 63) / 64;
   localparam int unsigned InnerBlocks = (48 + 2 + MessageBytes + 9 + 63) / 64;
   localparam int unsigned OuterKey = 1 + PrfBlocks;
@@ -79,7 +79,7 @@ module slh_message_props
     else if (answer.done && at_q == 5'(Outer)) r_known_q <= 1'b1;
   end
 
-  // ---- the byte at `watch` of what is hashed
+  // ---- the hashed byte at `watch`
   logic [8:0] watch;
   always_ff @(posedge clk) watch <= watch;
   function automatic logic [7:0] byte_of(logic [127:0] value, logic [8:0] at);
@@ -129,7 +129,7 @@ module slh_message_props
       if (done) assert (digest == {first_q, answer.digest[255:240]});
       if (r_known_q) assert (r == r_q);
 
-      // ---- what the induction needs
+      // ---- invariants for the induction
       assert (run || at_q == '0);
       if (run) begin
         case (dut.state_q)

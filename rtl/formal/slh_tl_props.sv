@@ -1,9 +1,9 @@
-// What is proved of T_l (FIPS 205, 11.2.1), without bound: the blocks that it asks for hold address
-// and nodes in their order, each byte once and in its place, then 0x80, zeros and the length in
-// bits, block by block from the state after the seed's; the node it gives is the first half of the
-// last answer. One byte of the message, any one, is watched, with up to 35 nodes.
+// What is proved of T_l (FIPS 205, 11.2.1), without bound: the hashed blocks hold address and nodes
+// in order, each byte once and in its place, then 0x80, zeros and the length in bits, block by
+// block from the state after the seed block; the resulting node is the first half of the last
+// answer. One arbitrary byte of the message is watched, with up to 35 nodes.
 //
-// Assumed, as the module asks: one of open, push and finish at a time, none but open before the
+// Assumed, by the module's contract: one of open, push and finish at a time, only open before the
 // first open, at most 35 nodes; an answer only to a request.
 module slh_tl_props
   import sha256_pkg::*;
@@ -42,7 +42,7 @@ module slh_tl_props
       .hash_i(answer)
   );
 
-  // ---- the message: bytes so far, blocks hashed of it, the state behind them
+  // ---- the message: bytes so far, hashed blocks, and the state after them
   logic open_q;
   logic [9:0] bytes_q;
   logic [3:0] blocks_q;
@@ -110,7 +110,7 @@ module slh_tl_props
         assert (result == answer.digest[255:128]);
       end
 
-      // ---- what the induction needs
+      // ---- invariants for the induction
       if (open_q) begin
         assert (dut.state_q == state_q && dut.nodes_q != '0);
         assert (bytes_q == 10'(AdrsBytes) + 10'd16 * (10'(dut.nodes_q) - 10'd1)
@@ -122,7 +122,7 @@ module slh_tl_props
           assert (byte_q == 8'(held >> {6'd53 - in_block[5:0], 3'd0}));
       end
 
-      // ---- not vacuous: a block is completed by a node, and one ends with padding
+      // ---- not vacuous: a node completes a block, and a block ends with padding
       cover (push && taken && fills && now_known && watch == 10'd60);
       cover (finish && taken && blocks_q == 4'd2 && bytes_q == 10'd166);
     end

@@ -1,17 +1,17 @@
-// What is proved: the tick is zero after reset and grows by one in each clock, whatever happens; an
-// entry carries the tick of the clock in which its check ended, the one in which its credit was
-// looked at; and no sequence number of a stream can be loaded. A slot changes only when the table
-// is cleared or when an entry for it was accepted: a BEGIN with sequence 0 on a slot that is not
-// open, or another entry on an open one with exactly the slot's next sequence. The slot's next
-// sequence is then one more than the entry's, and the slot is open unless the entry was an END. The
-// first GATE that a stream has accepted fixes the stream's domain, audience, register and epistemic
-// mode until its END: no GATE with others is accepted, and only such a one is refused for its
-// context. A flush changes nothing. One slot, any one, is watched; entries, declarations and credit
-// are arbitrary. A clear takes one clock for each slot, and none is left out.
+// What is proved: the tick is zero after reset and grows by one in each clock, in all cases; an
+// entry has the tick of the clock in which its check ended and its credit was checked; a stream's
+// sequence number cannot be set. A slot changes only when the table is cleared or an entry for it
+// is accepted: a BEGIN with sequence 0 on a slot that is not open, or another entry on an open one
+// with exactly the slot's next sequence. The slot's next sequence is then one more than the
+// entry's, and the slot is open unless the entry was an END. The first accepted GATE of a stream
+// fixes the stream's domain, audience, register and epistemic mode until its END: a GATE with other
+// values is not accepted, and only such a GATE is refused for its context. A flush changes nothing.
+// One arbitrary slot is watched; entries, declarations and credit are arbitrary. A clear takes one
+// clock per slot, and clears every slot.
 //
-// Every entry that is submitted is offered to the sweep ten clocks later, as it was submitted, and
-// stands there until it is taken or flushed; the next one is not submitted before. What is to be
-// judged is a GATE without a fault.
+// Every submitted entry is offered to the sweep ten clocks later, unchanged, and holds there until
+// it is accepted or flushed; the next one is not submitted before. A judged entry is a GATE without
+// a fault.
 //
 // Entry check and stream table are the card's own, wired as in the lane, with four streams.
 module tick_props
@@ -101,7 +101,8 @@ module tick_props
       .update_stream_i(next)
   );
 
-  // The caller clears while no entry is under way, and submits none until that is over.
+  // The caller clears only while no entry is being checked, and submits none until the clear has
+  // ended.
   always_comb if (clear || clearing) assume (!busy && !sub_valid);
 
   // The entry under check, as it was submitted, and the clocks since.
@@ -114,7 +115,7 @@ module tick_props
     else if (busy && clocks_q != '1) clocks_q <= clocks_q + 4'd1;
   end
 
-  // The watched slot, now and a clock ago; the entry that may have changed it.
+  // The watched slot, now and one clock ago; the entry that may have changed it.
   logic [1:0] watch;
   always_ff @(posedge clk) watch <= watch;
   stream_t now, before_q;
@@ -132,7 +133,7 @@ module tick_props
     known_q <= started;
   end
 
-  logic [2:0] left_q;  // Clocks that a clear still takes.
+  logic [2:0] left_q;  // Remaining clocks of a clear.
   always_ff @(posedge clk) begin
     if (rst) left_q <= '0;
     else if (clear) left_q <= 3'(MaxStreams);
@@ -142,7 +143,7 @@ module tick_props
   logic checking, deciding;
   assign checking = u_check.state_q[1];
   assign deciding = checking && u_check.step_q == 4'd8;
-  logic [63:0] decided_q;  // Tick of the last decision, and what it found of credit.
+  logic [63:0] decided_q;  // Tick of the last decision, and the credit at that time.
   logic spent_q;
   always_ff @(posedge clk) begin
     if (deciding) {decided_q, spent_q} <= {tick, spent};
@@ -166,7 +167,7 @@ module tick_props
           assert (now.next == by_q.sequence_ + 32'd1 && now.open == (by_q.opcode != OpcodeEnd));
           if (by_q.opcode == OpcodeBegin) assert (!before_q.open && by_q.sequence_ == '0);
           else assert (before_q.open && by_q.sequence_ == before_q.next);
-          // The first GATE fixes the context; BEGIN and END leave none.
+          // The first GATE fixes the context; BEGIN and END clear it.
           case (by_q.opcode)
             OpcodeGate: begin
               assert (now.judged && now.context_ == context_of(by_q));
@@ -181,7 +182,7 @@ module tick_props
       end
       assert (clearing == (left_q != '0));
       if (known_q && was_clearing_q && !clearing && !was_rst_q) assert (now == '0);
-      // An entry is offered after its check, and stands.
+      // An entry is offered after its check, and holds.
       assert (sub_ready == !busy && entry_valid == (busy && clocks_q >= 4'd9));
       if (known_q && (stays_q || submitted_q)) assert (busy);
       if (judge) assert (fault == FaultNone && entry.opcode == OpcodeGate || !entry_valid);
@@ -198,12 +199,12 @@ module tick_props
         if (judge && entry_q.slot == 16'(watch))
           assert (now.judged && now.context_ == context_of(entry));
       end
-      // What is accepted, and nothing else, changes its slot.
+      // Only an accepted entry changes its slot.
       if (known_q && was_update_q && by_q.slot == 16'(watch))
         assert (now.next == by_q.sequence_ + 32'd1 && now.open == (by_q.opcode != OpcodeEnd));
 
-      // ---- what the induction needs: the entry under check is the one submitted, and its slot was
-      // read
+      // ---- invariants for the induction: the entry under check is the submitted one, and its slot
+      // was read
       if (busy) assert (u_check.entry_q == entry_q && offered.index == index_q);
       if (clearing) begin
         assert (left_q <= 3'(MaxStreams) && 3'(u_streams.clear_slot_q) == 3'(MaxStreams) - left_q);
@@ -217,7 +218,7 @@ module tick_props
       end
       if (known_q) assert (u_streams.read_q == was_read_q);
 
-      // ---- not vacuous: a stream begins, goes on and ends; an entry is refused for its sequence
+      // ---- not vacuous: a stream begins, continues and ends; an entry is refused for its sequence
       cover (known_q && was_update_q && by_q.opcode == OpcodeBegin && now.open && now.next == 32'd1
           && by_q.slot == 16'(watch));
       cover (was_update_q && by_q.opcode == OpcodeNote && begun_q && now.next == 32'd2

@@ -1,14 +1,14 @@
 // One bank: a table of rows (bank_table) swept past a descriptor (bank_match).
 //
-// Rows `0 .. count_i-1` of the image take part; a step past them, or of an entry that is not
-// judged, matches nothing. A bank holds nothing of one sweep over to the next but its table.
+// Rows `0 .. count_i-1` of the image count; a step past them, or of an entry that is not judged,
+// matches nothing. Apart from its table, a bank keeps no state from one sweep to the next.
 //
-// Latency: the descriptor of a sweep is needed two clocks after its steps (`desc_i`); `answer_o`
-// stands with `done_o` four clocks after a sweep's last step. A row that is read back, or taken
-// along at its step, comes through the port, and out of the register, that the sweep reads.
+// Latency: `desc_i` must hold the sweep's descriptor two clocks after each step; `answer_o` is
+// valid with `done_o`, four clocks after a sweep's last step. A read-back, also one at a step of
+// the sweep, uses the read port and the output register of the sweep.
 // After reset: every row invalid, so every sweep ends in a reject.
-// The caller owes: what bank_table and bank_match ask for; `count_i` constant while sweeping; no
-// `read_i` in the clock of a step.
+// Duties of the caller: the duties of bank_table and bank_match; `count_i` constant while sweeping;
+// no `read_i` in the clock of a step.
 module bank
   import layout_pkg::*;
   import gate_pkg::*;
@@ -24,10 +24,10 @@ module bank
     input  logic          check_i,
     input  logic [15:0]   count_i,
     output logic          complete_o,
-    // Read-back: the row stands two clocks after `read_i`.
+    // Read-back: the row is valid two clocks after `read_i`.
     input  logic          read_i,
     output row_t          row_o,
-    input  step_t         step_i,  // With `read_i`, `row` is that of the read-back.
+    input  step_t         step_i,  // With `read_i`, `row` is the row to read back.
     input  descriptor_t   desc_i,
     output logic          done_o,
     output bank_answer_t  answer_o
@@ -56,7 +56,7 @@ module bank
       .complete_o
   );
 
-  // The step travels beside its row.
+  // The step is delayed like its row.
   logic [1:0] step_q, first_q, last_q;
   logic [1:0][15:0] row_q;
   always_ff @(posedge clk_i) begin

@@ -1,14 +1,14 @@
-// The rule of one bank over a sweep: compares a row a clock with a descriptor and folds the matches
-// into an answer.
+// The rule of one bank over a sweep: compares one row per clock with a descriptor and combines the
+// matches into an answer.
 //
-// Feed the rows of a sweep in ascending order, with `first_i` on the first clock and `last_i` on
-// the last (they may be the same clock). A clock without `live_i` matches nothing. Forbid-reject
-// beats forbid-decompose beats permit; no match is a reject without a row.
+// The rows of a sweep come in ascending order, with `first_i` in the first clock and `last_i` in
+// the last (possibly the same clock). A clock without `live_i` matches nothing. Forbid-reject wins
+// over forbid-decompose, and that over permit; no match is a reject without a row.
 //
-// Latency: `answer_o` stands with `done_o` two clocks after the clock of `last_i`, and holds until
-// the next sweep reaches that stage. After reset: no answer, `answer_o` is a reject.
-// The caller owes: `desc_i` constant over the clocks of one sweep; `row_i` meaningful while
-// `live_i`.
+// Latency: `answer_o` is valid with `done_o` two clocks after `last_i`, and holds until the next
+// sweep reaches that stage.
+// After reset: no answer, `answer_o` is a reject.
+// Duties of the caller: `desc_i` constant during a sweep; `row_i` valid while `live_i`.
 `include "assert.svh"
 
 module bank_match
@@ -27,7 +27,7 @@ module bank_match
     output logic         done_o,
     output bank_answer_t answer_o
 );
-  // Compare, then join and fold.
+  // First the comparison, then the combination.
   conditions_t conditions, conditions_q;
   logic step_q, first_q, last_q, live_q;
   logic [7:0] kind_q;

@@ -1,7 +1,8 @@
-// Counts a lane's records by kind since OPEN, modulo 2^32, and the streams that are open by them:
-// what a fault takes back before it is in the log has neither begun nor ended one.
+// Counts a lane's records by kind since OPEN, modulo 2^32, and the open streams. An entry that a
+// fault drops before it is in the log does not count, so it neither begins nor ends a stream.
 //
-// Latency: a record counts one clock after `record_i`. After reset and `clear_i`: zero.
+// Latency: a record counts one clock after `record_i`.
+// After reset and `clear_i`: zero.
 module counters
   import layout_pkg::*;
   import gate_pkg::*;

@@ -1,16 +1,16 @@
-// Checks one entry at a time: CRC, layout, declarations, stream slot, sequence and context; then
+// Checks one entry at a time (CRC, layout, declarations, stream slot, sequence and context), then
 // offers it to the sweep.
 //
-// An entry that fails a check carries the first fault in the order of the codes and moves nothing;
-// one that passes moves its stream in the clock in which its check ends. The entry is held, and
-// checked once, until the sweep takes it. `entry_tick_o` is the tick of that clock: the one that
-// its heartbeat credit was judged by.
+// An entry that fails gets the first fault in the order of the codes and changes no stream. An
+// entry that passes updates its stream in the clock in which its check ends; the tick of that clock
+// is in the entry, and its heartbeat credit is judged by it. The entry is checked once and held
+// until the sweep accepts it.
 //
 // Latency: 10 clocks from `sub_valid_i && sub_ready_o` to `entry_valid_o`; one entry at a time.
-// After reset and after `flush_i`: empty. An entry flushed before its check ended has moved
-// nothing.
-// The caller owes: `declared_i` constant while entries are under way; a stream table with two
-// clocks of read latency.
+// After reset and after `flush_i`: empty. An entry that is flushed before the end of its check
+// changes nothing.
+// Duties of the caller: `declared_i` constant while entries are in the lane; a stream table with
+// two clocks of read latency.
 `include "assert.svh"
 
 module entry_check
@@ -19,17 +19,17 @@ module entry_check
   import ring_pkg::*;
   import crc32_pkg::*;
 #(
-    parameter int unsigned MaxStreams = 1024,  // 1 to 65536: slots from here on are refused.
-    // 1, 2, 4 or 8: slots of other lanes are refused as well.
+    parameter int unsigned MaxStreams = 1024,  // 1 to 65536. Slots from this number on are refused.
+    // 1, 2, 4 or 8. Slots of other lanes are also refused.
     parameter int unsigned Lanes = 1
 ) (
     input  logic        clk_i,
     input  logic        rst_i,
     input  logic        flush_i,
-    input  logic [7:0]  lane_i,  // The slots whose number is this modulo Lanes are its own.
+    input  logic [7:0]  lane_i,  // Its slots are those that are `lane_i` modulo Lanes.
     input  declared_t   declared_i,
     input  logic [63:0] tick_i,
-    // The heartbeat credit is spent: refuse whatever is right otherwise.
+    // The heartbeat credit is spent: also refuse correct entries.
     input  logic        spent_i,
     // From the ring.
     input  logic        sub_valid_i,
@@ -58,14 +58,14 @@ module entry_check
   descriptor_t entry_q;
   logic [15:0] index_q;
   logic [31:0] crc_q;
-  // Of this step: chosen a clock ahead, so that the choice is not in the path of the sum.
+  // Data of this step, selected one clock ahead to keep the selection out of the CRC path.
   logic [127:0] crc_data_q;
   logic [63:0] tick_q;
   entry_faults_t faults_q;
   fault_e fault_q;
   logic judge_q;
 
-  // Seven steps of 16 bytes and one of 12, then the decision.
+  // Seven CRC steps of 16 bytes and one of 12, then the decision.
   localparam logic [3:0] LastCrcStep = 4'd7;
   localparam logic [3:0] DecideStep = 4'd8;
 

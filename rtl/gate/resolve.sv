@@ -1,8 +1,9 @@
 // Turns the two banks' answers and the host's two outcomes into a verdict, in stage order
 // (gate_pkg::resolve_stages).
 //
-// An entry that is not judged gets no determination, whatever the banks say.
-// Latency: one clock from `valid_i`. After reset: no determination.
+// An entry that is not judged gets no determination, whatever the banks answer.
+// Latency: one clock from `valid_i`.
+// After reset: no determination.
 `include "assert.svh"
 
 module resolve
@@ -47,7 +48,7 @@ module resolve
     end
   end
 
-  // The inputs of the verdict that stands now.
+  // Inputs of the present verdict.
   logic all_pass_q, judge_q;
   always_ff @(posedge clk_i) begin
     if (rst_i) {all_pass_q, judge_q} <= '0;

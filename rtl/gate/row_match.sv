@@ -1,7 +1,8 @@
-// The rule that a row matches: every condition that it sets on an entry, one bit each. The row
-// matches when all hold; an empty row and an unknown kind never do. Combinational.
+// Compares a row with an entry: one bit for each condition of the row. The row matches when all
+// bits are set; an empty row or a row of an unknown kind never matches. Combinational.
 //
-// A module and not a function, because a simulator copies a function's arguments in every clock.
+// It is a module and not a function, because a simulator copies a function's arguments in every
+// clock.
 module row_match
   import layout_pkg::*;
   import gate_pkg::*;

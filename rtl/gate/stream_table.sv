@@ -1,14 +1,14 @@
-// Which stream slots are open, and the next sequence and the context of each.
+// The table of stream slots: whether each is open, its next sequence and its context.
 //
-// One entry's check reads its slot and later updates it; the single user (entry_check) finishes one
-// entry before it reads for the next, so a read never overtakes an update. `clear_i` starts a sweep
-// that frees every slot, one a clock.
+// The check of an entry reads its slot and later updates it. The single user (entry_check) finishes
+// one entry before it reads for the next, so a read never overtakes an update. `clear_i` starts a
+// sweep that frees all slots, one per clock.
 //
-// Latency: `stream_o` stands two clocks after `read_i` and holds. An update is seen by any read
-// after its clock.
+// Latency: `stream_o` is valid two clocks after `read_i` and holds. Reads in later clocks return an
+// update.
 // After reset: contents arbitrary; `clear_i` must run before the first entry (the card does it in
 // OPENING).
-// The caller owes: slots below MaxStreams; no access while `clearing_o`.
+// Duties of the caller: slots below MaxStreams; no access while `clearing_o`.
 `include "assert.svh"
 
 module stream_table
@@ -21,7 +21,7 @@ module stream_table
     input  logic        clear_i,
     output logic        clearing_o,
     input  logic        read_i,
-    input  logic [15:0] slot_i,  // Of the read and of the update.
+    input  logic [15:0] slot_i,  // For read and update.
     output stream_t     stream_o,
     input  logic        update_i,
     input  stream_t     update_stream_i

@@ -1,16 +1,15 @@
-// Walks a checked entry through both banks: one step a clock, the next entry's first right after
-// this one's last.
+// Sweeps a checked entry through both banks, one step per clock. The first step of the next entry
+// can follow directly after the last step of this one.
 //
-// An entry that is judged takes max(policy_rows_i, entropy_rows_i) steps; any other takes one step
-// that matches nothing, so that every entry leaves in the order in which it came. `hold_i` delays a
-// step (a window read takes the RAM port). The last step waits until `last_ready_i`: from then on
-// the answer has a place to go.
+// A judged entry takes max(policy_rows_i, entropy_rows_i) steps; any other entry takes one step
+// that matches nothing, so that all entries stay in order. `hold_i` delays a step (a window read
+// uses the RAM port). The last step waits for `last_ready_i`, when there is a place for the answer.
 //
-// Latency: the first step comes one clock after `valid_i` is seen; `ready_o` is the clock in which
-// the caller must take the entry over into the comparators' descriptor register, so that it stands
-// there two clocks after the first step.
-// After reset: idle. The caller owes: `valid_i`, once up, stays until `ready_o` unless it flushes;
-// row counts of at least 1.
+// Latency: the first step comes one clock after `valid_i`. In the clock of `ready_o` the caller
+// must load the entry into the comparators' descriptor register, so that it is valid there two
+// clocks after the first step.
+// After reset: idle.
+// Duties of the caller: `valid_i` stays high until `ready_o` or a flush; row counts of at least 1.
 `include "assert.svh"
 
 module sweep
@@ -18,7 +17,7 @@ module sweep
 (
     input  logic        clk_i,
     input  logic        rst_i,
-    input  logic        flush_i,  // Forget the entry under way.
+    input  logic        flush_i,  // Drop the entry being swept.
     input  logic        valid_i,
     output logic        ready_o,
     input  logic        judge_i,

@@ -1,20 +1,20 @@
-// The compression function of SHA-256 (FIPS 180-4, 6.2.2): one block into one state.
+// The compression function of SHA-256 (FIPS 180-4, 6.2.2): compresses one block into a state.
 //
-// A block is taken in a clock of `start_i` and `ready_o`, into `state_i`, or with `chain_i` into
-// the digest of the block before. `ready_o` is up while the core is idle and in the clock of the
-// last rounds, so that a chain of blocks takes 64/Rounds clocks each. `done_o` is up for one clock,
-// 64/Rounds + 1 clocks after the start (65, 33, 17, 5). `digest_o` is right in that clock and,
-// where no other block has been taken by then, until the next start.
-// Paths: `Rounds` rounds between registers, each with two sums that the round before prepared; from
-// `state_i` and `block_i` to a register through those sums; `digest_o` is a register.
-// After reset: idle. A reset forgets the block under way.
-// The caller owes: a chained block only behind a block since the reset.
+// A block is accepted in a clock of `start_i` and `ready_o`. It is compressed into `state_i`, or
+// with `chain_i` into the digest of the block before. `ready_o` is high while the core is idle and
+// in the clock of the last rounds, so chained blocks take 64/Rounds clocks each. `done_o` is high
+// for one clock, 64/Rounds + 1 clocks after the start (65, 33, 17, 5). `digest_o` is valid in that
+// clock and, if no other block was accepted, until the next start. Paths: `Rounds` rounds between
+// registers, each with two sums that the round before prepared; from `state_i` and `block_i` to a
+// register through those sums; `digest_o` is a register.
+// After reset: idle; the present block is lost.
+// Duties of the caller: a chained block only after another block since the reset.
 `include "assert.svh"
 
 module sha256
   import sha256_pkg::*;
 #(
-    parameter int unsigned Rounds = 1  // A clock: 1, 2, 4 or 16. Hardware takes 1.
+    parameter int unsigned Rounds = 1  // Per clock: 1, 2, 4 or 16. Hardware uses 1.
 ) (
     input  logic   clk_i,
     input  logic   rst_i,
@@ -34,7 +34,7 @@ module sha256
   localparam int unsigned Steps = RoundCount / Rounds;
   typedef logic [$clog2(Steps)-1:0] step_t;
 
-  // What a round adds that does not depend on the round before it.
+  // Sums of a round that do not depend on the round before it.
   typedef struct packed {
     word_t to_a;  // h + K + W
     word_t to_e;  // d + h + K + W
@@ -49,10 +49,10 @@ module sha256
     return state[32*(7-at)+:32];
   endfunction
 
-  // `Rounds` rounds, of which the first is round `at * Rounds`. The last round of all adds the
-  // state that the block is compressed into: its part of the sums comes a round earlier.
-  // Clocks with the last round and with the one before it are told by `is_last` and `is_late`.
-  // `constant` is K of the round behind these.
+  // Computes `Rounds` rounds, the first of them round `at * Rounds`. The last round of a block also
+  // adds the state that the block is compressed into; its part of the sums is added one round
+  // earlier. `is_last` and `is_late` mark the clocks with the last round and with the one before
+  // it. `constant` is K of the round after these.
   function automatic rounds_t advance(rounds_t from, step_t at, word_t constant, state_t origin,
       logic is_last, logic is_late);
     word_t a, b, c, d, e, f, g, h, new_a, new_e;
@@ -93,13 +93,13 @@ module sha256
   logic busy_q, done_q, last_q, late_q, ready_q, load;
   logic busy_d, last_d;
   step_t step_q;      // The next step; 0 while idle.
-  word_t constant_q;  // K of the first round behind that step.
-  logic [5:0] ahead_q;  // That round's number, and as many more as a step has.
+  word_t constant_q;  // K of the first round after that step.
+  logic [5:0] ahead_q;  // That round's number, plus the rounds of a step.
   state_t before_q;   // The state that the block is compressed into, from its second step on.
   rounds_t rounds_q, moved;
   state_t into;
 
-  // A register, as whoever asks for a block waits for it, and the block waits for the asking.
+  // A register, because the user's request depends on it, and the block on the request.
   assign ready_o = ready_q;
   assign load = start_i && ready_o;
   always_comb begin
@@ -111,7 +111,7 @@ module sha256
   // h + K and d + h + K of the first round over the digest.
   sums_t chained, sums;
   if (Rounds == 1) begin : g_prepared
-    // A round ahead of the digest, for the sake of the path; it stands while the core is idle.
+    // Computed one round before the digest, to shorten the path; constant while the core is idle.
     word_t g, c;
     sums_t chained_q;
     assign g = word_of(rounds_q.working, 5) + word_of(before_q, 7);

@@ -1,12 +1,14 @@
-// Heartbeat credit: how much the card may still accept before an outside party is heard again.
+// Heartbeat credit: how many entries, and for how long, the card may accept before the next
+// heartbeat.
 //
-// The limits are latched at OPEN; zero is no limit. Credit counts from the clock in which OPEN's or
-// a heartbeat's record is made (`start_i`), whose tick that record carries. Every accepted entry
-// costs one record. `spent_o` in a clock of tick T says: as many entries as the limit were accepted
-// since, or T is the limit of ticks or more behind the record's.
+// The limits are latched at OPEN; zero means no limit. Credit counts from the clock of `start_i`,
+// in which the record of OPEN or of a heartbeat is made; the record has the tick of that clock.
+// Every accepted entry costs one record. `spent_o` is high in a clock of tick T when the limit of
+// entries was accepted since then, or when T minus the record's tick is at least the limit of
+// ticks.
 // After reset: no limit, nothing spent.
-// The caller owes: `open_i` with the session's limits; nothing accepted from `start_i` until its
-// record is in the log.
+// Duties of the caller: `open_i` with the session's limits; no entry accepted from `start_i` until
+// its record is in the log.
 `include "assert.svh"
 
 module heartbeat (
@@ -14,14 +16,14 @@ module heartbeat (
     input  logic        rst_i,
     input  logic        open_i,
     input  logic [31:0] records_limit_i,
-    input  logic [31:0] ticks_limit_i,  // Of 2^16 clocks.
+    input  logic [31:0] ticks_limit_i,  // In units of 2^16 clocks.
     input  logic [63:0] tick_i,
     input  logic        accept_i,  // An entry was accepted.
     input  logic        start_i,
     output logic        spent_o,
     output logic [31:0] records_limit_o,
     output logic [31:0] ticks_limit_o,
-    output logic [31:0] credit_o  // Records left; all ones without a limit.
+    output logic [31:0] credit_o  // Entries left; all ones without a limit.
 );
   logic [31:0] records_limit_q, ticks_limit_q, accepted_q;
   logic [63:0] last_q;  // The last tick with credit.

@@ -1,21 +1,20 @@
 // One lane: ring, entry check, both banks, resolution, record assembly, log, heartbeat credit.
 //
-// Entries leave in the order in which they came, each as one record and one completion. While an
-// entry sweeps the banks the next one is checked; a sweep follows the one before without a gap, so
-// that a verdict takes max(policy rows, entropy rows) clocks in steady state, and never more than
-// 16 above that as long as the ring keeps up. While `run_i` is low, entries that the ring still
-// delivers are taken and dropped, and none leaves: the clock in which it falls already puts nothing
-// into the log. What is in the log by then still goes out. Records of the session (OPEN, HEARTBEAT,
-// CLOSE, ALARM) are assembled here too. An entry's record has the tick at which its check ended, a
-// session's that at which it is assembled. The log takes max(6 blocks, sweep) a verdict in steady
-// state.
+// Entries stay in order; each gives one record and one completion. While an entry is swept, the
+// next one is checked. Sweeps follow each other without a gap, so a verdict takes max(policy rows,
+// entropy rows) clocks in steady state, and at most 16 more while the ring keeps up. While `run_i`
+// is low, entries that the ring still delivers are accepted and dropped, and from the clock in
+// which it falls nothing enters the log. Records that are in the log by then still go out. The lane
+// also assembles records of the session (OPEN, HEARTBEAT, CLOSE, ALARM). An entry's record has the
+// tick at which its check ended, a session's record that of its assembly. The log takes max(6
+// blocks, sweep) per verdict in steady state.
 //
-// Latency: 12 clocks from the ring to the first row, then the sweep, then 6 clocks to the record,
-// then the log.
+// Latency: 12 clocks from the ring to the first row, then the sweep, 6 clocks to the record, the
+// log.
 // After reset: empty, banks empty, not running.
-// The caller owes: `header_i`, `session_i` and `ring_cfg_i` constant from OPEN until the session is
-// over; a session record only while `idle_o` (or while not running);
-// `streams_clear_i` and `open_i` before `run_i`.
+// Duties of the caller: `header_i`, `session_i` and `ring_cfg_i` constant from OPEN to the end of
+// the session; a session record only while `idle_o` (or not running); `streams_clear_i` and
+// `open_i` before `run_i`.
 `include "assert.svh"
 
 module lane
@@ -26,27 +25,27 @@ module lane
 #(
     parameter int unsigned PolicyRows = 256,    // 1 to 1024, 1536 bits of RAM each.
     parameter int unsigned EntropyRows = 64,    // 1 to 1024, 1536 bits of RAM each.
-    // Of the card: 1 to 65536; each costs one of its lanes 33 bits of RAM.
+    // Of the whole card: 1 to 65536. Each costs 33 bits of RAM in one of its lanes.
     parameter int unsigned MaxStreams = 1024,
-    parameter int unsigned Lanes = 1,           // Of the card: 1, 2, 4 or 8.
+    parameter int unsigned Lanes = 1,           // Of the whole card: 1, 2, 4 or 8.
     parameter int unsigned MaxReads = 32,       // Reads in flight; see ring.
     parameter int unsigned RingLog2Max = 15,
     parameter int unsigned LogLog2Max = 20,
     parameter int unsigned WatchdogLog2 = 22,   // Response watchdog, log2 of clocks.
-    parameter int unsigned Rounds = 1,          // SHA-256 rounds a clock in the log.
+    parameter int unsigned Rounds = 1,          // SHA-256 rounds per clock in the log.
     parameter logic [7:0]  KeyFlags = 8'h01
 ) (
     input  logic               clk_i,
     input  logic               rst_i,
-    input  logic [7:0]         lane_i,  // Which it is; constant.
+    input  logic [7:0]         lane_i,  // Number of this lane; constant.
     // Session.
     input  image_header_t      header_i,
     input  session_config_t    session_i,
     input  logic [255:0]       policy_digest_i,
     input  logic [63:0]        tick_i,
     // Heartbeats.
-    input  logic               heartbeat_i,        // One is presented ...
-    input  logic [63:0]        heartbeat_nonce_i,  // ... with this nonce.
+    input  logic               heartbeat_i,        // The host presents a heartbeat.
+    input  logic [63:0]        heartbeat_nonce_i,  // Its nonce.
     output logic [63:0]        heartbeat_nonce_o,
     output logic [31:0]        heartbeat_credit_o,
     // Tables.
@@ -56,29 +55,29 @@ module lane
     output table_answer_t      entropy_answer_o,
     input  logic               locked_i,
     input  logic               tables_clear_i,
-    input  logic               check_i,  // `complete_o` answers a clock later.
+    input  logic               check_i,  // `complete_o` answers one clock later.
     output logic               complete_o,
-    // Read-back of a row, for its hash, also while rows are swept. It stands two clocks after the
-    // clock of `read_ready_o`.
+    // Read-back of a row for hashing, also during a sweep. The row is valid two clocks after
+    // `read_ready_o`.
     input  readback_t          read_i,
     output logic               read_ready_o,
     output row_t               policy_read_o,
     output row_t               entropy_read_o,
-    // Life.
+    // Lifecycle.
     input  logic               run_i,
-    input  logic               hold_i,  // Take no more entries.
-    input  logic               drop_i,  // Drop the waiting record too.
+    input  logic               hold_i,  // Accept no more entries.
+    input  logic               drop_i,  // Also drop a waiting session record.
     input  logic               streams_clear_i,
     output logic               streams_clearing_o,
     input  logic               session_valid_i,  // Write a session record.
     output logic               session_ready_o,
     input  record_type_e       session_type_i,
     input  fault_e             session_cause_i,
-    // OPEN is in the log's tree, and will have its place in the ring, ...
+    // OPEN is in the log's tree since the rings were opened; its place in the ring is certain.
     output logic               log_opened_o,
-    output logic               log_closed_o,  // ... and so is CLOSE, since the rings were opened.
-    output logic               written_o,     // Every record handed to the ring was answered.
-    output logic               idle_o,        // Nothing between the ring's two ends.
+    output logic               log_closed_o,  // The same for CLOSE.
+    output logic               written_o,     // The writes of all records were answered.
+    output logic               idle_o,        // No entry or record is in the lane.
     // Checkpoints.
     output logic [63:0]        size_o,
     input  logic               snapshot_i,
@@ -115,8 +114,8 @@ module lane
   logic spent, sent, session_take;
   logic [31:0] records_limit, ticks_limit;
 
-  // Nothing is accepted while a session record is on its way into the log: what follows a heartbeat
-  // is on its credit.
+  // No entry is accepted while a session record is on its way into the log: an entry after a
+  // heartbeat uses the new credit.
   logic held;
   assign sub_ready = run_i ? check_ready && !held : 1'b1;
 
@@ -178,7 +177,7 @@ module lane
   // ---- sweep
   step_t step;
   logic sweep_busy, reading;
-  logic record_free;  // An entry's last step may be issued: its record has a place.
+  logic record_free;  // There is a place for a record: a last step may be issued.
   assign reading = (policy_access_i.valid && !policy_access_i.write)
       || (entropy_access_i.valid && !entropy_access_i.write);
 
@@ -211,7 +210,7 @@ module lane
   );
 
   // ---- banks
-  descriptor_t swept;  // The entry that the comparators see.
+  descriptor_t swept;  // The entry at the comparators.
   logic policy_done, entropy_done, policy_complete, entropy_complete;
   bank_answer_t policy_answer, entropy_answer;
   assign complete_o = policy_complete && entropy_complete;
@@ -280,7 +279,7 @@ module lane
 
   logic rec_valid, rec_ready, rec_session, early_valid;
   logic [15:0] rec_index;
-  logic committed;  // The record is in the tree, and stays until the ring has it.
+  logic committed;  // The record is in the tree, and stays until the ring accepts it.
   logic [63:0] session_nonce, presented_nonce;
   session_t session;
   always_comb begin

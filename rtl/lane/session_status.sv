@@ -1,11 +1,12 @@
-// Where a lane's log stands in its session: OPEN is in it, CLOSE is in it, and the nonce of the
-// last heartbeat whose record is in it.
+// State of a lane's log in the session: whether OPEN and CLOSE are in the log, and the nonce of the
+// last heartbeat in it.
 //
-// What is in the tree is in the log, however long the ring has no place for it: nothing may follow
-// CLOSE. `opened_o` and `closed_o` rise in the clock in which their record is known to be in the
-// tree and fall with `open_i` or `clear_i`. A nonce that is presented (`presented_o`) becomes the
-// session's (`nonce_o`) a clock after the record that took it left for the ring.
-// After reset: neither, nonces 0. The caller owes: one session record at a time.
+// A record in the tree counts as in the log, even if the ring has no space for it yet, so that
+// nothing follows CLOSE. `opened_o` and `closed_o` rise when their record is in the tree and fall
+// with `open_i` or `clear_i`. A presented nonce (`presented_o`) becomes the session's (`nonce_o`)
+// one clock after its record left for the ring.
+// After reset: neither, nonces 0.
+// Duties of the caller: one session record at a time.
 module session_status
   import layout_pkg::*;
 (
@@ -13,14 +14,14 @@ module session_status
     input  logic         rst_i,
     input  logic         open_i,
     input  logic         clear_i,
-    // A heartbeat is presented.
+    // The host presents a heartbeat.
     input  logic         heartbeat_i,
     input  logic [63:0]  heartbeat_nonce_i,
     // A session record is assembled.
     input  logic         take_i,
     input  record_type_e take_type_i,
-    // The record that stands.
-    input  logic         committed_i,  // It is the session's, and in the tree.
+    // The present record.
+    input  logic         committed_i,  // It is a session record and in the tree.
     input  logic         sent_i,       // It leaves for the ring.
     input  logic [7:0]   type_i,
     output logic         opened_o,

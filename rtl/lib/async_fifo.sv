@@ -1,14 +1,14 @@
-// A queue from one clock into another: Gray-coded pointers, each behind two flip-flops, and an
-// output register.
+// A queue from one clock domain to another, with Gray-coded pointers, two synchronising flip-flops
+// per pointer, and an output register.
 //
-// What is accepted on the writing side leaves on the reading side once, in order. `rd_valid_o` and
-// `rd_data_o` hold until `rd_ready_i`, whatever the writing side does. Latency: one clock of the
-// writer, then 3 to 4 of the reader. 2^Log2 + 1 entries.
-// After reset: empty. `wr_ready_o` is low in reset, so that nothing is accepted and lost. The
-// caller owes: resets of both sides that overlap for four clocks of the slower one; constraints
-// that hold every path from one clock to the other below one clock period of the faster.
+// Each word accepted on the writing side leaves on the reading side once, in order. `rd_valid_o`
+// and `rd_data_o` hold until `rd_ready_i`, whatever the writing side does.
+// Latency: one clock of the writer, then 3 to 4 of the reader. 2^Log2 + 1 entries.
+// After reset: empty. `wr_ready_o` is low in reset, so that no word is accepted and lost.
+// Duties of the caller: resets of both sides that overlap for four periods of the slower clock;
+// timing constraints that keep every path between the clocks below one period of the faster clock.
 module async_fifo #(
-    parameter int unsigned Width = 8,  // 1 or more; each bit is 2^Log2 bits of RAM.
+    parameter int unsigned Width = 8,  // 1 or more; each bit costs 2^Log2 bits of RAM.
     parameter int unsigned Log2 = 3    // 2 to 8
 ) (
     input  logic             wr_clk_i,
@@ -37,8 +37,8 @@ module async_fifo #(
   (* ASYNC_REG = "TRUE" *) pointer_t wr_seen_q[2];  // The writer's pointer, in the reader's clock.
   (* ASYNC_REG = "TRUE" *) pointer_t rd_seen_q[2];
 
-  // ---- writing side. Full: the pointers differ by exactly 2^Log2, which in Gray code inverts the
-  // two top bits.
+  // ---- writing side. The queue is full when the pointers differ by exactly 2^Log2; in Gray code
+  // the two top bits are then inverted.
   logic push;
   assign wr_ready_o = !wr_rst_i && wr_gray_q
       != {~rd_seen_q[1][Log2:Log2-1], rd_seen_q[1][Log2-2:0]};

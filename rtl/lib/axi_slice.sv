@@ -1,10 +1,9 @@
-// A register slice for one channel: no path leads from one side to the other without a flip-flop,
-// neither for VALID and payload nor for READY, so that both sides meet the clock wherever they are
-// placed.
+// A register slice for one channel. VALID, payload and READY all pass through a flip-flop, so both
+// sides meet timing wherever they are placed.
 //
-// What is accepted leaves once, in order; a payload that is offered is held until it is taken.
-// Latency: 1 clock; a word each clock.
-// After reset: empty. `s_ready_o` is low in reset, so that nothing is accepted and lost.
+// Each accepted word leaves once, in order; an offered payload is held until it is accepted.
+// Latency: 1 clock; throughput: one word per clock.
+// After reset: empty. `s_ready_o` is low in reset, so that no word is accepted and lost.
 module axi_slice #(
     parameter int unsigned Width = 8  // 1 or more
 ) (
@@ -17,8 +16,8 @@ module axi_slice #(
     input  logic             m_ready_i,
     output logic [Width-1:0] m_data_o
 );
-  logic [Width-1:0] spare_q;  // What came while the output was held.
-  logic held_q;               // Whether there is such a thing.
+  logic [Width-1:0] spare_q;  // The word that came while the output was held.
+  logic held_q;               // `spare_q` is valid.
 
   logic take, free;
   assign take = s_valid_i && s_ready_o;

@@ -1,13 +1,14 @@
-// Answers every register access of the host in bounded time, whether the card can or not.
+// Answers every register access of the host in bounded time, also if the card does not.
 //
-// One access at a time, reads and writes in turn. Addresses below 2^20 go to the card; others, and
-// every access while the card is in reset, are answered here: reads with all ones, writes dropped,
-// both with an error response. An access that the card does not answer within 2^PatienceLog2 clocks
-// ends the same way, and from then on all do until the card is reset (`dead_o`).
-// Latency: 1 clock to the card, 1 back. Bounded: 2^PatienceLog2 + 3 clocks from request to answer,
+// It handles one access at a time, reads and writes in turn. Addresses below 2^20 go to the card.
+// The guard itself answers other addresses, and every access while the card is in reset: reads with
+// all ones, writes are dropped, both with an error response. It also does so when the card does not
+// answer within 2^PatienceLog2 clocks, and then for all accesses until the card is reset
+// (`dead_o`).
+// Latency: 1 clock to the card, 1 back. Bound: 2^PatienceLog2 + 3 clocks from request to answer,
 // twice that when both kinds wait.
-// After reset: nothing under way. READY is low in reset, so that no access is taken and lost.
-// The caller owes: address and data of a write together in the end.
+// After reset: idle. READY is low in reset, so that no access is accepted and lost.
+// Duties of the caller: both address and data of each write.
 module axil_guard #(
     parameter int unsigned PatienceLog2 = 8  // 4 to 10, log2 of clocks.
 ) (
@@ -32,7 +33,7 @@ module axil_guard #(
     StIdle,
     StCard,    // The card has the access.
     StAnswer,  // The answer is offered to the host.
-    StRefuse   // Nobody has the access: it is answered here.
+    StRefuse   // The guard answers the access itself.
   } state_e;
   state_e state_q;
   logic write_q, dead_q;
@@ -48,11 +49,11 @@ module axil_guard #(
 
   logic write_waits, take_write, take_read, mapped, answered, over;
   assign write_waits = s_req_i.aw_valid && s_req_i.w_valid;
-  // In turn: after a write a read that waits goes first, and the other way round.
+  // After a write a waiting read goes first, and after a read a waiting write.
   assign take_write = state_q == StIdle && !rst_i && write_waits && !(write_q && s_req_i.ar_valid);
   assign take_read = state_q == StIdle && !rst_i && s_req_i.ar_valid && !take_write;
   assign mapped = (take_write ? s_req_i.aw_addr[31:20] : s_req_i.ar_addr[31:20]) == '0;
-  // An answer counts once the request was accepted.
+  // An answer counts only after the request was accepted.
   assign answered = write_q ? m_rsp_i.b_valid && b_ready : m_rsp_i.r_valid && r_ready;
   assign over = card_rst_i || (&patience_q);
 
@@ -66,7 +67,7 @@ module axil_guard #(
           r_resp: r_resp_q,
           r_data: r_data_q
       };
-  // A late answer is taken and forgotten.
+  // A late answer is accepted and dropped.
   assign b_ready = !aw_valid_q && !w_valid_q;
   assign r_ready = !ar_valid_q;
   assign m_req_o = '{
@@ -116,7 +117,7 @@ module axil_guard #(
       b_resp_q <= SlaveError;
     end
 
-    // The card sees no VALID taken back but by its own reset.
+    // VALID towards the card is withdrawn only by the card's own reset.
     if (rst_i || card_rst_i) begin
       aw_valid_q <= 1'b0;
       w_valid_q <= 1'b0;

@@ -1,9 +1,10 @@
-// One bit into another clock: two flip-flops.
+// Synchronises one bit into another clock domain with two flip-flops.
 //
-// Latency: 2 to 3 clocks of `clk_i`. After configuration: `Reset`. The caller owes: a source that
-// is a register, and a level that stands for two clocks of `clk_i` at least, else it may be missed.
+// Latency: 2 to 3 clocks of `clk_i`. After configuration: `Reset`.
+// Duties of the caller: a register as source; a level that lasts at least two clocks of `clk_i`, or
+// it may be missed.
 module sync_bit #(
-    parameter bit Reset = 1'b0  // Value until the source has been seen.
+    parameter bit Reset = 1'b0  // Value until the first sample of the source arrives.
 ) (
     input  logic clk_i,
     input  logic d_i,

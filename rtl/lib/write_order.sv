@@ -1,11 +1,11 @@
-// Lets write data onto the bus no earlier than their request: AW and W come out of queues of their
-// own, which may run ahead of each other.
+// Sends write data to the bus only after their request. AW and W come from separate queues, so one
+// can be ahead of the other.
 //
-// A beat of data is offered once the request that it belongs to is offered, accepted or not; a
-// slave that waits for data before it accepts the request is served. Combinational; after reset
-// nothing is owed.
-// The caller owes: bursts of data in the order of their requests; VALID and payload held until
-// READY on both inputs; at most 127 requests whose data have not left.
+// A beat of data is offered when its request is offered, accepted or not: a slave may wait for data
+// before it accepts the request. Combinational.
+// After reset: no data outstanding.
+// Duties of the caller: bursts of data in the order of their requests; VALID and payload held until
+// READY on both inputs; at most 127 requests whose data were not sent.
 module write_order (
     input  logic clk_i,
     input  logic rst_i,
@@ -17,7 +17,7 @@ module write_order (
     output logic wvalid_o,  // To the bus.
     output logic wready_o
 );
-  // Requests accepted less bursts of data that left; -1 when the data left before the request was
+  // Accepted requests minus sent bursts of data; -1 when the data were sent before the request was
   // accepted.
   logic signed [7:0] owed_q;
   logic pass;

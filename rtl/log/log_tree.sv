@@ -1,24 +1,23 @@
-// A lane's log: every record becomes a leaf of its Merkle tree (RFC 9162, 2.1.1) before anybody
-// sees it.
+// A lane's log: every record becomes a leaf of its Merkle tree (RFC 9162, 2.1.1) before it is
+// offered to the ring.
 //
-// A record is taken in place: it stands at the input until its leaf is in the tree, and is offered
-// to the ring from then on. `size_o` and the frontier change in one clock, the one that commits it;
-// a record that is withdrawn before leaves no trace, one that is committed stays until the ring has
-// it (`committed_o`). Its log index is its leaf's. While the core is free the descriptor that the
-// banks are sweeping (`early_*`) is hashed in advance: the first two of the four blocks of its
-// leaf. `early_valid_i` tells that a descriptor stands there; it must come as the next record,
-// behind the one that is offered.
+// A record stays at the input until its leaf is in the tree; then it is committed (`committed_o`)
+// and offered to the ring until the ring accepts it. `size_o` and the frontier change only in the
+// clock of the commit. A record that is withdrawn before its commit leaves no trace. Its log index
+// is the index of its leaf. While the core is free, the descriptor that the banks are sweeping
+// (`early_*`) is hashed in advance: the first two of the four blocks of its leaf. `early_valid_i`:
+// this descriptor is valid; it must come as the next record, after the offered one.
 //
-// The tree is its frontier: the roots of the full subtrees of the records so far, one a level. A
-// leaf at index n costs four blocks, and two for each trailing one of n: two more on average.
-// A snapshot (`snapshot_i` until `snapshot_o.last`) is taken between two records and streams the
-// frontier, a level a clock, lowest first, with the size that it belongs to in `size_o`.
+// The module stores the tree's frontier: the roots of its full subtrees, at most one per level. A
+// leaf at index n costs four blocks, and two for each trailing one bit of n: two more on average. A
+// snapshot (`snapshot_i` until `snapshot_o.last`) is taken between two records and streams the
+// frontier, one level per clock, lowest first, with its size in `size_o`.
 //
-// Latency: 4 to 100 blocks from record to offer, two less when hashed early. After reset and
-// `clear_i`: an empty tree.
-// The caller owes: in the clock of `clear_i` no record, no snapshot and no descriptor that stood
-// and was not dropped; `drop_i` when the swept descriptor is given up; a record that stands until
-// it is taken or withdrawn; fewer than 2^48 records.
+// Latency: 4 to 100 blocks from record to offer, two fewer when hashed in advance.
+// After reset and `clear_i`: an empty tree.
+// Duties of the caller: in the clock of `clear_i` no record, no snapshot and no early descriptor
+// that was not dropped; `drop_i` when the swept descriptor is abandoned; a record held until it is
+// accepted or withdrawn; fewer than 2^48 records.
 `include "assert.svh"
 
 module log_tree
@@ -26,13 +25,13 @@ module log_tree
   import sha256_pkg::*;
   import log_pkg::*;
 #(
-    // SHA-256 rounds a clock: 1, 2, 4, 16. Each costs an adder chain more on the path.
+    // SHA-256 rounds per clock: 1, 2, 4, 16. Each adds an adder chain to the path.
     parameter int unsigned Rounds = 1
 ) (
     input  logic        clk_i,
     input  logic        rst_i,
     input  logic        clear_i,
-    input  logic        drop_i,  // Forget what was hashed in advance.
+    input  logic        drop_i,  // Discard the hash in advance.
     input  logic        early_valid_i,
     input  descriptor_t early_i,
     input  logic        valid_i,
@@ -47,23 +46,23 @@ module log_tree
     output snapshot_t   snapshot_o
 );
   typedef enum logic [4:0] {
-    StIdle     = 5'h01,  // Free, or hashing in advance.
+    StIdle     = 5'h01,  // Idle, or hashing in advance.
     StLeaf     = 5'h02,
     StNode     = 5'h04,
-    StOffer    = 5'h08,  // The leaf is in.
+    StOffer    = 5'h08,  // The leaf is in the tree.
     StSnapshot = 5'h10
   } state_e;
 
   state_e state_q;
   logic [63:0] size_q;
-  logic [2:0] asked_q;    // Blocks of the next leaf that the core was given.
+  logic [2:0] asked_q;    // Number of blocks of the next leaf given to the core.
   digest_t hashed_q;      // The right child of the node that is being hashed.
-  logic closing_q;        // The core has the last block of its leaf or node.
-  logic [5:0] level_q;    // Of the subtree that is being hashed, or of the snapshot.
+  logic closing_q;        // The core has the last block of a leaf or node.
+  logic [5:0] level_q;    // Level of the subtree being hashed, or of the snapshot.
 
   (* ram_style = "distributed" *) digest_t frontier_q[TreeLevels];
-  digest_t node, left_q;  // The frontier at `level_q`; the same a clock later.
-  logic merges_q;         // There is one: the size has a subtree of this level.
+  digest_t node, left_q;  // The frontier at `level_q`; one clock later.
+  logic merges_q;         // The tree has a full subtree of this level.
   assign node = frontier_q[level_q];
   always_ff @(posedge clk_i) begin
     left_q <= node;
@@ -89,8 +88,8 @@ module log_tree
       .digest_o(digest)
   );
 
-  // A withdrawn record and a dropped descriptor both end the hash under way: a clock later, for the
-  // sake of the path into the core, which takes no block in that clock.
+  // A withdrawn record and a dropped descriptor abort the running hash one clock later, to shorten
+  // the path into the core. The core accepts no block in that clock.
   logic ahead, withdrawn, dropped;
   assign ahead = state_q == StIdle || state_q == StOffer || state_q == StSnapshot;
   assign withdrawn = !valid_i && (state_q == StLeaf || state_q == StNode);
@@ -98,7 +97,7 @@ module log_tree
   assign abort = withdrawn || dropped;
   always_ff @(posedge clk_i) abort_q <= abort && !rst_i;
 
-  // The two parts of the leaf's record. One that is hashed in advance is a descriptor so far.
+  // The two parts of the leaf's record. For a hash in advance there is only the descriptor.
   logic [1023:0] descriptor;
   logic [511:0] answer;
   answer_t numbered;
@@ -109,7 +108,7 @@ module log_tree
   assign descriptor = state_q == StOffer || !valid_i ? early_i : record_i.descriptor;
   assign answer = numbered;
 
-  // The next block of a leaf, in advance or of the record that stands; the second block of a node.
+  // The next block of a leaf, in advance or of the present record; the second block of a node.
   logic free, second, early_next, leaf_next, second_next;
   assign second = state_q == StNode && !closing_q;
   assign free = core_ready && !abort_q;
@@ -119,14 +118,14 @@ module log_tree
       && ((state_q == StIdle && !snapshot_i) || state_q == StLeaf);
   assign second_next = free && second;
 
-  // The subtree under way is complete: it either merges with its left neighbour or is the frontier
-  // of its level.
+  // The present subtree is complete: it merges with its left neighbour or becomes the frontier of
+  // its level.
   logic subtree_done, merge, commit;
   assign subtree_done = closing_q && core_done && !core_busy;
   assign merge = subtree_done && merges_q;
   assign commit = subtree_done && !merges_q && valid_i;
 
-  // Which block a start would take: told from registers, as the core's sums begin with it.
+  // The block for a start, selected from registers, because the core's adders follow directly.
   logic in_leaf;
   assign in_leaf = asked_q != 3'(LeafBlocks);
   always_comb begin
@@ -197,7 +196,7 @@ module log_tree
     if (commit) frontier_q[level_q] <= digest;
   end
 
-  // The record that is offered is the one that was hashed: its index is one below the size.
+  // The offered record is the hashed one: its index is one below the size.
   always_comb begin
     record_o = record_i;
     record_o.answer.log_index = size_q - 64'd1;

@@ -1,18 +1,19 @@
-// Assembles a lane's records: of the entry that was swept, once its stages are resolved, and of the
-// session.
+// Assembles a lane's records: that of the swept entry when its stages are resolved, and those of
+// the session.
 //
-// The entry at `entry_take_i` is the swept one (`swept_o`, for the comparators and for hashing in
-// advance) from the next clock until another is taken; two clocks after its last step (`last_i`) it
-// becomes the record's, and with `resolved_i` its record is offered. A session's record is offered
-// a clock after `session_take_i`. There is one place: `free_o` tells that it is empty and that no
-// entry whose last step was issued will want it. An entry's record has the tick at which its check
-// ended, a session's that at which it is assembled.
-// While `run_i` is low no entry's record is offered, and one that is not in the log yet is
-// forgotten; `drop_i` does the same to a session's. What is in the log (`committed_i`) stays until
-// it is taken.
+// From the clock after `entry_take_i` until the next one, the entry is the swept entry (`swept_o`,
+// for the comparators and for hashing in advance). Two clocks after its last step (`last_i`) it
+// moves to the record register, and with `resolved_i` its record is offered. A session's record is
+// offered one clock after `session_take_i`. There is one record register: `free_o` means that it is
+// empty and not reserved for an entry whose last step was issued. An entry's record has the tick at
+// which its check ended, a session's record that of its assembly. While `run_i` is low, no record
+// of an entry is offered, and one that is not in the log yet is dropped; `drop_i` does the same to
+// a session's record. A record in the log (`committed_i`) stays until it is accepted.
 //
-// Latency: see above. After reset: empty. The caller owes: a session's record only while `free_o`;
-// a last step only while `free_o`; `resolved_i` only for an entry that waits for it.
+// Latency: see above.
+// After reset: empty.
+// Duties of the caller: a session's record only while `free_o`; a last step only while `free_o`;
+// `resolved_i` only for an entry that waits for it.
 `include "assert.svh"
 
 module record_assembly
@@ -26,12 +27,12 @@ module record_assembly
     input  stamp_t       stamp_i,
     input  logic         run_i,
     input  logic         drop_i,
-    // The entry that goes to the banks.
+    // The entry for the banks.
     input  logic         entry_take_i,
     input  checked_t     entry_i,
     input  logic         last_i,
     output descriptor_t  swept_o,
-    output logic         early_valid_o,  // `swept_o` comes as the next record.
+    output logic         early_valid_o,  // `swept_o` becomes the next record.
     // Its stages.
     output logic         resolve_valid_o,  // An entry waits for its verdict.
     output logic         resolve_judge_o,
@@ -50,8 +51,8 @@ module record_assembly
     input  logic         committed_i,
     input  logic         ready_i,
     output record_t      record_o,
-    output logic         session_o,  // One stands, and it is the session's.
-    output logic [15:0]  index_o     // Ring index of an entry's.
+    output logic         session_o,  // A record is present, and it is a session record.
+    output logic [15:0]  index_o     // Ring index of an entry's record.
 );
   // The swept entry.
   checked_t swept_q;
@@ -60,7 +61,7 @@ module record_assembly
 
   // The record.
   logic [1:0] last_q;
-  logic taken_q;  // The place is spoken for by the entry whose last step was issued.
+  logic taken_q;  // The register is reserved for the entry whose last step was issued.
   descriptor_t rec_desc_q;
   answer_t rec_answer_q;
   logic [15:0] rec_index_q;
@@ -75,8 +76,8 @@ module record_assembly
   assign resolve_valid_o = taken_q;
   assign resolve_judge_o = rec_judge_q;
 
-  // While a record is being resolved (`taken_q`) the swept descriptor may already be the one after
-  // it, which must not be hashed in its place.
+  // While a record is being resolved (`taken_q`), the swept descriptor may already be the next one,
+  // which must not be hashed in its place.
   logic early_q;
   assign early_valid_o = early_q && !taken_q;
   always_ff @(posedge clk_i) begin
@@ -139,7 +140,8 @@ module record_assembly
       answer.lane = stamp_i.lane;
       answer.key_flags = KeyFlags;
       answer.epoch = stamp_i.epoch;
-      // What an entry's credit was judged by; for a session's record, what credit is counted from.
+      // For an entry, the tick at which its credit was judged; for a session's record, that from
+      // which credit is counted.
       answer.tick = session_take_i ? stamp_i.tick : rec_tick_q;
       if (session_take_i) begin
         answer.record_type = session_type_i;

@@ -1,16 +1,16 @@
-// AXI4 as it travels inside the card: 64-byte beats, requests and responses each in one structure.
+// AXI4 inside the card: 64-byte beats, with one structure for requests and one for responses.
 //
-// What is the same for every burst of the card is in no structure: the top states it at its pins.
-// Data stand lowest, so that a simulator copies whole words.
+// Signals that are the same for every burst of the card are not in a structure: the top drives them
+// at its pins. Data are in the lowest bits, so that a simulator copies whole words.
 package axi_pkg;
-  localparam logic [2:0] Size64 = 3'd6;   // Beats of 64 bytes, ...
-  localparam logic [1:0] Incr = 2'b01;    // ... at rising addresses, ...
-  localparam logic [63:0] AllBytes = '1;  // ... written whole.
+  localparam logic [2:0] Size64 = 3'd6;   // Beats of 64 bytes.
+  localparam logic [1:0] Incr = 2'b01;    // Rising addresses.
+  localparam logic [63:0] AllBytes = '1;  // Every byte is written.
   localparam logic [1:0] Okay = 2'b00;
 
   typedef struct packed {
     logic [4:0]  id;
-    logic [7:0]  len;   // Beats but one.
+    logic [7:0]  len;   // Number of beats minus one.
     logic [63:0] addr;
   } request_t;
   typedef struct packed {
@@ -28,7 +28,7 @@ package axi_pkg;
     logic [511:0] data;
   } read_t;
 
-  // What a master drives.
+  // Outputs of a master.
   typedef struct packed {
     request_t aw;
     logic     aw_valid;
@@ -40,7 +40,7 @@ package axi_pkg;
     write_t   w;
   } req_t;
 
-  // What it gets.
+  // Inputs of a master.
   typedef struct packed {
     logic    aw_ready;
     logic    w_ready;
@@ -51,7 +51,7 @@ package axi_pkg;
     read_t   r;
   } rsp_t;
 
-  // AXI4-Lite, for registers: the same of a word.
+  // AXI4-Lite, for registers: words of 32 bits.
   typedef struct packed {
     logic        aw_valid;
     logic        w_valid;

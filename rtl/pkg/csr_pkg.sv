@@ -1,9 +1,9 @@
-// What the register block hands to the card and shows of it.
+// Structures between the register block and the card.
 package csr_pkg;
   import layout_pkg::*;
   import gate_pkg::*;
 
-  // What a session is opened with, and its records tell.
+  // Settings of a session; its records contain them.
   typedef struct packed {
     logic [31:0] epoch;
     logic [255:0] ticket_digest;
@@ -16,13 +16,13 @@ package csr_pkg;
     logic [255:0] expected_digest;
     logic [31:0] checkpoint_interval;
     logic [63:0] ckpt_base;     // Checkpoint ring.
-    logic [7:0] ckpt_log2;      // log2 of its entries; 0: there is none.
+    logic [7:0] ckpt_log2;      // log2 of its number of entries; 0: no ring.
   } csr_config_t;
 
   // Doorbells: one clock of `_we` with the value written.
   typedef struct packed {
-    logic heartbeat_we;         // A heartbeat is presented.
-    logic flush_we;             // A checkpoint is asked for.
+    logic heartbeat_we;         // The host presents a heartbeat.
+    logic flush_we;             // The host requests a checkpoint.
     logic checkpoint_head_we;
     logic [31:0] checkpoint_head;
     logic [63:0] heartbeat_nonce;
@@ -40,10 +40,10 @@ package csr_pkg;
     logic write;
     logic [5:0] address;
     logic [31:0] data;
-    logic [31:0] bits;          // Those that are written.
+    logic [31:0] bits;          // Bits to write.
   } lane_access_t;
 
-  // What the status registers show.
+  // Values of the status registers.
   typedef struct packed {
     life_e life;
     logic locked, busy, needs_reset;

@@ -1,14 +1,14 @@
-// The rules of the gate, each written once: when a row matches, what a bank answers, how the four
-// stages resolve, and which entries are refused. The RTL and the proofs use these functions.
+// The rules of the gate, each written once: when a row matches, the answer of a bank, the
+// resolution of the four stages, and the refusal of entries. RTL and proofs use these functions.
 //
-// Every function is pure and total: a code that no enumeration names leads to the refusing side.
+// Every function is pure and total: a code outside its enumeration leads to a refusal.
 package gate_pkg;
   import layout_pkg::*;
 
   // ---- rows
   // ----
 
-  // What the policy declares, from the image header.
+  // Declarations of the policy, from the image header.
   typedef struct packed {
     logic [127:0] classes;
     logic [31:0] register, audience, domain, temporal;
@@ -26,12 +26,12 @@ package gate_pkg;
     };
   endfunction
 
-  // Is `value` one of the allowed values? 32 and above never are.
+  // Whether `value` is one of the allowed values. 32 and above are never allowed.
   function automatic logic allowed(logic [31:0] mask, logic [7:0] value);
     return value[7:5] == 3'd0 && mask[value[4:0]];
   endfunction
 
-  // Set conditions: every one of `all`, at least one of `any` (0 is no condition), none of `none`.
+  // Set conditions: every bit of `all`, at least one of `any` (0: no condition), none of `none`.
   function automatic logic set_holds(logic [127:0] set, logic [127:0] all, logic [127:0] any,
       logic [127:0] none);
     return (all & ~set) == '0 && (any == '0 || (any & set) != '0) && (none & set) == '0;
@@ -50,7 +50,7 @@ package gate_pkg;
 
   // Every condition of a row, one bit each (`row_match`); the row matches when all hold.
   typedef struct packed {
-    logic kind;                // Not empty and not an unknown kind.
+    logic kind;                // A known kind other than empty.
     // Register, audience, domain, temporal, anchor, epistemic, granularity, category.
     logic [7:0] enumerations;
     logic [2:0] sets;          // Fields touched, established, classes.
@@ -63,7 +63,7 @@ package gate_pkg;
   // ---- banks
   // ----
 
-  // What a bank has seen of a sweep: for each kind, whether a row matched and the first that did.
+  // State of a bank during a sweep: for each kind, whether a row matched, and the first such row.
   typedef struct packed {
     logic reject, decompose, permit;
     logic [15:0] reject_row, decompose_row, permit_row;
@@ -84,7 +84,7 @@ package gate_pkg;
           next.decompose = 1'b1;
           next.decompose_row = row;
         end
-        default: if (!seen.reject) begin  // Forbid-reject, and whatever else would claim to match.
+        default: if (!seen.reject) begin  // Forbid-reject, and any unknown kind.
           next.reject = 1'b1;
           next.reject_row = row;
         end
@@ -93,13 +93,14 @@ package gate_pkg;
     return next;
   endfunction
 
-  // A bank's answer, and the row that it names.
+  // A bank's answer, and the row that decided it.
   typedef struct packed {
     stage_outcome_e outcome;
     logic [15:0] row;
   } bank_answer_t;
 
-  // Forbid-reject before forbid-decompose before permit; nothing matched is a reject without a row.
+  // Forbid-reject wins over forbid-decompose, and that over permit. No match is a reject without a
+  // row.
   function automatic bank_answer_t bank_answer(bank_seen_t seen);
     if (seen.reject) return '{outcome: StageOutcomeReject, row: seen.reject_row};
     if (seen.decompose) return '{outcome: StageOutcomeDecompose, row: seen.decompose_row};
@@ -116,8 +117,8 @@ package gate_pkg;
   } verdict_t;
 
   // The first stage that does not pass decides, in the order policy, validation, lineage, entropy.
-  // An outcome that is neither pass nor decompose rejects. A decompose at `max_depth` or below it
-  // is a reject.
+  // An outcome that is neither pass nor decompose rejects. A decompose at a depth of `max_depth` or
+  // more becomes a reject.
   function automatic verdict_t resolve_stages(logic [7:0] policy, logic [7:0] validation,
       logic [7:0] lineage,
                                               logic [7:0] entropy, logic [7:0] depth,
@@ -152,7 +153,7 @@ package gate_pkg;
   // ---- entries
   // ----
 
-  // What is wrong with an entry, in the order in which faults are reported (first member first).
+  // The faults of an entry, in the order in which they are reported (first member first).
   typedef struct packed {
     logic crc;
     logic version;
@@ -179,9 +180,9 @@ package gate_pkg;
         || (outcome == StageOutcomePass && reason != '0);
   endfunction
 
-  // Everything about an entry that its own bytes and the declarations decide; `crc`, `slot`,
-  // `sequence_`, `context_` and `credit` need the CRC unit, the stream table and the heartbeat, and
-  // are left clear here.
+  // The faults that follow from the entry's own bytes and the declarations. `crc`, `slot`,
+  // `sequence_`, `context_` and `credit` stay clear here: they need the CRC unit, the stream table
+  // and the heartbeat.
   function automatic entry_faults_t entry_faults(descriptor_t d, declared_t declared);
     entry_faults_t f;
     f = '0;
@@ -206,7 +207,7 @@ package gate_pkg;
         f.stage_code = bad_stage(d.validation_outcome, d.validation_reason)
             || bad_stage(d.lineage_outcome, d.lineage_reason);
       end
-      // Bytes 8 to 91 belong to GATE alone.
+      // Only GATE uses bytes 8 to 91.
       OpcodeBegin, OpcodeEnd, OpcodeNote: f.reserved = d[8*92-1:8*8] != '0;
       default: f.opcode = 1'b1;
     endcase
@@ -234,7 +235,7 @@ package gate_pkg;
   // ---- streams
   // ----
 
-  // What stays as it is for the whole of a stream.
+  // Fields that must not change during a stream.
   typedef struct packed {
     logic [7:0] domain, audience, register, epistemic;
   } context_t;
@@ -242,18 +243,18 @@ package gate_pkg;
   // A slot of the stream table.
   typedef struct packed {
     logic open;
-    logic [31:0] next;   // Sequence of the next accepted entry; meaningless while not open.
-    logic judged;        // The stream had a GATE accepted.
+    logic [31:0] next;   // Sequence of the next accepted entry; valid while open.
+    logic judged;        // A GATE of the stream was accepted.
     context_t context_;  // Of its first GATE; zero before.
   } stream_t;
 
-  // BEGIN wants a free slot, everything else an open one.
+  // BEGIN needs a free slot, every other entry an open one.
   function automatic logic bad_slot(logic [7:0] opcode, logic in_table, stream_t stream);
     return !in_table || (opcode == OpcodeBegin ? stream.open : !stream.open);
   endfunction
 
-  // The sequence must be the slot's next (0 for BEGIN). The last sequence of all can only END the
-  // stream, so the counter never wraps.
+  // The sequence must be the slot's next (0 for BEGIN). Only END may have the highest sequence
+  // number, so the counter never wraps.
   function automatic logic bad_sequence(logic [7:0] opcode, logic [31:0] seq, stream_t stream);
     if (opcode == OpcodeBegin) return seq != '0;
     return seq != stream.next || (seq == '1 && opcode != OpcodeEnd);
@@ -264,7 +265,7 @@ package gate_pkg;
     return opcode == OpcodeGate && stream.judged && context_ != stream.context_;
   endfunction
 
-  // The slot after an accepted entry. BEGIN and END leave nothing of an earlier stream.
+  // The slot after an accepted entry. BEGIN and END clear all values of an earlier stream.
   function automatic stream_t stream_after(logic [7:0] opcode, logic [31:0] sequence_,
       context_t context_, stream_t stream);
     stream_t next;
@@ -288,8 +289,8 @@ package gate_pkg;
   // ---- table windows
   // ----
 
-  // One access to a table window, of one clock. `row` and `word` are the address; a write without
-  // every strobe set is a damaged write: it changes no word and spoils the row.
+  // One access to a table window, for one clock. `row` and `word` are the address. A write without
+  // all strobes is a damaged write: it changes no word and makes the row invalid.
   typedef struct packed {
     logic valid;
     logic write;
@@ -299,7 +300,7 @@ package gate_pkg;
     logic [31:0] data;
   } table_access_t;
 
-  // What a window answers to a read: one clock of `ack` with the word.
+  // Answer of a window to a read: `ack` for one clock, with the word.
   typedef struct packed {
     logic ack;
     logic [31:0] data;
@@ -312,19 +313,19 @@ package gate_pkg;
     logic [15:0] row;
   } readback_t;
 
-  // ---- the way of an entry
+  // ---- the path of an entry
   // ----
 
-  // An entry behind its check.
+  // An entry after its check.
   typedef struct packed {
     logic judge;         // GATE without a fault: the banks decide.
     fault_e fault;
-    logic [63:0] tick;   // At which its check ended.
+    logic [63:0] tick;   // Of the clock in which its check ended.
     logic [15:0] index;  // Its place in the submission ring.
-    descriptor_t descriptor;  // Lowest: a simulator copies its words as they are.
+    descriptor_t descriptor;  // Lowest, so that a simulator copies whole words.
   } checked_t;
 
-  // What every record carries of the clock and the card that it is assembled in.
+  // Values of the card and the clock that every record contains.
   typedef struct packed {
     logic [7:0] lane;
     logic [31:0] epoch;
@@ -336,7 +337,7 @@ package gate_pkg;
     logic valid;
     logic first;
     logic last;
-    logic judge;  // Of an entry that is judged; any other's step matches nothing.
+    logic judge;  // The entry is judged; a step of another entry matches nothing.
     logic [15:0] row;
   } step_t;
 

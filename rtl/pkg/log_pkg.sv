@@ -1,8 +1,7 @@
-// Hashing as the log does it: which bytes stand in which block (RFC 9162, 2.1.1; FIPS 180-4,
-// 5.1.1).
+// Hashes of the log: the bytes of each block (RFC 9162, 2.1.1; FIPS 180-4, 5.1.1).
 //
-// A digest and a block hold their first byte at the top, as FIPS 180-4 numbers them; layout
-// structures hold it at the bottom.
+// A digest and a block have their first byte at the top, as in FIPS 180-4; layout structures have
+// it at the bottom.
 package log_pkg;
   import layout_pkg::*;
   import sha256_pkg::*;
@@ -22,8 +21,7 @@ package log_pkg;
     digest_t node;
   } snapshot_t;
 
-  // What a checkpoint says of the card besides its lanes' heads; digests and nonces in the order of
-  // the layout.
+  // Contents of a checkpoint except the lanes' heads; digests and nonces are in layout order.
   typedef struct packed {
     fault_e fault;
     logic [31:0] epoch;

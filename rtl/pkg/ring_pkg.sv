@@ -9,7 +9,7 @@ package ring_pkg;
     logic [7:0]  sq_log2;   // log2 of the entries of the submission ring
     logic [7:0]  log_log2;  // log2 of the entries of the log ring
     logic [63:0] ckpt_base; // checkpoint ring
-    logic [7:0]  ckpt_log2; // log2 of its entries; 0: there is none
+    logic [7:0]  ckpt_log2; // log2 of its number of entries; 0: no ring
   } ring_cfg_t;
 
   // Doorbells: one clock of `_we` with the value written.
@@ -18,31 +18,31 @@ package ring_pkg;
     logic [31:0] sq_tail, cq_head, log_head;
   } ring_doorbells_t;
 
-  // How far the card is.
+  // Progress of the card.
   typedef struct packed {
     logic [15:0] sq_head;   // entries fetched, modulo 2^16
     logic [15:0] cq_tail;   // completions whose write was answered, modulo 2^16
     logic [31:0] log_tail;  // records whose write was answered, modulo 2^32
   } ring_pointers_t;
 
-  // An entry, and the number of those submitted before it, modulo 2^16.
+  // An entry, and the number of entries submitted before it, modulo 2^16.
   typedef struct packed {
     logic [15:0] index;
-    descriptor_t descriptor;  // Lowest: a simulator copies its words as they are.
+    descriptor_t descriptor;  // Lowest, so that a simulator copies whole words.
   } submission_t;
 
-  // A beat of a checkpoint; it stands until it is taken ...
+  // A beat of a checkpoint; it is held until it is accepted.
   typedef struct packed {
     logic valid;
     logic [8:0] at;         // its place in the entry
-    logic [31:0] entry;     // entries since OPEN
+    logic [31:0] entry;     // number of the entry since OPEN
     logic [511:0] data;     // first byte lowest
   } beat_t;
 
-  // ... and what becomes of it.
+  // Answers to such a beat.
   typedef struct packed {
-    logic take;             // it is on its way
-    logic answered;         // the bus has answered a beat that was taken
+    logic take;             // the beat is accepted
+    logic answered;         // the bus has answered an accepted beat
   } beat_answer_t;
 
   localparam int unsigned RingLog2Min = 5;
@@ -57,7 +57,7 @@ package ring_pkg;
   localparam logic [7:0] BeatLog2 = 8'($clog2(BeatBytes));
 
   // A read burst holds at most this many descriptors (512 bytes) and never crosses a multiple of
-  // its size: hence it crosses neither 4 KiB nor the end of a ring.
+  // its size: so it crosses neither a 4 KiB boundary nor the end of a ring.
   localparam int unsigned BurstEntries = 4;
 
   // All ones below 2^log2: an index modulo the size of its ring is `index & mask`.
@@ -65,9 +65,9 @@ package ring_pkg;
     return ~(32'hffff_ffff << log2);
   endfunction
 
-  // A ring of 2^(log2 + entry_log2) bytes starts at a multiple of 4 KiB and ends within 64-bit
-  // addresses: it would not if all bits above its offsets were set and one below. Only for a `log2`
-  // of at most 31.
+  // Whether a ring of 2^(log2 + entry_log2) bytes starts at a multiple of 4 KiB and ends within
+  // 64-bit addresses. It does not if all bits above its offsets are set and one below. `log2` is at
+  // most 31.
   function automatic logic base_ok(logic [63:0] base, logic [7:0] log2, logic [7:0] entry_log2);
     logic [63:0] offsets = (64'(index_mask(log2)) << entry_log2) | ((64'd1 << entry_log2) - 64'd1);
     return base[11:0] == '0 && ((base | offsets) != '1 || (base & offsets) == '0);

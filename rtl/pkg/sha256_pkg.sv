@@ -1,19 +1,19 @@
 // SHA-256 as in FIPS 180-4: constants, the functions of a round, padding, and HMAC's key block
 // (FIPS 198-1).
 //
-// Byte order: FIPS 180-4 is big-endian. A byte string stands with its first byte at the top, so
-// that `digest[255:248]` is its first byte and a concatenation reads as the standard's `||`. The
-// wire layouts are little-endian with their first byte at the bottom: `first_byte_at_top` turns one
-// into the other.
+// Byte order: FIPS 180-4 is big-endian. A byte string has its first byte at the top, so
+// `digest[255:248]` is its first byte, and a concatenation reads like `||` in the standard. The
+// wire layouts are little-endian with their first byte at the bottom: `first_byte_at_top` converts
+// between the two.
 package sha256_pkg;
   typedef logic [31:0] word_t;
-  typedef logic [255:0] state_t;  // H0 at the top; a digest is the last state
+  typedef logic [255:0] state_t;  // H0 at the top; the last state is the digest
   typedef logic [511:0] block_t;
 
   localparam int unsigned BlockBytes = 64;
   localparam int unsigned DigestBytes = 32;
   localparam int unsigned RoundCount = 64;
-  // What padding adds at least: the byte 0x80 and the length.
+  // Minimum of padding: the byte 0x80 and the length.
   localparam int unsigned PaddingBytes = 9;
 
   // The initial hash value (5.3.3).
@@ -37,7 +37,7 @@ package sha256_pkg;
     32'h90be_fffa, 32'ha450_6ceb, 32'hbef9_a3f7, 32'hc671_78f2
   };
 
-  // What a user asks of a hash core, and what it answers. The answer stands until the next start.
+  // Request to a hash core, and its answer. The answer stays valid until the next start.
   typedef struct packed {
     logic start;
     state_t state;
@@ -83,20 +83,19 @@ package sha256_pkg;
     return (bytes + PaddingBytes + BlockBytes - 1) / BlockBytes;
   endfunction
 
-  // The padding of a message of `total` bytes whose last `used` bytes, at most 55, are at the top
-  // of its last block: to be ORed to them (5.1.1).
+  // The padding of a message of `total` bytes (5.1.1), to be ORed to the last block. The last
+  // `used` bytes of the message, at most 55, are at the top of that block.
   function automatic block_t padding(int unsigned used, int unsigned total);
     return (block_t'(8'h80) << (8 * (BlockBytes - 1 - used))) | block_t'(64'(total) * 64'd8);
   endfunction
 
-  // A word with its bytes in the other order. Wide values are turned word by word: simulators are
-  // slow at single bytes.
+  // A word with its bytes reversed. Wide values are reversed word by word, because simulators are
+  // slow with single bytes.
   function automatic word_t word_turned(word_t word);
     return {word[7:0], word[15:8], word[23:16], word[31:24]};
   endfunction
 
-  // A whole block with its bytes in the other order: first byte at the bottom to first byte at the
-  // top.
+  // A block with its bytes reversed: from first byte at the bottom to first byte at the top.
   function automatic block_t first_byte_at_top(block_t first_byte_at_bottom);
     block_t turned;
     turned = '0;
@@ -106,7 +105,7 @@ package sha256_pkg;
   endfunction
 
   // ---- HMAC (FIPS 198-1, 4): the first block of the inner and of the outer hash, for a key of at
-  // most 64 bytes that stands at the top.
+  // most 64 bytes at the top.
   function automatic block_t hmac_inner_key(block_t key);
     return key ^ {BlockBytes{8'h36}};
   endfunction

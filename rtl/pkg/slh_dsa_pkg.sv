@@ -1,9 +1,9 @@
 // SLH-DSA-SHA2-128f (FIPS 205): the parameter set (table 2), compressed addresses (4.2, 11.2),
 // blocks of the tweakable hashes.
 //
-// Byte strings stand with their first byte at the top. In this set every hash is SHA-256 truncated
-// to n bytes (11.2.1), and each of F, H, PRF and T_l starts with the same block PK.seed || 0^48:
-// its state is computed once a signature.
+// Byte strings have their first byte at the top. In this set every hash is SHA-256 truncated to n
+// bytes (11.2.1), and each of F, H, PRF and T_l starts with the same block PK.seed || 0^48. The
+// state after this block is computed once per signature.
 package slh_dsa_pkg;
   import sha256_pkg::*;
 
@@ -22,7 +22,7 @@ package slh_dsa_pkg;
   localparam int unsigned SignatureWords = 1 + ForsTrees * (1 + ForsHeight)
       + Layers * (Chains + LayerHeight);
 
-  localparam int unsigned ForsIndexBits = ForsTrees * ForsHeight;      // used of md
+  localparam int unsigned ForsIndexBits = ForsTrees * ForsHeight;      // used bits of md
   localparam int unsigned TreeBits = (Layers - 1) * LayerHeight;       // h - h/d
 
   typedef logic [8*NodeBytes-1:0] node_t;
@@ -30,8 +30,8 @@ package slh_dsa_pkg;
   typedef logic [5:0] index_t;   // of a FORS tree, a layer, a leaf of either kind of tree, a chain
   typedef logic [2:0] height_t;  // in either kind of tree
 
-  // The m = 34 bytes of H_msg: md, tmp_idx_tree, tmp_idx_leaf, each padded to whole bytes: the
-  // first bits of md are used, and the last of the indices (algorithm 19).
+  // The m = 34 bytes of H_msg: md, tmp_idx_tree, tmp_idx_leaf, each padded to whole bytes. The
+  // first bits of md and the last bits of the indices are used (algorithm 19).
   typedef struct packed {
     logic [ForsIndexBits-1:0] fors_indices;
     logic [1:0]               md_rest;
@@ -63,7 +63,7 @@ package slh_dsa_pkg;
   } adrs_t;
 
   localparam int unsigned AdrsBytes = 22;
-  // what is left before a whole number of nodes
+  // remainder of an address after whole nodes
   localparam int unsigned AdrsHeadBytes = AdrsBytes - NodeBytes;
 
   // ---- blocks

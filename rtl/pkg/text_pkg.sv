@@ -1,7 +1,7 @@
-// Types of the text scan: the items of its stream, writes to its tables, and what a stream's state
-// holds. The host's walk (host/lane) has the same state; docs/explanation/text-lane.md.
+// Types of the text scan: the items of its stream, writes to its tables, and the state of a stream.
+// The host's walk (host/lane) has the same state; see docs/explanation/text-lane.md.
 package text_pkg;
-  // Sizes that the byte form of the tables sets.
+  // Sizes given by the byte form of the tables.
   localparam int unsigned StateBits = 12;        // A state of an automaton.
   localparam int unsigned ByteClassBits = 6;     // A class of bytes.
   localparam int unsigned EngineClasses = 16;    // Classes that one engine reports.
@@ -43,11 +43,11 @@ package text_pkg;
     logic [15:0] data;
   } table_write_t;
 
-  // What the tables hold, from their header.
+  // Contents of the tables, from their header.
   typedef struct packed {
-    logic         complete;  // Every byte was read and taken.
+    logic         complete;  // Every byte was read and accepted.
     logic [3:0]   engines;
-    logic         cards;     // Card numbers are counted.
+    logic         cards;     // Card numbers are searched for.
     logic         accounts;
     logic [127:0] card_classes;
     logic [127:0] account_classes;
@@ -59,23 +59,24 @@ package text_pkg;
   localparam int unsigned CardLengths = LongestCard - ShortestCard + 1;
 
   typedef struct packed {
-    logic [GapStateBits-1:0] gap;      // 0: no number goes on.
+    logic [GapStateBits-1:0] gap;      // 0: no number is in progress.
     logic [PrefixStateBits-1:0] prefix;
-    // Sums after each of the last 20 digits, the newest lowest, 4 bits each: with every even digit
-    // doubled, and with every odd one.
+    // Sums after each of the last 20 digits, the newest lowest, 4 bits each: one with the even
+    // digits doubled, one with the odd digits doubled.
     logic [1:0][79:0] sums;
-    logic plain;                       // The sum that leaves the last digit as it is is the first.
-    // Where numbers of each length may begin, by first digits; bit 0 is the last digit.
+    logic plain;                       // The first of the sums does not double the last digit.
+    // Digits at which a number of each length may begin, by its first digits; bit 0 is the last
+    // digit.
     logic [CardLengths-1:0][LongestCard-1:0] begins;
-    logic [LongestCard-1:0] groups;    // Where groups begin behind which all groups are regular.
-    logic [4:0] size;                  // Digits of the group that is read,
-    logic [4:0] regular;               // of the groups of one size before it,
-    logic [1:0][4:0] earlier;          // and of the two groups before it, the later one lowest.
+    logic [LongestCard-1:0] groups;    // Starts of groups after which all groups are regular.
+    logic [4:0] size;                  // Digits of the present group.
+    logic [4:0] regular;               // Digits per group of the equal groups before it.
+    logic [1:0][4:0] earlier;          // Digits of the two groups before it, the later lowest.
     logic [3:0] last;
-    logic [4:0] same;                  // How many of the last digits are the same.
+    logic [4:0] same;                  // Number of last digits that are equal.
     logic [4:0] run;                   // Digits with at most one space or dash between two.
-    logic [1:0] since;                 // Bytes since the last digit that join a next one, or 2.
-    logic whole;                       // The run is a number if it ends here.
+    logic [1:0] since;                 // Joining bytes since the last digit; 2: the run has ended.
+    logic whole;                       // If the run ends here, it is a number.
   } cards_t;
 
   function automatic cards_t cards_start();
@@ -89,27 +90,27 @@ package text_pkg;
   localparam int unsigned Candidates = 8;
 
   typedef struct packed {
-    logic [5:0] first;  // Size of the first group; 0 while it is read.
+    logic [5:0] first;  // Size of the first group; 0 until it is complete.
     logic [5:0] size;
   } groups_t;
 
   typedef struct packed {
-    logic [5:0] left;   // Characters that are still to come; 0 is none.
+    logic [5:0] left;   // Missing characters; 0: unused.
     logic [6:0] remainder;
     logic [6:0] target;
     groups_t groups;
   } candidate_t;
 
   typedef struct packed {
-    logic [1:0] length;  // 0, or 2 letters, or 2 letters and a digit.
+    logic [1:0] length;  // 0; 2: two letters; 3: two letters and a digit.
     logic [2:0][5:0] values;  // The last one lowest.
     groups_t groups;
   } head_t;
 
   typedef struct packed {
     logic [GapStateBits-1:0] gap;
-    head_t head;               // What began with the letter before the last one.
-    logic [5:0] letter;        // The last character, if it is a letter; 0 is none.
+    head_t head;               // Start of a number at the letter before the last.
+    logic [5:0] letter;        // The last character if it is a letter, else 0.
     candidate_t [Candidates-1:0] candidates;
     logic adjacent;            // The last byte was a letter or digit.
   } accounts_t;

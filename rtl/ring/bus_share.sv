@@ -1,20 +1,22 @@
-// One AXI4 master for all lanes: whose burst is next, and whose answer came.
+// Shares one AXI4 master among all lanes: selects the next burst and returns answers to their
+// lanes.
 //
-// Reads: requests in turn, one a clock; a lane's id gets its lane above it, and by that the answer
-// finds its way back. Writes: a lane has request and data channel from its burst's first clock to
-// its last, so that data come in the order of requests; in turn as well. All have id 0, so answers
-// come in that order too: whose they are is kept for up to 64 bursts, and no more are in flight. A
-// lane that waits sees every other served once at most. No burst is stored here and nothing is
-// added to the way of a single lane.
+// Reads: lanes take turns, one request per clock. The upper bits of the id are the lane number,
+// which routes the answer. Writes: lanes take turns; a lane has the request and data channels from
+// the first clock of its burst to the last, so data come in the order of requests. All writes have
+// id 0, so answers come in that order too; the owners of up to 64 bursts in flight are kept. A
+// waiting lane waits for each other lane at most once. No burst is stored here; for a single lane
+// the module adds nothing.
 //
-// A lane whose watchdog expires takes its burst off the bus. A write burst that is broken off half
-// way leaves the other side waiting for its rest: from then on no lane writes, and each meets its
-// own watchdog, until `rst_i`. No other signal ends that: a session that opened over a broken burst
-// would give its first beat to the address of an earlier one.
+// A lane whose watchdog expires removes its burst from the bus. After a write burst that stopped
+// half-way, the other side still waits for its rest: no lane writes until `rst_i`, and the watchdog
+// of each lane expires. No other signal ends this, because otherwise the first beat of a new
+// session would go to the address of the broken burst.
 //
-// Latency: none, plus the waiting for others. After reset: no burst. The caller owes: lanes that
-// keep the rules of `ring_axi_rules`, with ids below 32 divided by lanes, full strobes and INCR
-// bursts of 64-byte beats.
+// Latency: none, except for waiting.
+// After reset: no burst.
+// Duties of the caller: lanes that obey `ring_axi_rules`, with ids below 32 divided by lanes, full
+// strobes and INCR bursts of 64-byte beats.
 module bus_share
   import axi_pkg::*;
 #(
@@ -44,7 +46,7 @@ module bus_share
     return lane_t'(id >> OwnBits);
   endfunction
 
-  // The next lane behind `last` that wants; `last` when none does.
+  // The next requesting lane after `last`; `last` if none requests.
   function automatic lane_t next(logic [Lanes-1:0] wants, lane_t last);
     next = last;
     for (int unsigned i = Lanes; i > 0; i--) begin
@@ -52,11 +54,11 @@ module bus_share
     end
   endfunction
 
-  logic [Lanes-1:0] asks_ar, asks_w;  // Lanes that offer a request, or anything of a write.
+  logic [Lanes-1:0] asks_ar, asks_w;  // Lanes that offer a read request; a write.
 
   // ---- read requests
   lane_t ar_turn_q, ar_lane;
-  logic ar_held_q;  // On the bus since an earlier clock.
+  logic ar_held_q;  // A request is on the bus since an earlier clock.
   assign ar_lane = ar_held_q ? ar_turn_q : next(asks_ar, ar_turn_q);
   assign bus_req_o.ar_valid = lane_req_i[ar_lane].ar_valid;
   assign bus_req_o.ar = '{
@@ -82,14 +84,14 @@ module bus_share
   assign w_sent = writing && (!bus_req_o.aw_valid || bus_rsp_i.aw_ready)
       && (!bus_req_o.w_valid || (bus_rsp_i.w_ready && bus_req_o.w.last));
 
-  // Whose bursts await their answers, in order.
+  // Owners of the bursts that wait for answers, in order.
   (* ram_style = "distributed" *) lane_t owner_q[2**MaxWritesLog2];
   logic [MaxWritesLog2:0] sent_q, answered_q;
   logic awaited;
   lane_t b_lane;
   assign awaited = sent_q != answered_q;
   assign room = sent_q - answered_q != (MaxWritesLog2+1)'(2 ** MaxWritesLog2);
-  // An answer that nobody awaits is lane 0's fault to report.
+  // Lane 0 reports an unexpected answer as its fault.
   assign b_lane = awaited ? owner_q[answered_q[MaxWritesLog2-1:0]] : '0;
   always_ff @(posedge clk_i) begin
     if (w_sent) owner_q[sent_q[MaxWritesLog2-1:0]] <= w_lane;

@@ -1,33 +1,32 @@
-// The card's way to host memory: fetches submissions, writes records and completions, checks
-// doorbells, watches the bus.
+// The card's access to host memory: fetches submissions, writes records and completions, checks
+// doorbells, monitors the bus.
 //
 // Submissions between head and tail are fetched ahead (64 descriptors, `MaxReads` bursts in flight)
-// and delivered in ring order; `sub_valid_o` holds until `sub_ready_i`, except that a dead or
-// cleared bus drops it. its index is the number of entries submitted before this one, modulo
-// 2^16. Each record is written to the next log entry; after its write was answered, and only then,
-// its completion to the next completion entry, with `rec_index_i` as ring index. A full log or
-// completion ring holds `rec_ready_o` low.
+// and delivered in ring order; `sub_valid_o` holds until `sub_ready_i`, unless a dead bus or a
+// clear drops it. The index of a submission is the number of entries submitted before it, modulo
+// 2^16. Each record is written to the next log entry. Only after this write was answered, its
+// completion is written to the next completion entry, with `rec_index_i` as ring index. A full log
+// or completion ring holds `rec_ready_o` low.
 //
 // Latency: about 6 clocks from a doorbell to its request, 6 from the last beat to the descriptor, 1
 // from a record to its request, 11 from its answer to the completion's request. A record occupies
 // the bus for 3 clocks, a completion for 1.
 //
-// Faults: `fault_o` holds the first one until `open_i` or `clear_i`. After any fault nothing more
-// is fetched, and what was fetched is still delivered. After an error response, a response that
-// fits no request, or 2^WatchdogLog2 clocks without progress, the bus is dead besides: what was
-// fetched is dropped, nothing new is issued, and records are taken and thrown away, so that nobody
-// waits for a bus that does not move. No VALID is taken back before its READY, except when the
-// watchdog has expired.
+// Faults: `fault_o` holds the first one until `open_i` or `clear_i`. After a fault nothing more is
+// fetched, but fetched entries are still delivered. After an error response, a response without a
+// request, or 2^WatchdogLog2 clocks without progress, the bus is also dead: fetched entries are
+// dropped, nothing new is issued, and records are accepted and dropped, so that the lane does not
+// wait for the bus. VALID is not withdrawn before READY, except when the watchdog has expired.
 //
-// `needs_reset_o` rises when the watchdog expires, or when a response fits no request: from then on
-// the bus may answer, or wait for, something that this ring has forgotten. Only `rst_i` clears it;
-// whoever gives that resets the bus too, or fences it off.
+// `needs_reset_o` rises when the watchdog expires, or with a response without a request: then the
+// bus may still answer, or wait for data of, a request that this ring no longer tracks. Only
+// `rst_i` clears it; with it, the shell must reset the bus or close the fence.
 //
 // The caller gives `open_i` only when `idle_o` and not `needs_reset_o`, drops `clear_i` only when
 // `idle_o`, holds `cfg_i` from `open_i` until idle after the session, and presents no record in the
-// clock of `open_i`. So the bus owes nothing when a session opens, and no answer to an earlier one
-// is taken as one of it. Before a good `open_i` doorbells are dropped, records thrown away.
-// After reset: idle, no fault, nothing open.
+// clock of `open_i`. So nothing is outstanding on the bus when a session opens, and no answer of an
+// earlier session is accepted in it. Before a good `open_i`, doorbells and records are dropped.
+// After reset: idle, no fault, not open.
 `include "assert.svh"
 
 module ring
@@ -45,7 +44,7 @@ module ring
     input  logic            open_i,   // one clock: check the configuration, zero every pointer
     input  logic            fetch_i,  // submissions may be fetched
     input  logic            halt_i,   // no new read bursts
-    input  logic            clear_i,  // drop everything, discard responses, until idle
+    input  logic            clear_i,  // drop everything and discard responses, until idle
     input  ring_doorbells_t doorbells_i,
     output fault_e          fault_o,
     output logic            bus_dead_o,
@@ -60,13 +59,13 @@ module ring
     input  record_t         rec_i,
     input  logic            rec_completes_i,
     input  logic [15:0]     rec_index_i,
-    // Checkpoints, a beat at a time, each to its place in the checkpoint ring.
+    // Checkpoints: one beat at a time, each to its place in the checkpoint ring.
     input  beat_t           beat_i,
     output beat_answer_t    beat_o,
     output axi_pkg::req_t   axi_req_o,
     input  axi_pkg::rsp_t   axi_rsp_i
 );
-  // At one verdict in 20 clocks, 64 descriptors and 32 records outlast 640 clocks of latency.
+  // At one verdict per 20 clocks, 64 descriptors and 32 records cover 640 clocks of latency.
   localparam int unsigned BufferLog2 = 6;
   localparam int unsigned RecordsLog2 = 5;
   localparam int unsigned MaxWritesLog2 = 6;
@@ -139,7 +138,7 @@ module ring
       .empty_o(fetch_empty),
       .fetched_o(pointers_o.sq_head)
   );
-  // A beat waits here until it is judged.
+  // A beat waits here until it is checked.
   logic [1:0][511:0] beats_q;
   always_ff @(posedge clk_i) beats_q <= {beats_q[0], axi_rsp_i.r.data};
   ring_buffer #(
@@ -175,7 +174,7 @@ module ring
   logic completions_full, completion_valid, completion_take, completions_empty;
   completion_t completion;
   logic write_fault, write_stray, write_pending, write_progress, write_expired;
-  // Nobody will ever read these records: take them, so that the lane comes to an end.
+  // The host cannot read these records: accept them, so that the lane can finish.
   assign discard = dead || !live;
   beat_t beat;
   always_comb begin
@@ -255,7 +254,7 @@ module ring
   );
   assign rec_ready_o = discard || (record_room && !completions_full);
 
-  // Room was reserved before each request.
+  // Space was reserved before each request.
   assign axi_req_o.r_ready = 1'b1;
   assign axi_req_o.b_ready = 1'b1;
 
@@ -275,7 +274,7 @@ module ring
       if (read_fault || write_fault || read_expired || write_expired) bus_dead_q <= 1'b1;
     end
   end
-  // The card does not know any more what the bus owes it.
+  // The card has lost track of outstanding transfers.
   logic needs_reset_q;
   always_ff @(posedge clk_i) begin
     if (rst_i) needs_reset_q <= 1'b0;

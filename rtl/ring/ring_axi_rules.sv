@@ -1,11 +1,9 @@
-// The rules of the bus that this master keeps, as assertions; no logic of its own. Simulation and
-// proofs use it.
+// The bus rules of this master as assertions, without other logic. Simulation and proofs use it.
 //
-// They are the strictest of AWS F2 and the Alveo XDMA bridge: 64-byte beats, INCR, no burst across
-// 4 KiB, reads of at most 512 bytes with an id that no other read in flight has, full strobes, data
-// from the clock of its request on, nothing taken back or changed before it is accepted, responses
-// accepted within 64 clocks. `give_up_*_i` excuses the clock after it: there a hung channel is
-// abandoned.
+// They combine the strictest rules of AWS F2 and the Alveo XDMA bridge: 64-byte beats, INCR, no
+// burst across 4 KiB, reads of at most 512 bytes with unique ids, full strobes, write data from the
+// clock of their request on, no signal withdrawn or changed before it is accepted, responses
+// accepted within 64 clocks. In the clock after `give_up_*_i`, a hung channel may be abandoned.
 `include "assert.svh"
 
 module ring_axi_rules
@@ -25,7 +23,7 @@ module ring_axi_rules
     return burst.addr[5:0] == '0 && 9'(burst.addr[11:6]) + 9'(burst.len) < 9'd64;
   endfunction
 
-  // Kept only when a channel was stalled in the clock before.
+  // Checked only when a channel was stalled in the clock before.
   logic ar_stalled_q, aw_stalled_q, w_stalled_q;
   request_t ar_q, aw_q;
   write_t w_q;
@@ -77,7 +75,7 @@ module ring_axi_rules
       if (aw_new) begin
         `ASSERT(burst_ok(req_i.aw),
                 "ring_axi_rules: a write burst of another kind");
-        // The data of the burst before has left.
+        // All data of the burst before were sent.
         `ASSERT(beats_q == '0, "ring_axi_rules: a write burst over another's data");
       end
       if (req_i.w_valid) `ASSERT(beats_now != '0 && req_i.w.last == (beats_now == 9'd1),

@@ -1,8 +1,8 @@
 // Holds fetched descriptors in RAM, with an output register.
 //
-// A beat is stored in the clock of `store_i`. `ready_i` says that the descriptor at `ready_at_i` is
-// whole; it is moved to the output register when that is free, `take_o` telling so, and is valid
-// there from the next clock until it is accepted or `flush_i` drops it.
+// A beat is stored in the clock of `store_i`. `ready_i` means that the descriptor at `ready_at_i`
+// is complete. When the output register is free, the descriptor moves there (`take_o`) and is valid
+// from the next clock until it is accepted or `flush_i` drops it.
 module ring_buffer
   import layout_pkg::*;
 #(

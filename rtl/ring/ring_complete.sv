@@ -1,18 +1,19 @@
 // Turns answered records into completions, in order.
 //
-// A record's facts enter with `push_i` when its write is issued. Each `answered_i` says that the
-// oldest unanswered record is in host memory; only then its completion is built: one clock to fetch
-// the facts, six for the CRC, then `valid_o` holds until `take_i`. Records that complete nothing
-// are passed over. `phase` follows from `cq_issued_i`, the completions issued before this one.
-// `flush_i` drops everything. `full_o` is told a clock late.
-// After reset: empty. The caller owes: no `push_i` in two clocks running.
+// A record's values enter with `push_i` when its write is issued. Each `answered_i` means that the
+// oldest unanswered record is in host memory. Then its completion is built: one clock to read the
+// values, six for the CRC; `valid_o` holds until `take_i`. Records without a completion are
+// skipped. `phase` follows from `cq_issued_i`, the number of completions issued before. `flush_i`
+// drops everything. `full_o` is one clock late.
+// After reset: empty.
+// Duties of the caller: no `push_i` in two adjacent clocks.
 `include "assert.svh"
 
 module ring_complete
   import layout_pkg::*;
   import crc32_pkg::*;
 #(
-    // 2 to 8: log2 of the records awaited; RAM of 2^DepthLog2 times 225 bits
+    // 2 to 8: log2 of the unanswered records; RAM of 2^DepthLog2 times 225 bits
     parameter int unsigned DepthLog2 = 5
 ) (
     input  logic        clk_i,
@@ -54,24 +55,24 @@ module ring_complete
     StReady
   } state_e;
 
-  // Five steps of 12 bytes, each a clock after its bytes were chosen.
+  // Five steps of 12 bytes, each one clock after its bytes were selected.
   localparam logic [2:0] LastCrcStep = 3'd5;
 
   (* ram_style = "distributed" *)facts_t facts_q[2**DepthLog2];
   logic [2**DepthLog2-1:0] completes_q;
   // popped <= answered <= pushed
   logic [DepthLog2:0] pushed_q, answered_q, popped_q;
-  logic told_q;  // One was answered in the clock before.
+  logic told_q;  // A record was answered in the clock before.
 
   state_e state_q;
   logic [2:0] step_q;
   facts_t now_q;
   logic phase_q;
   logic [31:0] crc_q;
-  // Of this step: chosen a clock ahead, so that the choice is not in the path of the sum.
+  // Data of this step, selected one clock ahead to keep the selection out of the CRC path.
   logic [95:0] crc_data_q;
 
-  facts_t facts;  // Of the next record.
+  facts_t facts;  // Values of the next record.
   assign facts = '{
           index: index_i,
           determination: record_i.answer.determination,
@@ -111,7 +112,7 @@ module ring_complete
   assign room = held != (DepthLog2 + 1)'(2 ** DepthLog2);
 
   always_ff @(posedge clk_i) begin
-    // Where there is room the next record stands ready, pushed or not.
+    // If there is space, the next record is stored in advance, pushed or not.
     if (room) facts_q[pushed_q[DepthLog2-1:0]] <= facts;
     if (room) completes_q[pushed_q[DepthLog2-1:0]] <= completes_i;
     if (pop) begin

@@ -1,12 +1,12 @@
-// Checks the configuration of the rings, and every doorbell against what the card itself has done.
+// Checks the configuration of the rings, and compares every doorbell with the card's own counters.
 //
-// `open_i` (one clock) checks `cfg_i`, which stands from the clock before, and zeroes the three
-// counters; a bad configuration gives `cfg_fault_o` in the next clock and leaves the rings dead. A
-// doorbell is compared in the clock of its write and taken in the next; its fault shows in the one
-// after. A refused doorbell changes nothing; one in the clock after another of its ring is refused.
-// Doorbells of rings that are not live are dropped.
+// `open_i` (one clock) checks `cfg_i`, which must be valid from the clock before, and zeroes the
+// three counters. A bad configuration gives `cfg_fault_o` in the next clock, and the rings stay
+// disabled. A doorbell is compared in the clock of its write and accepted in the next; a fault
+// shows one clock later. A refused doorbell changes nothing; one in the clock after another of its
+// ring is refused. Doorbells are dropped while the rings are not live.
 // After reset: not live, counters zero. The caller holds `cfg_i` while live, and issues nothing
-// into a ring in the clock after it issued there or while the ring is called full.
+// into a ring in the clock after an issue to it or while it is reported full.
 `include "assert.svh"
 
 module ring_doorbell
@@ -26,10 +26,10 @@ module ring_doorbell
     output logic            live_o,            // opened with a good configuration
     output logic            cfg_fault_o,       // one clock
     output logic            doorbell_fault_o,  // one clock
-    output logic [15:0]     sq_tail_o,         // entries ever submitted
-    // a clock ago, every completion entry held something that the host had not consumed
+    output logic [15:0]     sq_tail_o,         // entries submitted in total
+    // one clock ago, every completion entry held an unconsumed completion
     output logic            cq_full_o,
-    output logic            log_full_o  // likewise the log ring
+    output logic            log_full_o  // the same for the log ring
 );
   if (RingLog2Max < RingLog2Min || RingLog2Max > 15) begin : g_bad_ring_log2_max
     $fatal(1, "RingLog2Max is 5 to 15");
@@ -42,7 +42,7 @@ module ring_doorbell
   logic [15:0] sq_tail_q, cq_head_q;
   logic [31:0] log_head_q;
 
-  // Sizes as counts. At most 2^15 entries, so 16 bits hold every difference of two counters.
+  // Sizes in entries. There are at most 2^15, so 16 bits hold every difference of two counters.
   logic [15:0] sq_size;
   logic [31:0] log_size;
   assign sq_size  = 16'(index_mask(cfg_i.sq_log2)) + 16'd1;
@@ -53,7 +53,7 @@ module ring_doorbell
   assign sq_now  = sq_tail_q - cq_issued_i;
   assign sq_then = doorbells_i.sq_tail[15:0] - cq_issued_i;
 
-  // Asked for in the clock before, and whatever was wrong with it.
+  // Doorbells of the clock before, and their faults.
   typedef struct packed {logic sq, cq, log;} rings_t;
   rings_t asked_q, bad;
   logic [3:0] sq_bad_q;
@@ -65,12 +65,12 @@ module ring_doorbell
 
   always_ff @(posedge clk_i) begin
     cfg_good_q <= cfg_ok(cfg_i, 8'(RingLog2Max), 8'(LogLog2Max));
-    // At most the size is unread: a bit above the mask says that it is reached.
+    // At most `size` entries are unread: a bit above the mask means full.
     cq_full_q <= ((cq_issued_i - cq_head_q) & ~16'(index_mask(cfg_i.sq_log2))) != '0;
     log_full_q <= ((log_issued_i - log_head_q) & ~index_mask(cfg_i.log_log2)) != '0;
 
-    // A consumer's head moves forward, at most up to what was issued. A pointer that is about to
-    // move cannot be compared with.
+    // A consumer's head moves forward, at most to the issued entries. A pointer that is just moving
+    // cannot be compared.
     sq_bad_q <= {asked_q.sq, doorbells_i.sq_tail[31:16] != '0, sq_then > sq_size, sq_then < sq_now};
     cq_bad_q <= {asked_q.cq, doorbells_i.cq_head[31:16] != '0,
         doorbells_i.cq_head[15:0] - cq_head_q > cq_issued_i - cq_head_q};
@@ -112,7 +112,7 @@ module ring_doorbell
 
   always_ff @(posedge clk_i) begin
     if (!rst_i && live_q) begin
-      // Never more unfinished work than the ring holds, never more unread entries than its size.
+      // Unfinished entries and unread entries never exceed the ring's size.
       `ASSERT(sq_now <= sq_size, "ring_doorbell: more submitted than the ring holds");
       `ASSERT(cq_issued_i - cq_head_q <= sq_size, "ring_doorbell: a completion over another");
       `ASSERT(log_issued_i - log_head_q <= log_size, "ring_doorbell: a record over another");

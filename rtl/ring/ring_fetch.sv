@@ -1,21 +1,20 @@
-// Fetches submissions: issues read bursts, tells the buffer where each beat belongs, and knows
-// which descriptors are whole.
+// Fetches submissions: issues read bursts, gives the buffer the place of each beat, and tracks
+// which descriptors are complete.
 //
-// A burst is planned in one clock, when there is something to fetch and room in the buffer for the
-// longest burst, and requested in the next, or as soon as its id is free. Bursts hold up to four
-// descriptors, never past the tail, never across a multiple of 512 bytes. Each burst in flight has
-// an id of its own; beats of different bursts may come in any order. `store_o` tells the place of a
-// beat two clocks after it. Descriptors are delivered in ring order, one in two clocks at most:
-// `ready_o` rises in the clock after the next one was found whole in the buffer, and stays until
-// `take_i` consumes it.
+// A burst is planned in one clock, when there are entries to fetch and the buffer has space for the
+// longest burst. It is requested in the next clock, or as soon as its id is free. Bursts hold up to
+// four descriptors, never past the tail, never across a multiple of 512 bytes. Each burst in flight
+// has its own id; beats of different bursts may come in any order. `store_o` gives the place of a
+// beat two clocks after the beat. Descriptors are delivered in ring order, at most one per two
+// clocks: `ready_o` rises in the clock after the next one was found complete in the buffer, and
+// stays until `take_i`.
 //
-// `dead_i` (bus dead or being cleared): no new request, nothing is stored or delivered, responses
-// of requests in flight are counted out. `give_up_i` forgets those and takes the request off the
-// bus. An error response, an unknown id or a wrong burst length gives `fault_o` for one clock, in
-// the clock after the beat. `stray_o` is high in that clock for a beat that no request fits, by its
-// id or by its place in the burst, whatever else is the case: the bus does not answer what was
-// asked. While nothing is in flight, and after no `give_up_i` and no `stray_o`, a bus that answers
-// what was asked owes nothing.
+// `dead_i` (bus dead or being cleared): no new request; no beat is stored or delivered; responses
+// of requests in flight are counted until they are complete. `give_up_i` abandons these and removes
+// the request from the bus. An error response, an unknown id or a wrong burst length gives
+// `fault_o` for one clock, in the clock after the beat. `stray_o` is high in that clock for a beat
+// that belongs to no request, by its id or its place in the burst. If there was no `give_up_i` and
+// no `stray_o`, a correct bus has no outstanding transfer while nothing is in flight.
 // After reset: nothing in flight, counters zero. `zero_i` zeroes the counters; the caller gives it
 // only when idle.
 `include "assert.svh"
@@ -36,7 +35,7 @@ module ring_fetch
     input  logic [7:0]            log2_i,
     input  logic [15:0]           tail_i,
     // towards the buffer
-    output logic                  store_o,     // the beat of two clocks before
+    output logic                  store_o,     // store the beat of two clocks ago
     output logic [BufferLog2:0]   store_at_o,  // descriptor, then beat within it
     output logic                  ready_o,
     output logic [BufferLog2-1:0] ready_at_o,
@@ -52,10 +51,10 @@ module ring_fetch
     // status
     output logic                  fault_o,
     output logic                  stray_o,
-    output logic                  pending_o,  // a request or a response is awaited
+    output logic                  pending_o,  // a request or a response is outstanding
     output logic                  progress_o,
     output logic                  empty_o,  // nothing is in flight or in the buffer
-    // entries whose descriptor is whole and in order, modulo 2^16
+    // entries whose descriptor is complete and in order, modulo 2^16
     output logic [15:0]           fetched_o
 );
   if (MaxReads < 2 || MaxReads > 32 || 2 ** $clog2(MaxReads) != MaxReads) begin : g_bad_max_reads
@@ -72,7 +71,7 @@ module ring_fetch
 
   // Counters of entries, modulo 2^16: delivered <= fetched <= requested <= tail.
   logic [15:0] requested_q, delivered_q;
-  // Buffer slots that hold a whole descriptor.
+  // Buffer slots that hold a complete descriptor.
   logic [Slots-1:0] whole_q;
 
   // Bursts in flight, by id.
@@ -98,21 +97,21 @@ module ring_fetch
   assign issue = planned_q && allow_i && !zero_i && !dead_i && !(arvalid_q && !ar_ready_i)
       && !busy_q[next_id_q];
 
-  // A plan stays true until it is issued: what waits only grows, and what is held only shrinks.
+  // A plan stays valid until it is issued: `waiting` only grows, and `held` only shrinks.
   always_ff @(posedge clk_i) begin
     if (rst_i || zero_i || dead_i || issue) planned_q <= 1'b0;
     else if (!planned_q) planned_q <= waiting != '0 && held <= 16'(Slots - BurstEntries);
     if (!planned_q) entries_q <= waiting < 16'(to_boundary) ? waiting[2:0] : to_boundary;
   end
 
-  // ---- responses: what the id of a beat tells is looked up in its clock; the beat is judged in
-  // the next
+  // ---- responses: the state of a beat's id is looked up in its clock; the beat is checked in the
+  // next
   typedef struct packed {
     logic valid;
     logic known;  // A burst with this id is in flight.
     logic okay;
     logic last;
-    logic last_left;  // One beat of the burst is left, this one.
+    logic last_left;  // This is the last beat of the burst.
     id_t id;
     logic [3:0] left;
     logic [BufferLog2:0] at;
@@ -121,11 +120,11 @@ module ring_fetch
   id_t beat_id;
   logic again, beat_bad, store, burst_done;
   assign beat_id = r_i.id[IdBits-1:0];
-  // The beat before is of the same id, and is being judged.
+  // The beat before has the same id, and is being checked.
   assign again = beat_q.valid && beat_q.id == beat_id;
   always_ff @(posedge clk_i) begin
     beat_q.valid <= r_valid_i && !rst_i && !give_up_i;
-    // A response before its request was accepted is one without a request.
+    // A response before the acceptance of its request counts as one without a request.
     beat_q.known <= r_i.id == 5'(beat_id) && busy_q[beat_id] && !(arvalid_q && ar_q.id == r_i.id)
         && !(again && beat_q.known && beat_q.last);
     beat_q.okay <= r_i.resp == axi_pkg::Okay;
@@ -168,8 +167,8 @@ module ring_fetch
       at_q[next_id_q] <= {slot_t'(requested_q), 1'b0};
       left_q[next_id_q] <= {entries_q, 1'b0};
     end
-    // Beats are counted while the bus is dead too: where a burst ends decides whether its last beat
-    // is a stray one.
+    // Beats are also counted while the bus is dead, to find whether the last beat of a burst is a
+    // stray one.
     if (beat_q.valid && beat_q.known) begin
       at_q[beat_q.id] <= beat_q.at + 1'b1;
       left_q[beat_q.id] <= beat_q.left - 1'b1;
@@ -192,7 +191,7 @@ module ring_fetch
       delivered_q <= '0;
       whole_q <= '0;
     end else if (dead_i) begin
-      // What is in the buffer is dropped; requests in flight store nothing any more.
+      // The buffer's content is dropped; requests in flight store no more beats.
       delivered_q <= requested_q;
       whole_q <= '0;
     end else begin
@@ -225,7 +224,7 @@ module ring_fetch
     if (!rst_i) begin
       `ASSERT(held <= 16'(Slots), "ring_fetch: more than the buffer holds");
       `ASSERT(!take_i || ready_o, "ring_fetch: no descriptor to take");
-      // A plan is still true.
+      // A plan is still valid.
       `ASSERT(!planned_q || dead_i || zero_i
                   || (16'(entries_q) <= waiting && held + 16'(entries_q) <= 16'(Slots)),
               "ring_fetch: a plan that is no longer true");

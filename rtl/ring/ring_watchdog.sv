@@ -1,9 +1,9 @@
-// Expires when something has been pending for 2^Log2 clocks without any progress.
+// Expires when a transfer has been pending for 2^Log2 clocks without progress.
 //
-// `expired_o` is one clock long and comes 2^Log2 clocks after the last clock with progress. It
-// starts over by itself.
+// `expired_o` is high for one clock, 2^Log2 clocks after the last clock with progress. Then the
+// count starts again.
 module ring_watchdog #(
-    parameter int unsigned Log2 = 22  // 4 to 40; as many flip-flops
+    parameter int unsigned Log2 = 22  // 4 to 40; costs as many flip-flops
 ) (
     input  logic clk_i,
     input  logic rst_i,

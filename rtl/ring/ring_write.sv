@@ -1,18 +1,18 @@
 // Writes records, completions and checkpoints to host memory, and counts their answers.
 //
-// One burst at a time is on the request and data channels, both valid from the same clock: a record
-// is three beats in its entry of the log ring, a completion one beat in its entry of the completion
-// ring, and of a checkpoint one beat at a time is written at its place in its entry. Completions go
-// first, checkpoints last. Up to `MaxWrites` bursts await their answer; all share id 0, so answers
-// come in order. `record_answered_o` is one clock long, once for each record answered OKAY;
-// `beat_o.answered` the same for a checkpoint's beat.
+// One burst at a time is on the request and data channels, both valid from the same clock. A record
+// has three beats in its entry of the log ring, a completion one beat in its entry of the
+// completion ring; a checkpoint is written one beat at a time, each at its place in the entry.
+// Completions go first, checkpoints last. Up to 2^MaxWritesLog2 bursts wait for their answer; all
+// have id 0, so answers come in order. `record_answered_o` is high for one clock for each record
+// answered OKAY; `beat_o.answered` is the same for a checkpoint's beat.
 //
-// `dead_i`: nothing new is issued; the burst on the bus is finished; answers are counted out.
-// `give_up_i` forgets everything and takes the burst off the bus. An error response, another id or
-// a response without a write gives `fault_o` for one clock, in the clock of the response. `stray_o`
-// is high in that clock for a response that no write fits, whatever else is the case. While nothing
-// is pending, and after no `give_up_i` and no `stray_o`, a bus that answers what was asked owes
-// nothing, and is owed nothing.
+// `dead_i`: nothing new is issued; the burst on the bus is finished; outstanding answers are
+// counted. `give_up_i` abandons everything and removes the burst from the bus. An error response,
+// another id or a response without a write gives `fault_o` for one clock, in the clock of the
+// response. `stray_o` is high in that clock for a response that belongs to no write. If there was
+// no `give_up_i` and no `stray_o`, a correct bus has no outstanding answer, and no data are
+// missing, while nothing is pending.
 // After reset: nothing in flight, counters zero. `zero_i` zeroes the ring counters; the caller
 // gives it only when idle.
 `include "assert.svh"
@@ -21,7 +21,7 @@ module ring_write
   import layout_pkg::*;
   import ring_pkg::*;
 #(
-    // 1 to 8: log2 of the bursts awaiting an answer; as many flip-flops
+    // 1 to 8: log2 of the bursts that wait for an answer; costs as many flip-flops
     parameter int unsigned MaxWritesLog2 = 6
 ) (
     input  logic              clk_i,
@@ -68,7 +68,7 @@ module ring_write
     output logic              stray_o,
     output logic              pending_o,
     output logic              progress_o,
-    output logic              room_o  // a record would be taken now
+    output logic              room_o  // a record would be accepted now
 );
   if (MaxWritesLog2 < 1 || MaxWritesLog2 > 8) begin : g_bad_max_writes_log2
     $fatal(1, "MaxWritesLog2 is 1 to 8");
@@ -97,7 +97,7 @@ module ring_write
   logic [31:0] log_issued_q, log_answered_q;
   logic [15:0] cq_issued_q, cq_answered_q;
 
-  // Of the configuration, which stands from before the first burst.
+  // Derived from the configuration, which is valid before the first burst.
   logic [31:0] cq_mask_q, log_mask_q, ckpt_mask_q;
   always_ff @(posedge clk_i) begin
     cq_mask_q <= index_mask(cq_log2_i);
@@ -105,8 +105,8 @@ module ring_write
     ckpt_mask_q <= index_mask(ckpt_log2_i);
   end
 
-  // As many bursts as may be await their answers, a clock ago: two are never issued in two clocks
-  // running.
+  // One clock ago, the maximum of bursts waited for answers. Bursts are never issued in two
+  // adjacent clocks.
   logic all_awaited_q;
   logic on_bus, channel_free, completion_first, issue, sent;
   assign on_bus = awvalid_q || wvalid_q;
@@ -125,7 +125,7 @@ module ring_write
   assign awaited = answered_q != sent_q;
   assign good = b_valid_i && awaited && b_i.id == '0 && b_i.resp == axi_pkg::Okay;
   assign answered_kind = kind_q[answered_q[MaxWritesLog2-1:0]];
-  // Nothing counts after an error: what was counted is a prefix of what was issued.
+  // Nothing counts after an error: the counted bursts are always the first ones issued.
   assign record_answered_o = good && answered_kind == KindRecord && !dead_i;
   assign beat_o.answered = good && answered_kind == KindBeat && !dead_i;
 
@@ -154,7 +154,7 @@ module ring_write
 
     all_awaited_q <= !rst_i && issued_q - answered_q == count_t'(2 ** MaxWritesLog2);
 
-    // While nothing is on the bus, what is taken next stands ready, taken or not.
+    // While the bus is free, the next burst is prepared, accepted or not.
     if (!on_bus && !rst_i)
       beats_q <= !completion_first && record_valid_i && !log_full_i ? 2'(RecordBeats) : 2'd1;
     if (!on_bus && !all_awaited_q) begin
@@ -178,7 +178,7 @@ module ring_write
       end
     end
 
-    // Not loaded while there is nothing to take: a simulator would copy it in every clock.
+    // Not loaded without an input: a simulator would copy the data in every clock.
     if (!on_bus && (record_valid_i || completion_valid_i || beat_i.valid)) begin
       data_q <= record_i;
       if (completion_first) data_q[511:0] <= completion_i;

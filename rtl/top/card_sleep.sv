@@ -1,12 +1,13 @@
-// Clocks of the card's parts. Hardware has one. A simulator stops those of the parts in which no
-// register would change (`Sleep`), so that they cost nothing; they wake in the clock in which
-// something comes to them.
+// Clocks of the card's parts. Hardware has one clock. With `Sleep`, a simulator stops the clocks of
+// parts in which no register would change, to save time; a part wakes in the clock of its next
+// input.
 //
 // The register block sleeps 16 clocks after the last access, the attestation 16 clocks after it was
-// last busy. What the register block is shown of the others is held while it sleeps, so that its
-// read multiplexer and its fields stand still.
-// Without `Sleep`: wires. After reset: both awake. The caller owes: `attest_quiet_i` made of
-// registers and of what stands from one edge of the clock to the next.
+// last busy. While the register block sleeps, its status inputs are held, so that its read
+// multiplexer and its fields do not change. Without `Sleep`: wires.
+// After reset: both awake.
+// Duties of the caller: `attest_quiet_i` from registers and signals that are stable between clock
+// edges.
 module card_sleep #(
     parameter bit  Sleep = 1'b0,
     parameter type shown_t = logic
@@ -22,7 +23,7 @@ module card_sleep #(
     output shown_t             shown_o
 );
   if (Sleep) begin : g_sleep
-    // Clocks after which the last answer is given and every register stands.
+    // Clocks after which the last answer was given and every register is stable.
     localparam int unsigned Settle = 16;
     logic [Settle-1:0] csr_quiet_q, attest_quiet_q;
     logic csr_quiet, csr_awake, attest_awake, csr_awake_q, attest_awake_q;
@@ -39,8 +40,8 @@ module card_sleep #(
     end
     assign csr_clk_o = clk_i && csr_awake_q;
     assign attest_clk_o = clk_i && attest_awake_q;
-    // Registers alone make it, no input of the card, so that in the second half of a clock it is
-    // what it will be at the next edge.
+    // It depends on registers only, not on inputs of the card, so in the second half of a clock it
+    // already has its value for the next edge.
     logic shown_clk;
     assign shown_clk = !clk_i && csr_awake;
     always_ff @(posedge shown_clk) shown_o <= standing_i;

@@ -1,10 +1,9 @@
-// What the card shows of itself that no part of it holds alone: the digest of the tables that OPEN
-// found, the boot nonce, the lanes' counts together, the first lane's fault, and the interrupt
-// hint.
+// Status of the whole card: the digest of the tables at OPEN, the boot nonce, the sums over the
+// lanes, the first fault of the lanes, and the interrupt hint.
 //
-// Sums and the boot nonce are a clock old, the least credit too; `fault_o` is of this clock.
-// `irq_o` is up for one clock after a completion of any lane was answered.
-// After reset: digest 0, no interrupt. The caller owes: nothing.
+// Sums, the least credit and the boot nonce are one clock old; `fault_o` is of this clock. `irq_o`
+// is high for one clock after a completion of any lane was answered.
+// After reset: digest 0, no interrupt.
 module card_status
   import layout_pkg::*;
   import gate_pkg::*;
@@ -15,8 +14,8 @@ module card_status
     input  logic                        rst_i,
     input  life_e                       life_i,
     // Digest of the tables.
-    input  logic                        hashed_i,  // The tables hashed ...
-    input  logic      [255:0]           digest_i,  // ... to this.
+    input  logic                        hashed_i,  // A hash of the tables is complete.
+    input  logic      [255:0]           digest_i,  // Its digest.
     output logic      [255:0]           policy_digest_o,
     input  logic      [127:0]           boot_nonce_i,
     output logic      [127:0]           boot_nonce_o,
@@ -29,23 +28,23 @@ module card_status
     input  logic      [Lanes-1:0][31:0] records_i,
     input  logic      [Lanes-1:0][31:0] credit_i,
     input  logic      [Lanes-1:0][15:0] cq_tail_i,
-    // Together.
+    // Of all lanes together.
     output counters_t                   counters_o,
     output logic      [63:0]            size_o,
     output logic      [31:0]            records_o,
-    output logic      [31:0]            credit_o,  // The least.
+    output logic      [31:0]            credit_o,  // The least credit of a lane.
     output logic                        irq_o
 );
-  // Of OPEN: that of CLOSE is only compared with it.
+  // The digest at OPEN; that at CLOSE is only compared with it.
   always_ff @(posedge clk_i) begin
     if (rst_i) policy_digest_o <= '0;
     else if (hashed_i && life_i == LifeOpening) policy_digest_o <= digest_i;
   end
   // A register, so that no input reaches the register block's read multiplexer: a simulator would
-  // walk it again at each edge.
+  // evaluate it again at each edge.
   always_ff @(posedge clk_i) boot_nonce_o <= boot_nonce_i;
 
-  // The first lane's that has one, else that of the checkpoint ring.
+  // The fault of the first lane that has one, else that of the checkpoint ring.
   always_comb begin
     fault_o = head_fault_i ? FaultDoorbell : FaultNone;
     for (int l = Lanes - 1; l >= 0; l--) begin

@@ -112,7 +112,7 @@ module portcullis_top
     $fatal(1, "portcullis_top: KeyFlags has unknown bits");
   end
 
-  // First byte lowest; the top bit of the first byte tells simulated designs apart.
+  // First byte lowest; the top bit of the first byte marks simulated designs.
   localparam logic [127:0] DesignId = design_pkg::DesignId | (KeyFlags[0] ? 128'h80 : 128'h0);
   localparam int unsigned RingLog2Max = 15;
   localparam int unsigned LogLog2Max = 20;
@@ -134,7 +134,7 @@ module portcullis_top
 
   // ---- clocks
   logic csr_clk, attest_clk, attest_quiet;
-  // What the register block gets from the others.
+  // Inputs of the register block from the other parts.
   typedef struct packed {
     csr_status_t status;
     ring_pointers_t [Lanes-1:0] lanes;
@@ -224,7 +224,7 @@ module portcullis_top
       .header_o(header)
   );
 
-  // ---- life
+  // ---- lifecycle
   logic ring_open, ring_fetch, ring_halt, ring_clear, tail_doorbell, head_doorbells;
   fault_e ring_fault;
   logic run, drop, streams_clear, session_valid, session_ready;
@@ -320,7 +320,7 @@ module portcullis_top
   beat_answer_t [Lanes-1:0] beat_answers;
 
   assign status.design_id = DesignId;
-  // On the clock that never sleeps.
+  // Uses the clock that never stops.
   table_patrol #(
       .PauseLog2(PatrolLog2)
   ) u_patrol (
@@ -403,7 +403,7 @@ module portcullis_top
   assign policy_answer = policy_answers[0];
   assign entropy_answer = entropy_answers[0];
 
-  // Their ways to the bus.
+  // Connections of the lanes to the bus.
   axi_pkg::req_t lane_req[Lanes], bus_req;
   axi_pkg::rsp_t lane_rsp[Lanes], bus_rsp;
 
@@ -423,7 +423,7 @@ module portcullis_top
       lane_read = read;
       lane_read.valid &= read_lane == 3'(l);
     end
-    // As far as the card's life lets them in.
+    // Only the doorbells that the lifecycle allows.
     ring_doorbells_t rung;
     always_comb begin
       rung = lane_doorbells[l];
@@ -513,7 +513,7 @@ module portcullis_top
       .bus_rsp_i(bus_rsp)
   );
 
-  // ---- pins: what is the same for every burst is said here alone
+  // ---- pins: constants of every burst are set only here
   assign m_axi_awsize = axi_pkg::Size64;
   assign m_axi_awburst = axi_pkg::Incr;
   assign m_axi_wstrb = axi_pkg::AllBytes;
@@ -550,7 +550,7 @@ module portcullis_top
           r: '{id: m_axi_rid, resp: m_axi_rresp, last: m_axi_rlast, data: m_axi_rdata}
       };
 
-  // ---- what they are together
+  // ---- status of the whole card
   logic [Lanes-1:0][15:0] cq_tail;
   for (genvar l = 0; l < Lanes; l++) begin : g_tail
     assign cq_tail[l] = lane_pointers[l].cq_tail;

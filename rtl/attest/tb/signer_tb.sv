@@ -1,8 +1,8 @@
-// Bench top: the hash core with `Rounds` rounds a clock, and on it, one at a time, the bench
-// itself, device_key and slh_dsa.
+// Bench top: the hash core with `Rounds` rounds per clock. The bench itself, device_key and slh_dsa
+// use it, one at a time.
 //
-// `hold_i`: an arbiter that gives the core to nobody; what device_key or slh_dsa asked for starts
-// when it falls. `use_derived_i`: slh_dsa takes the seeds that device_key made; else those of the
+// `hold_i` acts as an arbiter that does not grant the core: requests of device_key or slh_dsa start
+// when it falls. `use_derived_i`: slh_dsa uses the seeds of device_key, otherwise those of the
 // ports.
 module signer_tb
   import sha256_pkg::*;
@@ -114,7 +114,7 @@ module signer_tb
       .hash_i('{done: done_o && !ready_o, digest: digest_o})
   );
 
-  // ---- the hash port's contract: one user at a time; its state and block stand from its start to
+  // ---- the hash port's contract: one user at a time; its state and block hold from its start to
   // the answer
   logic asked_q;
   state_t state_q;

@@ -1,14 +1,13 @@
-// Register accesses of the host as XDMA's bridge gives them (AXI4, 512 bits) into AXI4-Lite of 32
-// bits.
+// Converts register accesses from XDMA's bridge (AXI4, 512 bits) to AXI4-Lite of 32 bits.
 //
-// One transaction at a time, one word at a time, reads and writes in turn. INCR bursts of any
-// length and size; a write touches the words of which a byte is enabled, a read those from its
-// address to the end of the beat (a read of a register has no side effect). FIXED and WRAP are
-// answered with an error and touch nothing. The worst answer of a word is the answer of its beat
-// (read) or burst (write).
-// Latency: 3 clocks and those of the slave a word. After reset: nothing under way. READY is low in
-// reset, so that no access is taken and lost.
-// The caller owes: the AXI4 rules; a slave that answers in bounded time.
+// It handles one transaction and one word at a time, reads and writes in turn. INCR bursts may have
+// any length and size. A write accesses the words with an enabled byte, a read all words from its
+// address to the end of the beat (reads of registers have no side effect). FIXED and WRAP get an
+// error and access nothing. The worst answer of a word is the answer of its beat (read) or burst
+// (write).
+// Latency: 3 clocks per word, plus those of the slave.
+// After reset: idle. READY is low in reset, so that no access is accepted and lost.
+// Duties of the caller: the AXI4 rules; a slave that answers in bounded time.
 `include "assert.svh"
 
 module axi_to_axil #(
@@ -53,9 +52,9 @@ module axi_to_axil #(
 
   typedef enum logic [2:0] {
     StIdle,
-    StBeat,    // Write: wait for a beat. Read: begin one.
-    StWord,    // The next word of the beat, or none.
-    StAccess,  // The slave has it.
+    StBeat,    // Write: wait for a beat. Read: begin a beat.
+    StWord,    // Select the next word of the beat, or end it.
+    StAccess,  // The slave has the word.
     StRead,    // A beat of read data is offered.
     StWritten  // The answer of a write is offered.
   } state_e;
@@ -63,12 +62,12 @@ module axi_to_axil #(
 
   logic write_q, refuse_q;
   logic [IdWidth-1:0] id_q;
-  logic [31:0] addr_q;      // Of the beat; the first may begin inside.
+  logic [31:0] addr_q;      // Of the beat; the first beat may be unaligned.
   logic [2:0] size_q;
-  logic [7:0] beats_q;      // Left after this one.
+  logic [7:0] beats_q;      // Beats after this one.
   logic [511:0] data_q;
   logic [63:0] strb_q;
-  logic [4:0] word_q;       // Of the beat, 16 is none.
+  logic [4:0] word_q;       // Word of the beat; 16: none.
   logic [1:0] resp_q;
 
   logic take_write, take_read;
@@ -78,11 +77,11 @@ module axi_to_axil #(
   assign s_arready_o = take_read;
   assign s_wready_o = state_q == StBeat && write_q;
 
-  // The bytes of a beat beyond the one of its address, within its size.
+  // Byte offsets within a beat of this size.
   logic [5:0] beat_mask;
   assign beat_mask = 6'((7'd1 << size_q) - 7'd1);
 
-  // Words that this beat touches, from the one of its address on.
+  // Words that this beat accesses, from the one at its address on.
   logic [3:0] last_word;
   logic wanted;
   assign last_word = 4'((addr_q[5:0] | beat_mask) >> 2);
@@ -97,7 +96,7 @@ module axi_to_axil #(
   assign s_rlast_o = beats_q == '0;
   assign s_rvalid_o = state_q == StRead;
   logic aw_valid_q, w_valid_q, ar_valid_q;
-  logic [31:0] word_addr;  // Of both kinds.
+  logic [31:0] word_addr;  // For reads and writes.
   assign word_addr = {addr_q[31:6], word_q[3:0], 2'b00};
   assign m_req_o = '{
           aw_valid: aw_valid_q,
@@ -174,7 +173,7 @@ module axi_to_axil #(
     end
   end
 
-  // The bridge counts beats as the request announced them.
+  // The bridge must send as many beats as its request announced.
   always_ff @(posedge clk_i) begin
     if (!rst_i && s_wvalid_i && s_wready_o) `ASSERT(s_wlast_i == (beats_q == '0),
                                                    "axi_to_axil: WLAST on the wrong beat");

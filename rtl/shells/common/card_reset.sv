@@ -1,12 +1,12 @@
 // Resets the card: after the shell's own reset, and when the host asks for a function-level reset
 // (FLR).
 //
-// FLR: `close_o` rises, so that the card begins nothing new on the bus; once the bus is quiet, or
-// after 2^PatienceLog2 clocks, the card is held in reset; after `HoldClocks` of it `done_o` rises.
-// `done_o` and the reset stay until `flr_i` falls. A `flr_i` that falls early changes nothing in
-// the order; the card is always reset once it was closed. PCIe gives a function 100 ms for its
-// reset; with the default and 125 MHz this takes at most 8.4 ms and a few clocks.
-// After reset: the card in reset for `HoldClocks`, closed.
+// FLR: `close_o` rises, so the card begins nothing new on the bus. When the bus is quiet, or after
+// 2^PatienceLog2 clocks, the card is held in reset; `HoldClocks` later `done_o` rises. `done_o` and
+// the reset stay until `flr_i` falls. If `flr_i` falls early, the sequence is the same: a closed
+// card is always reset. PCIe allows 100 ms for the reset of a function; with the default and 125
+// MHz it takes at most 8.4 ms and a few clocks.
+// After reset: the card is closed, and in reset for `HoldClocks`.
 module card_reset #(
     parameter int unsigned PatienceLog2 = 20,  // 2 to 24, log2 of clocks.
     parameter int unsigned HoldClocks   = 16   // 2 to 255
@@ -32,7 +32,7 @@ module card_reset #(
   state_e state_q;
   logic [PatienceLog2-1:0] patience_q;
   logic [7:0] hold_q;
-  // Registers, because they go far. The card is in reset from the end of configuration on.
+  // Registers, because of their long routes. The card is in reset from the end of configuration on.
   logic close_q = 1'b1;
   logic card_rst_q = 1'b1;
   logic done_q = 1'b0;
@@ -47,8 +47,8 @@ module card_reset #(
       hold_q <= state_q == StHold ? hold_q + 8'd1 : '0;
       unique case (state_q)
         StRun: if (flr_i) state_q <= StClose;
-        // Quiet counts only behind a closed fence: before, the card might begin something in this
-        // very clock.
+        // Quiet counts only with a closed fence: before that, the card might start a request in the
+        // same clock.
         StClose: if ((quiet_i && close_q) || (&patience_q)) state_q <= StHold;
         StHold: if (hold_q == 8'(HoldClocks - 1)) state_q <= flr_i ? StDone : StRun;
         StDone: if (!flr_i) state_q <= StRun;

@@ -1,11 +1,12 @@
-// Turns hints into interrupt requests of which at most one awaits its acknowledgement.
+// Turns hints into interrupt requests, of which at most one waits for its acknowledgement.
 //
-// `Level` 0 (AWS F2): `req_o` is one clock long; the next one comes after `ack_i`. `Level` 1
-// (XDMA): `req_o` holds until `ack_i` and is low for a clock at least before the next. Hints that
-// come meanwhile make one more request. An acknowledgement that nobody awaits is ignored. Where it
-// never comes (the host has MSI-X off) nothing more is requested until reset, and nothing else
-// waits.
-// Latency: 1 clock. After reset: nothing requested.
+// `Level` 0 (AWS F2): `req_o` is high for one clock; the next request comes after `ack_i`. `Level`
+// 1 (XDMA): `req_o` holds until `ack_i` and is low for at least one clock before the next request.
+// All hints that come before `ack_i` give one more request. An unexpected acknowledgement is
+// ignored. If it never comes (MSI-X is off), there are no more requests until reset; nothing else
+// waits for it.
+// Latency: 1 clock.
+// After reset: nothing requested.
 module irq_request #(
     parameter bit Level = 1'b0
 ) (

@@ -1,17 +1,17 @@
-// The card as every shell carries it: behind a guard for its registers, a fence for its bus and
-// queues into the bus's clock.
+// The card inside every shell, with a guard for its registers, a fence for its bus and queues into
+// the bus's clock domain.
 //
 //   bus_clk_i                                  card_clk_i
 //   AXI4-Lite slave --> queues --------------> axil_guard --> portcullis_top
 //   AXI4 master     <-- slices, write_order, queues <-- dma_fence <--
 //   flr_i, flr_done_o, hint_o <--------------> card_reset, event_cdc
 //
-// The clocks need have no relation. `bus_rst_i` resets all; `flr_i` (a level) the card alone, after
-// the bus is quiet; `flr_done_o` rises when the card is in reset and falls after `flr_i`. Registers
-// answer all ones meanwhile. `hint_o` is an interrupt hint, one clock. The boot nonce is zero:
-// neither shell has a source of randomness that was tested, so NO_TRNG stands in every KeyFlags.
-// After reset: the card in RESET, nothing on the bus. The caller owes: `bus_rst_i` high for one
-// clock at least.
+// The two clocks may be unrelated. `bus_rst_i` resets everything; `flr_i` (a level) only the card,
+// after the bus is quiet. `flr_done_o` rises when the card is in reset and falls after `flr_i`;
+// meanwhile registers read as all ones. `hint_o` is an interrupt hint, high for one clock. The boot
+// nonce is zero: neither shell has a tested source of randomness, so every KeyFlags has NO_TRNG.
+// After reset: the card in RESET, nothing on the bus.
+// Duties of the caller: `bus_rst_i` high for at least one clock.
 `include "assert.svh"
 
 module shell_card #(
@@ -21,7 +21,7 @@ module shell_card #(
     parameter int unsigned Lanes = 1,
     parameter int unsigned Rounds = 1,
     parameter int unsigned WatchdogLog2 = 22,
-    parameter int unsigned PatienceLog2 = 20,  // Clocks that an FLR waits for the bus, log2.
+    parameter int unsigned PatienceLog2 = 20,  // log2 of the clocks that an FLR waits for the bus.
     parameter bit Production = 1'b0,
     parameter logic [255:0] DeviceSecret = key_pkg::TestSecret,
     parameter logic [7:0] KeyFlags = 8'h05
@@ -32,12 +32,12 @@ module shell_card #(
     input  logic               flr_i,
     output logic               flr_done_o,
     output logic               hint_o,
-    // Card in reset, bus stale, registers dead; for lamps. In the bus's clock.
+    // Card in reset, bus stale, registers dead; for LEDs. In the bus's clock domain.
     output logic [2:0]         health_o,
     // Registers: AXI4-Lite slave.
     input  axi_pkg::lite_req_t axil_req_i,
     output axi_pkg::lite_rsp_t axil_rsp_o,
-    // Host memory: AXI4 master, INCR, 64 bytes a beat; writes carry id 0.
+    // Host memory: AXI4 master, INCR, 64 bytes per beat; writes have id 0.
     output axi_pkg::req_t      bus_req_o,
     output logic [63:0]        bus_wstrb_o,
     input  axi_pkg::rsp_t      bus_rsp_i
@@ -46,8 +46,8 @@ module shell_card #(
     $fatal(1, "shell_card: the boot nonce is zero, so KeyFlags must say NO_TRNG (4)");
   end
 
-  // ---- resets: 64 clocks on the bus's side at least, so that both ends of every queue are in
-  // reset at once
+  // ---- resets: at least 64 clocks of the bus, so that both ends of every queue are in reset
+  // together
   logic [5:0] stretch_q = '0;
   logic bus_rst, shell_rst;
   logic bus_rst_q = 1'b1;
@@ -126,7 +126,7 @@ module shell_card #(
 
   // ---- the card
   logic irq;
-  // As the card, the fence and the slices before the bus's pins have it.
+  // At the card, at the fence, and at the slices before the bus's pins.
   axi_pkg::req_t card_req, fence_req, queue_req;
   axi_pkg::rsp_t card_rsp, fence_rsp, queue_rsp;
   logic [63:0] card_wstrb;
@@ -186,11 +186,11 @@ module shell_card #(
       .m_req_o(fence_req), .m_made_up_o(made_up), .m_rsp_i(fence_rsp)
   );
 
-  // The pins of the bus meet nothing but register slices: they may be far away. Write data are held
-  // back before their slice, so that none leaves it before its request is offered behind the other
-  // one.
+  // The pins of the bus connect to register slices only, because they may be far away. Write data
+  // are held before their slice, so that they leave it only after their request is offered at the
+  // pins.
   localparam int unsigned Request = $bits(axi_pkg::request_t);
-  localparam int unsigned Write = $bits(axi_pkg::write_t) + 1;  // And whether it is made up.
+  localparam int unsigned Write = $bits(axi_pkg::write_t) + 1;  // Plus the flag for made-up data.
   localparam int unsigned Answer = $bits(axi_pkg::answer_t);
   localparam int unsigned Read = $bits(axi_pkg::read_t);
   logic order_valid, order_ready;
@@ -266,7 +266,8 @@ module shell_card #(
       .to_clk_i(bus_clk_i), .to_rst_i(bus_rst), .event_o(hint_o)
   );
 
-  // What the shells drive as constants the card must keep to; the fence makes wlast itself.
+  // The card must use the values that the shells drive as constants; the fence generates wlast
+  // itself.
   always_ff @(posedge card_clk_i) begin
     if (!card_rst) begin
       if (card_req.ar_valid)

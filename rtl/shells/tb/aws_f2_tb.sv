@@ -1,8 +1,8 @@
-// The F2 shell with a whole card in it: identity, a session with DMA and interrupts, FLR while the
-// bus is busy and while it is dead.
+// Bench of the F2 shell with a whole card: identity, a session with DMA and interrupts, FLR while
+// the bus is busy and while it is dead.
 //
-// Build with `verilator --binary --assert`; prints "aws_f2: all checks passed" when it gets that
-// far, and ends with an error otherwise.
+// Build with `verilator --binary --assert`. It prints "aws_f2: all checks passed", or ends with an
+// error.
 module aws_f2_tb;
   logic clk, rst_n, hold, stall, flr, flr_done, acks;
   int unsigned irqs;
@@ -21,7 +21,7 @@ module aws_f2_tb;
   logic [4:0] rid;
   logic [31:0] id0, id1;
 
-  // Only what this shell uses is connected.
+  // Only ports that this shell uses are connected.
   /* verilator lint_off PINMISSING */
   portcullis_cl #(
       .PolicyRows(4),
@@ -72,8 +72,8 @@ module aws_f2_tb;
       .rready_i(pcim_rready)
   );
 
-  // The shell acknowledges an interrupt after 1 to 8 clocks; another request before that breaks its
-  // rule.
+  // The shell acknowledges an interrupt after 1 to 8 clocks; there must be no other request before
+  // that.
   logic awaiting;
   logic [3:0] delay;
   always @(posedge clk) begin
@@ -104,7 +104,7 @@ module aws_f2_tb;
     end
   end
 
-  // The shell gives an access 8 microseconds, 2000 clocks.
+  // The shell allows 8 microseconds, 2000 clocks, for an access.
   task automatic host_read(input logic [31:0] addr, output logic [31:0] data);
     logic taken;
     araddr = addr;
@@ -185,7 +185,7 @@ module aws_f2_tb;
     rst_n = 1'b1;
     if (id0 == '0 || id0[15:0] != 16'h1d0f || id1 == '0) $fatal(1, "ids of the function");
 
-    // Registers, at once after reset, all ones or the card; later the card.
+    // Registers directly after reset: all ones or the card's values; later the card's values.
     answered_at_once();
     repeat (200 * slow) @(negedge clk);
     identify(8'h05);
@@ -219,8 +219,8 @@ module aws_f2_tb;
     refuse_two();
     $display("aws_f2: FLR with reads in flight, and a session after it");
 
-    // FLR over a bus that does not answer: done all the same, the former life's answers reach
-    // nobody.
+    // FLR while the bus does not answer: it still completes, and late answers do not reach the
+    // card.
     reads_in_flight();
     flr = 1'b1;
     await_done(1'b1, 1250 * slow, "FLR over a dead bus");
@@ -229,7 +229,7 @@ module aws_f2_tb;
     repeat (50 * slow) @(negedge clk);
     if (!led[1] || u_memory.reads.size() == 0) $fatal(1, "lamp of awaited answers: %b", led);
     identify(8'h05);
-    // The bus comes back; the fence takes the late answers and opens.
+    // The bus answers again; the fence accepts the late answers and opens.
     hold = 1'b0;
     repeat (100 * slow) @(negedge clk);
     if (led[3:0] != '0) $fatal(1, "lamps %b", led);
@@ -261,7 +261,7 @@ module aws_f2_tb;
     late_reads_and_stalled_writes();
     $display("aws_f2: late reads and stalled writes meet no later session");
 
-    // An acknowledgement that never came silences the vector until FLR and no longer.
+    // A missing acknowledgement blocks the vector, but only until FLR.
     acks = 1'b0;
     host_write(LaneBase + 32'h18, 32'd2);
     host_write(LaneBase + 32'h2C, 32'd3);

@@ -1,10 +1,10 @@
 // Host memory behind an AXI4 slave, for the benches of the shells: 64-byte lines; READY and answers
-// at random, reads in any order, no answer while `hold_i`, nothing written while `stall_i`. A reset
-// forgets what was asked, not the lines.
+// at random, reads in any order, no answer while `hold_i`, no write while `stall_i`. A reset drops
+// requests but keeps the lines.
 //
-// Checks what a bus is owed: VALID and payload hold until READY, bursts as the facts of F2 and XDMA
-// allow them, ids of reads unique, write data not before their request is offered, no answer
-// refused.
+// It checks the duties of a master: VALID and payload hold until READY, only bursts that F2 and
+// XDMA allow, unique ids of reads, write data not before their request is offered, every answer
+// accepted.
 module host_memory (
     input  logic         clk_i,
     input  logic         rst_i,
@@ -46,8 +46,8 @@ module host_memory (
   logic [31:0] ids = '0;
   logic [8:0] read_beat = '0, write_beat = '0;
   int unsigned pick;
-  // Whether the data of the request that is offered and not yet accepted came all the same; it is
-  // answered once it is accepted.
+  // The data of the offered request came before the request was accepted; it is answered after its
+  // acceptance.
   logic early = 1'b0;
 
   logic ar_stalled, aw_stalled, w_stalled;

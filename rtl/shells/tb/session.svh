@@ -1,22 +1,22 @@
-// What both benches do with a card behind their shell. The including bench has: `clk`, `host_read`
-// and `host_write` of 32 bits, `u_memory` (host_memory), `irqs` (requests seen), `hold` and `stall`
-// (of the memory), `recover` (the shell's hardware reset), `dut`.
+// Tasks of both benches for a card behind their shell. The including bench provides `clk`,
+// `host_read` and `host_write` of 32 bits, `u_memory` (host_memory), `irqs` (number of requests),
+// `hold` and `stall` (of the memory), `recover` (the shell's hardware reset) and `dut`.
 //
-// What must hold in silicon is checked by `if` and `$fatal`, not by `assert`: runs with
-// `+verilator+noassert` check it too.
+// Requirements on the hardware are checked by `if` and `$fatal`, not by `assert`, so that runs with
+// `+verilator+noassert` check them too.
 //
-// A process of a bench drives at the falling edge and samples at the rising one: Verilator makes
-// `<=` in an initial block a `=`, which the device would see in the very edge that it was meant to
-// follow.
+// A process of a bench drives at the falling edge and samples at the rising one: Verilator treats
+// `<=` in an initial block as `=`, so the device would see the new value at the same edge instead
+// of after it.
 localparam logic [63:0] SubmissionRing = 64'h1_0000_0000, CompletionRing = 64'h1_0001_0000,
     LogRing = 64'h1_0002_0000;
 localparam logic [31:0] LaneBase = 32'h1000;
-// Where this session's rings lie, from the places above.
+// Offset of this session's rings from the addresses above.
 logic [63:0] elsewhere = '0;
 
-// Half periods: the bus's has `BusHalf` units. `+card_half=N`: the card's clock runs free, from a
-// random phase on, with N units; left out, the shell divides its own by two. `slow`: clocks of the
-// bus in one of the card, rounded up.
+// Half periods in time units: `BusHalf` for the bus. With `+card_half=N` the card's clock has N
+// units and a random phase; without it the shell divides the bus's clock by two. `slow`: clocks of
+// the bus per clock of the card, rounded up.
 localparam int unsigned BusHalf = 8;
 int unsigned card_half = 0, slow = 2;
 initial begin
@@ -31,8 +31,8 @@ initial
     forever #(card_half) dut.u_card_clk.half_q = !dut.u_card_clk.half_q;
   end
 
-// The bench and the shell must see the same edges of the bus's clock in the same step, or one reads
-// what the other writes at them.
+// The bench and the shell must see each edge of the bus's clock in the same simulation step;
+// otherwise one reads values that the other writes at this edge.
 logic [7:0] edges_q = '0, shell_edges_q = '0;
 always_ff @(posedge clk) begin
   edges_q <= edges_q + 8'd1;
@@ -79,7 +79,7 @@ task automatic identify(logic [7:0] key_flags);
   for (int i = 0; i < 4; i++) expect_word(32'h160 + 32'(i * 4), 32'd0, "boot nonce");
 endtask
 
-// One row a bank, of no kind, which matches nothing.
+// One row per bank, of kind empty, which matches nothing.
 task automatic load_tables();
   layout_pkg::image_header_t header;
   logic [31:0][31:0] words;
@@ -102,8 +102,8 @@ task automatic write_pair(logic [31:0] addr, logic [63:0] value);
   host_write(addr + 32'd4, value[63:32]);
 endtask
 
-// Brings the card from RESET to RUN: the first OPEN is refused for its digest, which the card then
-// shows.
+// Brings the card from RESET to RUN. The first OPEN is refused for a wrong digest; the card then
+// shows the correct one.
 task automatic open_session();
   logic [31:0] digest[8];
   for (int i = 0; i < 8; i++) host_write(32'h60 + 32'(i * 4), 32'd0);
@@ -128,13 +128,13 @@ function automatic logic [511:0] line(logic [63:0] addr);
   return u_memory.lines.exists(addr) ? u_memory.lines[addr] : '0;
 endfunction
 
-// The card has given up on its bus: RESET does not end, and no command leads to a session.
+// The card has lost track of its bus: RESET does not end, and no command leads to a session.
 task automatic stays_shut(string what);
   logic [31:0] status;
   await_life(layout_pkg::LifeFault, what);
   expect_word(32'h48, 32'(layout_pkg::FaultWatchdog), what);
   for (int i = 0; i < 8; i++) begin
-    // RESET, LOAD, OPEN; what is held back comes meanwhile.
+    // RESET, LOAD, OPEN in turn; the held answers come in between.
     host_write(32'h40, i % 3 == 0 ? 32'd4 : 32'(i % 3));
     if (i == 4) {hold, stall} = '0;
     repeat (200 * slow) @(negedge clk);
@@ -144,11 +144,12 @@ task automatic stays_shut(string what);
   end
 endtask
 
-// Answers that come behind the watchdog, and writes that stall in the middle of a record: no later
-// session meets them.
+// Answers after the watchdog expired, and writes that stall within a record, must not affect a
+// later session.
 task automatic late_reads_and_stalled_writes();
   logic [511:0] kept[logic [63:0]];
-  // The rings of each session lie elsewhere, so that a beat of one in those of another shows.
+  // Each session has its rings at other addresses, so that a beat in the rings of another session
+  // is found.
   for (int round = 0; round < 6; round++) begin
     string what;
     recover();
@@ -183,7 +184,7 @@ task automatic late_reads_and_stalled_writes();
   refuse_two();
 endtask
 
-// Entries are submitted over a bus that does not answer: their reads are in flight from here on.
+// Submits entries while the bus does not answer: their reads stay in flight.
 task automatic reads_in_flight();
   hold = 1'b1;
   repeat (4) @(negedge clk);

@@ -1,4 +1,4 @@
-// Stand-in for the HDK's DDR block, of the ports that a design without DDR connects. For lint and
+// Stand-in for the HDK's DDR block, with the ports that a design without DDR connects. For lint and
 // simulation only.
 module sh_ddr #(
     parameter int DDR_PRESENT = 0
