@@ -1,4 +1,5 @@
-//! Bench of the text scan (`rtl/text`): the scan with three engines and 16 stream slots, Verilated alone.
+//! Benches of the text lane (`rtl/text`), Verilated alone, with three engines and 16 stream slots: [`Bench`] of the scan,
+//! and [`lane::Lane`] of the lane, which reads its texts from a memory.
 //!
 //! States are little-endian bytes of the RTL's vector, to whole words of 32 bits. A failed assertion of the RTL is an
 //! error of the call in which it failed and of every one after it.
@@ -7,6 +8,7 @@
 
 #[allow(unreachable_pub, unused_qualifications, reason = "cxx generates public and qualified names")]
 mod ffi;
+pub mod lane;
 
 use cxx::UniquePtr;
 use ffi::bridge::{self, TextBench};
@@ -22,6 +24,8 @@ pub const SLOTS: u16 = 16;
 pub enum BenchError {
     #[error("the scan is busy {0} clocks after its last item")]
     Busy(u32),
+    #[error("the lane does not {0}")]
+    Stuck(&'static str),
     #[error("an assertion of the RTL failed: {0}")]
     Assertion(String),
 }
