@@ -122,10 +122,11 @@ module text_lane
   );
 
   // ---- the scan starts one clock after its entry begins: its slot is read in between
-  logic start_q, fresh_q;
+  logic start_q, fresh_q, starts_new;
   slot_t slot, saved;
   logic [ScanBits-1:0] scan_state;
   logic [127:0] classes, established_q;
+  assign starts_new = fresh_q || slot.renewed;
   text_scan #(
       .Engines(Engines),
       .States(States),
@@ -141,7 +142,7 @@ module text_lane
       .complete_o(complete_o),
       .bad_o(bad_o),
       .start_i(start_q),
-      .new_i(fresh_q || slot.renewed),
+      .new_i(starts_new),
       .state_i(slot.scan),
       .item_i(item),
       .busy_o(scan_busy),
@@ -203,7 +204,7 @@ module text_lane
     end else begin
       start_q <= begins;
       if (begins) fresh_q <= begins_fresh;
-      if (start_q) established_q <= fresh_q || slot.renewed ? '0 : slot.established;
+      if (start_q) established_q <= starts_new ? '0 : slot.established;
       if (settle_i) unsettled_q <= 1'b0;
       if (answer_valid && answer_ready) begin
         unsettled_q <= 1'b1;

@@ -149,12 +149,12 @@ void LaneBench::write(uint64_t address, rust::Slice<const uint8_t> bytes) {
   for (size_t i = 0; i < bytes.size(); ++i) memory_[(address + i) / 64][(address + i) % 64] = bytes[i];
 }
 
-// Clocks until the slot was renewed; 0 when it was not.
-uint32_t LaneBench::renew(uint16_t slot) {
+// Clocks until the slot was renewed; 0 when it was not within `bound`.
+uint32_t LaneBench::renew(uint16_t slot, uint32_t bound) {
   const Entry entry(*this);
   top_->renew_valid_i = 1;
   top_->renew_slot_i = slot;
-  for (uint32_t clocks = 1; clocks < kBound; ++clocks) {
+  for (uint32_t clocks = 1; clocks <= bound; ++clocks) {
     settle_inputs();
     const bool ready = top_->renew_ready_o;
     clock();
@@ -163,6 +163,8 @@ uint32_t LaneBench::renew(uint16_t slot) {
     settle_inputs();
     return clocks;
   }
+  top_->renew_valid_i = 0;
+  settle_inputs();
   return 0;
 }
 

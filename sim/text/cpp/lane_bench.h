@@ -34,7 +34,7 @@ class LaneBench final {
   void set_bus(Bus bus);
   void fault_at(BusFault fault, uint32_t beats);
   void write(uint64_t address, rust::Slice<const uint8_t> bytes);
-  uint32_t renew(uint16_t slot);
+  uint32_t renew(uint16_t slot, uint32_t bound);
   uint32_t enter(const LaneEntry& entry);
   LaneAnswer answer();
   void settle(bool admit);

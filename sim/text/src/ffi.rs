@@ -85,7 +85,7 @@ pub(crate) mod bridge {
         /// `beats`: which of the next beats; the first is 1.
         fn fault_at(self: Pin<&mut LaneBench>, fault: BusFault, beats: u32);
         fn write(self: Pin<&mut LaneBench>, address: u64, bytes: &[u8]);
-        fn renew(self: Pin<&mut LaneBench>, slot: u16) -> u32;
+        fn renew(self: Pin<&mut LaneBench>, slot: u16, bound: u32) -> u32;
         fn enter(self: Pin<&mut LaneBench>, entry: &LaneEntry) -> u32;
         fn answer(self: Pin<&mut LaneBench>) -> LaneAnswer;
         fn settle(self: Pin<&mut LaneBench>, admit: bool);

@@ -77,7 +77,7 @@ impl Lane {
 
     /// Gives a slot a new stream. Errors: the lane does not take it; a failed assertion.
     pub fn renew(&mut self, slot: u16) -> Result<(), BenchError> {
-        let clocks = self.top().renew(slot);
+        let clocks = self.top().renew(slot, 10);
         self.taken(clocks, "renew a slot")
     }
 

@@ -143,6 +143,27 @@ fn a_refused_entry_leaves_no_trace() {
     assert!(!found(&[second]));
 }
 
+/// A slot has no new stream while an entry of it is read, scanned or unsettled; another slot has.
+#[test]
+fn a_slot_is_not_renewed_under_an_entry() {
+    let mut random = Random::new(36);
+    let mut windows = Windows::new(&Package::shipped("pii").compiled.tables);
+    // One unsettled, one scanned, one that waits.
+    for slot in [1, 2, 3] {
+        windows.enter(&mut random, slot, b"My card is 4111 1111 1111 1111.", Lie::Nothing);
+    }
+    for settled in 0..3 {
+        assert!(windows.lane.answer().unwrap().agrees);
+        windows.lane.idle(200).unwrap();
+        for slot in 1..=3 {
+            let free = slot <= settled;
+            assert_eq!(windows.lane.renew(slot).is_ok(), free, "slot {slot}, {settled} settled");
+        }
+        windows.lane.settle(true).unwrap();
+    }
+    windows.lane.renew(3).unwrap();
+}
+
 /// Clocks per entry when one follows the other, the bus answers after 100 clocks (0.8 us at 125 MHz), and verdicts come
 /// at once.
 #[test]
