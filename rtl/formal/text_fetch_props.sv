@@ -4,8 +4,8 @@
 // stored only if it answers such a request, without an error and in its place; beats are stored in
 // the order of their addresses, and what is taken is what was stored, once and in order. A range
 // ends with all its beats, or with exactly one bad one behind those that came before the fault.
-// Behind a read that was given up or a response that no request fits, no request is made until
-// the reset.
+// Exactly a read that was given up, or a response that no request fits by its id or place, breaks
+// the bus; from then on no request is made until the reset.
 //
 // Any bus, any pauses, any time of giving up. One stored beat, any one, is watched from the bus to
 // its use. Assumed, as the module asks: ranges of at least one beat whose end does not wrap, and
@@ -124,8 +124,9 @@ module text_fetch_props
     end
   end
 
-  logic was_broken_q, was_ar_q, second_q;
+  logic was_broken_q, was_ar_q, second_q, breaks_q;
   always_ff @(posedge clk) begin
+    breaks_q <= !rst && (breaks_q || give_up || (rsp.r_valid && !(answers && in_place)));
     was_broken_q <= !rst && broken;
     was_ar_q <= !rst && req.ar_valid;
     second_q <= !rst && (second_q || (dut.ends && !dut.failed_q));
@@ -148,6 +149,7 @@ module text_fetch_props
       if (dut.store_bad) assert (!bad_stored_q);
       if (dut.ends) assert (bad_stored_q || stored_q == beats_q);
       if (watched_q && dut.taken_q == place_q) assert (beat_valid && !beat_bad && beat == data_q);
+      assert (broken == breaks_q);
       if (was_broken_q) assert (broken && (was_ar_q || !req.ar_valid));
 
       // ---- what the induction needs
@@ -160,6 +162,9 @@ module text_fetch_props
       if (rules.in_flight_q[0]) assert (dut.flight_q && !is_new);
       if (req.ar_valid) assert (dut.flight_q && !owed_q && req.ar.id == '0);
       if (owed_q) assert (dut.flight_q && !req.ar_valid);
+      if (owed_q && !broken) assert (owed_beats_q == 9'(dut.await_q) && owed_beats_q != '0);
+      if (dut.flight_q && !broken)
+        assert (dut.await_q <= 4'd8 && (owed_q || req.ar.len == 8'(dut.await_q) - 8'd1));
       if (dut.flight_q) assert (dut.active_q && (req.ar_valid || owed_q));
       if (dut.failed_q) assert (dut.active_q || !dut.due_q);
       if (dut.due_q) assert (dut.active_q && dut.failed_q && !bad_stored_q);
@@ -175,7 +180,6 @@ module text_fetch_props
             assert (13'(stored_q) + 13'(dut.await_q) == 13'(asked));
             assert (5'(dut.await_q) + dut.held <= 5'd16);
             if (req.ar_valid) assert (req.ar.len == 8'(dut.await_q) - 8'd1);
-            if (owed_q) assert (owed_beats_q == 9'(dut.await_q));
           end else assert (stored_q == asked);
         end
         if (req.ar_valid) assert (req.ar.addr[63:6] + 58'(req.ar.len) + 58'd1

@@ -172,14 +172,11 @@ module text_lane
       && !(under_way[1] && slots[1] == renew_slot_i)
       && !(under_way[0] && slots[0] == renew_slot_i);
   assign renew = renew_valid_i && renew_ready_o;
-  always_comb begin
-    saved = '{
-        renewed: 1'b0,
-        established: answer_q.established | answer_q.classes,
-        scan: answer_scan_q
-    };
-    if (!save) saved = '{renewed: 1'b1, established: '0, scan: '0};
-  end
+  assign saved = '{
+          renewed: !save,
+          established: answer_q.established | answer_q.classes,
+          scan: answer_scan_q
+      };
 
   text_slots #(
       .MaxStreams(MaxStreams),

@@ -1,5 +1,5 @@
-//! Benches of the text lane (`rtl/text`), Verilated alone, with three engines and 16 stream slots: [`Bench`] of the scan,
-//! and [`lane::Lane`] of the lane, which reads its texts from a memory.
+//! Benches of the text lane (`rtl/text`), Verilated alone, with three engines and 16 stream slots: [`Bench`] of the
+//! scan, and [`lane::Lane`] of the lane, which reads its texts from a memory.
 //!
 //! States are little-endian bytes of the RTL's vector, to whole words of 32 bits. A failed assertion of the RTL is an
 //! error of the call in which it failed and of every one after it.

@@ -1,6 +1,6 @@
 //! The text scan of the card against the software walk: the same classes, the same UTF-8 and the same state behind
-//! every byte, over made packages and the shipped policies. And the lane, which reads texts from windows, against a model
-//! of what it has to answer.
+//! every byte, over made packages and the shipped policies. And the lane, which reads texts from windows, against a
+//! model of what it has to answer.
 //!
 //! With `PORTCULLIS_LONG` the runs are long.
 #![cfg(test)]

@@ -264,8 +264,8 @@ impl Windows {
         self.expected_reads.clear();
     }
 
-    /// Enters a text over a bus with a fault, behind all others. What is not just an error response breaks the bus: then
-    /// no later entry is read, until a reset.
+    /// Enters a text over a bus with a fault, behind all others. What is not just an error response breaks the bus:
+    /// then no later entry is read, until a reset.
     pub(crate) fn enter_over_faulty_bus(&mut self, random: &mut Random, slot: u16, text: &[u8], fault: BusFault) {
         self.drain(random);
         self.enter(random, slot, text, Lie::Bus(fault));
