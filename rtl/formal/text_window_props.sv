@@ -246,8 +246,8 @@ module text_window_props
         if (answer) assert (dut.same_q == (digest_q == entry_q.commitment) || bad_q);
       end
 
-      // ---- not vacuous: a text that agrees, of no byte and of one block more; one that was entered
-      // while the last one was begun; every cause
+      // ---- not vacuous: a text that agrees, of no byte and of one block more; one entered while
+      // the last one was begun; every cause
       cover (answer_valid && cause == CauseNone && entry_q.length == '0);
       cover (answer_valid && cause == CauseNone && entry_q.length == 32'd18 && was_full_q);
       cover (answer_valid && cause == CauseWindow);
