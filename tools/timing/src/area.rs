@@ -72,7 +72,8 @@ pub(crate) fn run(modules: &[String]) -> Result<()> {
     let mut page = String::from(
         "# Area\n\nWritten by `cargo xtask area`: Yosys `synth_xilinx -family xcup -flatten`, before placement, each part on its own, so that\n\
          parts do not add up to the whole. LUT, flip-flop and RAM counts are usable estimates; carry cells are counted in the 7-series\n\
-         form (two CARRY4 make one CARRY8). A LUT RAM cell takes up to eight LUTs that the column of LUTs does not count. Not a timing result.\n\n\
+         form (two CARRY4 make one CARRY8). A LUT RAM cell takes up to eight LUTs, which the column of LUTs does not count.\n\
+         Not a timing result.\n\n\
          | part | module | LUTs | share of a VU47P's LUTs | flip-flops | RAMB18 | URAM | LUT RAM cells | CARRY4 |\n\
          | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
     );
