@@ -114,4 +114,41 @@ package text_pkg;
     candidate_t [Candidates-1:0] candidates;
     logic adjacent;            // The last byte was a letter or digit.
   } accounts_t;
+
+  // ---- the text window
+  // What is committed to stands in the window: tag, salt, length (u32, little-endian), held bytes,
+  // text. The scan begins behind the head.
+  localparam int unsigned TagBytes = 18;
+  localparam int unsigned LengthAt = 34;
+  localparam int unsigned HeadBytes = 38;
+  // Of a text; first byte at the top. A tool call has another one and is not read by the lane.
+  localparam logic [8*TagBytes-1:0] TextTag = {"portcullis/span/1", 8'h00};
+  localparam int unsigned WindowBits = 12;  // Of a number of 64-byte beats of a window.
+
+  typedef struct packed {
+    logic [63:0] address;            // Physical, of the window's first byte.
+    logic [WindowBits-1:0] beats;    // Of the window.
+    logic [31:0] length;             // Of held bytes and text, as the descriptor declares.
+    logic [255:0] commitment;        // First byte at the top.
+    logic [15:0] slot;
+    logic fresh;                     // The stream's state does not count for this entry.
+  } text_entry_t;
+
+  // Why an entry's bytes are not the text of its descriptor; the first that applies.
+  typedef enum logic [2:0] {
+    CauseNone,        // They are.
+    CauseWindow,      // They would leave the window, or it is misaligned. Nothing was read.
+    CauseBus,         // The bus answered with an error, in another form, or not at all.
+    CauseTag,
+    CauseLength,
+    CauseCommitment,
+    CauseUtf8
+  } cause_e;
+
+  typedef struct packed {
+    logic agrees;                // Without it nothing else than the cause has a meaning.
+    cause_e cause;
+    logic [127:0] classes;       // Found in the entry.
+    logic [127:0] established;   // Found in the admitted entries of the stream before it.
+  } text_answer_t;
 endpackage

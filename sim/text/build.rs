@@ -1,4 +1,4 @@
-//! Runs Verilator on `text_tb`, and compiles it with the C++ side of the bench.
+//! Verilates `text_tb` and `text_lane_tb`, and compiles them with the C++ side of the bench.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -8,9 +8,10 @@ mod verilator;
 
 use verilator::{Result, Unit, Verilator};
 
-/// File list of the top, relative to the workspace.
-const FILE_LIST: &str = "rtl/text/tb/text_tb.f";
-/// C++ functions that replace the model's printing and stopping; shared with the card.
+/// Each top, the class that it becomes, and the list of its sources, one per line, relative to the workspace.
+const TOPS: [(&str, &str, &str); 2] =
+    [("text_tb", "Vtext", "rtl/text/tb/text_tb.f"), ("text_lane_tb", "Vtextlane", "rtl/text/tb/text_lane_tb.f")];
+/// Functions that the model calls instead of printing or stopping; shared with the card.
 const HOOKS: &str = "sim/verilated/cpp";
 
 fn main() {
@@ -26,9 +27,12 @@ fn build() -> Result<()> {
     }
     let workspace = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("../..").canonicalize()?;
     let generated = PathBuf::from(env::var("OUT_DIR")?).join("model");
-    let list = fs::read_to_string(workspace.join(FILE_LIST)).map_err(|e| format!("cannot read `{FILE_LIST}`: {e}"))?;
-    for source in list.lines().filter(|line| !line.starts_with('+')).chain([FILE_LIST, HOOKS]) {
-        println!("cargo::rerun-if-changed={}", workspace.join(source).display());
+    println!("cargo::rerun-if-changed={}", workspace.join(HOOKS).display());
+    for (_, _, list) in TOPS {
+        let text = fs::read_to_string(workspace.join(list)).map_err(|e| format!("cannot read `{list}`: {e}"))?;
+        for source in text.lines().filter(|line| !line.starts_with('+')).chain([list]) {
+            println!("cargo::rerun-if-changed={}", workspace.join(source).display());
+        }
     }
     for own in ["cpp", "src/ffi.rs"] {
         println!("cargo::rerun-if-changed={own}");
@@ -38,8 +42,10 @@ fn build() -> Result<()> {
         fs::remove_dir_all(&generated)?;
     }
     let verilator = Verilator::find(&workspace)?;
-    let arguments = ["-f", FILE_LIST].map(str::to_owned).to_vec();
-    verilator.run(&workspace, &Unit { top: "text_tb", prefix: "Vtext", arguments }, &generated)?;
+    for (top, prefix, list) in TOPS {
+        let arguments = ["-f", list].map(str::to_owned).to_vec();
+        verilator.run(&workspace, &Unit { top, prefix, arguments }, &generated)?;
+    }
     compile(&verilator.include(), &workspace.join(HOOKS), &generated)
 }
 
@@ -61,7 +67,8 @@ fn compile(include: &Path, hooks: &Path, generated: &Path) -> Result<()> {
     };
     let mut bench = cxx_build::bridge("src/ffi.rs");
     configure(&mut bench);
-    bench.include("cpp").file("cpp/text_bench.cpp").opt_level(2).try_compile("portcullis_text_bench")?;
+    bench.include("cpp").files(["cpp/text_bench.cpp", "cpp/lane_bench.cpp"]);
+    bench.opt_level(2).try_compile("portcullis_text_bench")?;
 
     let (start_up, clocked) = verilator::generated(generated)?;
     let mut model = cc::Build::new();

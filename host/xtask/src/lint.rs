@@ -92,6 +92,7 @@ fn rtl() -> Result<()> {
         ("portcullis_top", card, Some("-GLanes=8")),
         ("signer_tb", vec!["rtl/attest/tb/signer_tb.f"], None),
         ("text_tb", vec!["rtl/text/tb/text_tb.f"], None),
+        ("text_lane_tb", vec!["rtl/text/tb/text_lane_tb.f"], None),
     ];
     tops.extend(shells::SHELLS.iter().map(|shell| (shell.top, shell.lists.to_vec(), None)));
     for (top, lists, parameter) in tops {

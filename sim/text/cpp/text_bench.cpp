@@ -3,6 +3,7 @@
 #include <random>
 
 #include "Vtext.h"
+#include "portcullis-text-bench/cpp/model_guard.h"
 #include "portcullis-text-bench/src/ffi.rs.h"
 #include "verilated.h"
 
@@ -12,31 +13,14 @@ namespace {
 // More clocks than a scan can be busy after its last item.
 constexpr uint32_t kBound = 1000;
 
-template <std::size_t Words>
-rust::Vec<uint8_t> bytes_of(const VlWide<Words>& port) {
-  rust::Vec<uint8_t> bytes;
-  for (size_t i = 0; i < Words * 4; ++i) bytes.push_back(static_cast<uint8_t>(port[i / 4] >> (8 * (i % 4))));
-  return bytes;
-}
-
 }  // namespace
 
-// Sets the model's context and message sink for this thread during a call.
 class TextBench::Entry {
  public:
-  explicit Entry(TextBench& bench) : before_(Verilated::threadContextp()) {
-    Verilated::threadContextp(bench.context_.get());
-    set_model_sink(&bench.sink_);
-  }
-  ~Entry() {
-    set_model_sink(nullptr);
-    Verilated::threadContextp(before_);
-  }
-  Entry(const Entry&) = delete;
-  Entry& operator=(const Entry&) = delete;
+  explicit Entry(TextBench& bench) : guard_(bench.context_.get(), &bench.sink_) {}
 
  private:
-  VerilatedContext* before_;
+  ModelGuard guard_;
 };
 
 TextBench::TextBench() : context_(std::make_unique<VerilatedContext>()) {

@@ -18,8 +18,84 @@ pub(crate) mod bridge {
         bad: bool,
     }
 
+    /// An entry of a lane.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    struct LaneEntry {
+        /// Of the window.
+        address: u64,
+        /// Of the window, 64 bytes each; below 4,096.
+        beats: u16,
+        /// Of the text, as declared.
+        length: u32,
+        commitment: [u8; 32],
+        slot: u16,
+        fresh: bool,
+    }
+
+    /// What a lane answers.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    struct LaneAnswer {
+        /// It came at all.
+        came: bool,
+        agrees: bool,
+        /// `text_pkg::cause_e`.
+        cause: u8,
+        classes: [u8; 16],
+        established: [u8; 16],
+        /// Of the stream, behind the entry.
+        state: Vec<u8>,
+    }
+
+    /// How the bus behaves.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    struct Bus {
+        /// Clocks from a request to its first beat, at random between these.
+        least_latency: u32,
+        most_latency: u32,
+        /// How many of 8 clocks the bus takes no request and gives no beat.
+        stall_of_8: u8,
+        seed: u64,
+    }
+
+    /// What a beat has wrong.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum BusFault {
+        /// An error response.
+        Error,
+        /// It is called the last one and is not, or the other way round.
+        Place,
+        /// It answers another id.
+        Stranger,
+        /// It and all later ones never come.
+        Silence,
+    }
+
     unsafe extern "C++" {
         include!("portcullis-text-bench/cpp/text_bench.h");
+        include!("portcullis-text-bench/cpp/lane_bench.h");
+
+        type LaneBench;
+
+        /// The model after its reset.
+        fn new_lane_bench() -> UniquePtr<LaneBench>;
+
+        fn reset(self: Pin<&mut LaneBench>);
+        fn load(self: Pin<&mut LaneBench>, bytes: &[u8]) -> bool;
+        fn set_bus(self: Pin<&mut LaneBench>, bus: Bus);
+        /// `beats`: which of the next beats; the first is 1.
+        fn fault_at(self: Pin<&mut LaneBench>, fault: BusFault, beats: u32);
+        fn write(self: Pin<&mut LaneBench>, address: u64, bytes: &[u8]);
+        fn renew(self: Pin<&mut LaneBench>, slot: u16, bound: u32) -> u32;
+        fn enter(self: Pin<&mut LaneBench>, entry: &LaneEntry) -> u32;
+        fn answer(self: Pin<&mut LaneBench>) -> LaneAnswer;
+        fn settle(self: Pin<&mut LaneBench>, admit: bool);
+        fn idle(self: Pin<&mut LaneBench>, clocks: u32);
+        fn reads(self: Pin<&mut LaneBench>) -> Vec<u64>;
+        fn fault_met(self: &LaneBench) -> bool;
+        fn broken(self: &LaneBench) -> bool;
+        fn clocks(self: &LaneBench) -> u64;
+        /// Text of the first failed assertions; empty when none failed.
+        fn failure(self: &LaneBench) -> String;
 
         type TextBench;
 

@@ -1,4 +1,5 @@
-//! Bench of the text scan (`rtl/text`): the scan alone, Verilated with three engines and 16 stream slots.
+//! Benches of the text lane (`rtl/text`), Verilated alone, with three engines and 16 stream slots: [`Bench`] of the
+//! scan, and [`lane::Lane`] of the lane, which reads its texts from a memory.
 //!
 //! States are the little-endian bytes of the RTL's vector, padded to whole 32-bit words. After a failed assertion of
 //! the RTL, the current call and all later ones return an error.
@@ -7,6 +8,7 @@
 
 #[allow(unreachable_pub, unused_qualifications, reason = "cxx generates public and qualified names")]
 mod ffi;
+pub mod lane;
 
 use cxx::UniquePtr;
 use ffi::bridge::{self, TextBench};
@@ -22,6 +24,8 @@ pub const SLOTS: u16 = 16;
 pub enum BenchError {
     #[error("the scan is busy {0} clocks after its last item")]
     Busy(u32),
+    #[error("the lane does not {0}")]
+    Stuck(&'static str),
     #[error("an assertion of the RTL failed: {0}")]
     Assertion(String),
 }

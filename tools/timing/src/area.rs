@@ -1,17 +1,17 @@
 //! Area of the card and its parts: Yosys for UltraScale+, written to docs/explanation/area.md.
 
 use crate::yosys;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use portcullis_tools::parallel::on_every_core;
 use portcullis_tools::setup;
 use portcullis_tools::tool::say;
-use std::fmt::Write as _;
 use std::fs;
 use std::time::Instant;
 
-/// The modules to synthesise separately, flattened: module, parameters, description. Parts of the whole follow it, and
-/// their parts follow them.
-const PARTS: [(&str, &str, &str); 14] = [
+const PAGE: &str = "docs/explanation/area.md";
+/// What is synthesised on its own, each flattened: module, parameters, what it is. The parts of the whole come after
+/// it, theirs after them.
+const PARTS: [(&str, &str, &str); 18] = [
     ("portcullis_top", "", "The card: one lane, 256 policy rows, 64 entropy rows, one round of SHA-256 per clock"),
     ("card_csr", "", "— registers and table windows"),
     ("lifecycle", "", "— lifecycle: states, lock, faults, session records"),
@@ -26,6 +26,10 @@ const PARTS: [(&str, &str, &str); 14] = [
     ("checkpoint", "", "— — checkpoint assembly"),
     ("slh_dsa", "", "— — SLH-DSA-SHA2-128f signer, without hash core"),
     ("sha256", "-G Rounds=1", "SHA-256 core, one round per clock (two in a card)"),
+    ("text_lane", "", "Text of a lane, in no card: three engines of 4,096 states, 1,024 slots"),
+    ("text_window", "", "— text window: reads, SHA-256 core, comparison"),
+    ("text_scan", "", "— text scan: three engines of 4,096 states"),
+    ("text_lane", "-G Engines=1 -G States=512", "Text of a lane with one engine of 512 states"),
 ];
 /// The hash core with the simulated card's rounds, to show the cost of a faster core.
 const FAST: (&str, &str, &str) = ("sha256", "-G Rounds=16", "SHA-256 core, 16 rounds per clock (simulation)");
@@ -39,45 +43,54 @@ struct Cells {
     luts: u64,
     flops: u64,
     ramb18: u64,
+    uram: u64,
     lutram: u64,
     carry4: u64,
 }
 
-pub(crate) fn run() -> Result<()> {
+/// Synthesises `modules`, or all where none is named, and makes their rows of the page again; the other rows stay.
+pub(crate) fn run(modules: &[String]) -> Result<()> {
+    let parts: Vec<_> = PARTS.into_iter().chain([FAST]).collect();
+    if let Some(unknown) = modules.iter().find(|name| !parts.iter().any(|(module, ..)| module == name)) {
+        bail!("no module `{unknown}` is synthesised on its own");
+    }
     setup::tools()?;
     let files = yosys::sources()?.join(" ");
     fs::create_dir_all("target/xtask")?;
-    let parts: Vec<_> = PARTS.into_iter().chain([FAST]).collect();
-    let done = on_every_core(parts.iter().enumerate().collect(), |(place, (module, parameters, _))| {
+    let old = fs::read_to_string(PAGE).unwrap_or_default();
+    let rows = on_every_core(parts.iter().enumerate().collect(), |(place, (module, parameters, what))| {
+        let begin = format!("| {what} | `{module}` | ");
+        if !modules.is_empty() && !modules.iter().any(|name| name == module) {
+            let kept = old.lines().find(|line| line.starts_with(&begin));
+            return Ok(kept.with_context(|| format!("{PAGE} has no row of `{module}` to keep"))?.to_owned());
+        }
         let begun = Instant::now();
-        let cells = synthesise(place, module, parameters, &files);
+        let cells = synthesise(place, module, parameters, &files)?;
         say(&format!("synthesised {module} {parameters}: {} s", begun.elapsed().as_secs()));
-        cells
+        Ok::<_, anyhow::Error>(row(&begin, &cells))
     })?;
     let mut page = String::from(
         "# Area\n\nWritten by `cargo xtask area`: Yosys `synth_xilinx -family xcup -flatten`, before placement, each part on its own, so that\n\
          parts do not add up to the whole. LUT, flip-flop and RAM counts are usable estimates; carry cells are counted in the 7-series\n\
-         form (two CARRY4 make one CARRY8). Not a timing result.\n\n\
-         | part | module | LUTs | share of a VU47P's LUTs | flip-flops | RAMB18 | LUT RAM cells | CARRY4 |\n\
-         | --- | --- | --- | --- | --- | --- | --- | --- |\n",
+         form (two CARRY4 make one CARRY8). A LUT RAM cell takes up to eight LUTs, which the column of LUTs does not count.\n\
+         Not a timing result.\n\n\
+         | part | module | LUTs | share of a VU47P's LUTs | flip-flops | RAMB18 | URAM | LUT RAM cells | CARRY4 |\n\
+         | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
     );
-    for (cells, (module, _, what)) in done.into_iter().zip(&parts) {
-        let share = cells.luts * 10_000 / LUTS_VU47P;
-        let _ = writeln!(
-            page,
-            "| {what} | `{module}` | {} | {}.{:02} % | {} | {} | {} | {} |",
-            cells.luts,
-            share / 100,
-            share % 100,
-            cells.flops,
-            cells.ramb18,
-            cells.lutram,
-            cells.carry4
-        );
+    for row in rows {
+        page += &row;
+        page.push('\n');
     }
     print!("{page}");
-    fs::write("docs/explanation/area.md", page)?;
+    fs::write(PAGE, page)?;
     Ok(())
+}
+
+fn row(begin: &str, cells: &Cells) -> String {
+    let share = cells.luts * 10_000 / LUTS_VU47P;
+    let Cells { luts, flops, ramb18, uram, lutram, carry4 } = cells;
+    let (whole, part) = (share / 100, share % 100);
+    format!("{begin}{luts} | {whole}.{part:02} % | {flops} | {ramb18} | {uram} | {lutram} | {carry4} |")
 }
 
 fn synthesise(place: usize, module: &str, parameters: &str, files: &str) -> Result<Cells> {
@@ -102,6 +115,7 @@ fn count(json: &str) -> Result<Cells> {
             n if n.starts_with("FD") => cells.flops += number,
             n if n.starts_with("RAMB18") => cells.ramb18 += number,
             n if n.starts_with("RAMB36") => cells.ramb18 += 2 * number,
+            n if n.starts_with("URAM") => cells.uram += number,
             n if n.starts_with("RAM") => cells.lutram += number,
             "CARRY4" => cells.carry4 += number,
             _ => {}

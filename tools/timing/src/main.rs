@@ -14,8 +14,11 @@ use portcullis_tools::tool;
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask", version, max_term_width = 100)]
 enum Task {
-    /// Synthesise one lane with Yosys and write docs/explanation/area.md.
-    Area,
+    /// Synthesise the card and its parts with Yosys and write docs/explanation/area.md.
+    Area {
+        /// Only these; the other rows of the page stay as they are.
+        modules: Vec<String>,
+    },
     /// Place and route parts of the card on an ECP5 and write docs/explanation/timing.md; fails where one is too slow.
     /// Takes two hours on two cores; modules that did not change since are not routed again.
     Timing {
@@ -28,7 +31,7 @@ fn main() -> Result<()> {
     let task = Task::parse();
     std::env::set_current_dir(tool::root()?)?;
     match task {
-        Task::Area => area::run(),
+        Task::Area { modules } => area::run(&modules),
         Task::Timing { modules } => timing::run(&modules),
     }
 }

@@ -6,16 +6,25 @@ use std::fs;
 
 /// Yosys with a larger stack than the wheel's own command has.
 const DEEP_YOSYS: &str = "tools/timing/src/deep_yosys.py";
-const LIST: &str = "rtl/portcullis.f";
+/// The card's sources, and what the bench of the text lane has beside them.
+const LISTS: [&str; 2] = ["rtl/portcullis.f", "rtl/text/tb/text_lane_tb.f"];
 
 pub(crate) fn run(script: &str) -> Result<()> {
     capture(python_tool("python")?.args([DEEP_YOSYS, "-q", "-p", script]))?;
     Ok(())
 }
 
-/// The card's sources, in the required order.
+/// The sources of the card and of the text lane, in the order in which they must be read.
 pub(crate) fn sources() -> Result<Vec<String>> {
-    let list = fs::read_to_string(LIST).context(LIST)?;
-    let lines = list.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//"));
-    Ok(lines.map(str::to_owned).collect())
+    let mut sources: Vec<String> = Vec::new();
+    for list in LISTS {
+        let text = fs::read_to_string(list).context(list)?;
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//"));
+        for line in lines.filter(|line| !line.contains("/tb/")) {
+            if !sources.iter().any(|known| known == line) {
+                sources.push(line.to_owned());
+            }
+        }
+    }
+    Ok(sources)
 }

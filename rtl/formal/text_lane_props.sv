@@ -1,0 +1,210 @@
+// What is proved of a lane's slots, without bound:
+//
+// - What a slot holds changes only when it is renewed, or when an entry of this slot whose text
+//   agreed is admitted; then to the state of the scan at its answer, and to what was established
+//   with the classes that it answered. A refused entry changes nothing.
+// - A scan starts once per entry, from what the entry's own slot holds, or as a new stream where
+//   the entry is fresh or the slot was renewed. At that time no earlier entry of the slot is
+//   unsettled.
+// - An answer is that of the entry begun last, has the classes and the state that the scan shows
+//   when it comes, and stays until its verdict. One that does not agree shows no class.
+// - A slot is renewed only when no entry of it was taken and not settled.
+//
+// One slot, any one, is watched. The scan is free. The window is free, too, but for what
+// text_window proves of it: that entries are begun and answered in order, one at a time.
+// Assumed, as the module asks: slots that there are, a verdict only for an answer, and none that
+// admits an entry whose text does not agree.
+module text_lane_props
+  import text_pkg::*;
+(
+    input logic clk,
+    input logic locked,
+    input logic clear,
+    input logic load_valid,
+    input logic [7:0] load_byte,
+    input logic renew_valid,
+    input logic [15:0] renew_slot,
+    input logic entry_valid,
+    input text_entry_t entry,
+    input logic settle,
+    input logic admit,
+    input axi_pkg::rsp_t rsp
+);
+  localparam int unsigned MaxStreams = 3;
+  localparam int unsigned ScanBits = StateBits + $bits(cards_t) + $bits(accounts_t);
+
+  logic started = 1'b0;
+  always_ff @(posedge clk) started <= 1'b1;
+  logic rst;
+  assign rst = !started;
+
+  logic complete, bad, renew_ready, entry_ready, answer_valid, ar_valid, broken;
+  text_answer_t answer;
+  axi_pkg::request_t ar;
+  text_lane #(
+      .Engines(1),
+      .States(4),
+      .ByteClasses(2),
+      .GapClasses(2),
+      .MaxStreams(MaxStreams),
+      .WatchdogLog2(4)
+  ) dut (
+      .clk_i(clk),
+      .rst_i(rst),
+      .locked_i(locked),
+      .clear_i(clear),
+      .load_valid_i(load_valid),
+      .load_byte_i(load_byte),
+      .complete_o(complete),
+      .bad_o(bad),
+      .renew_valid_i(renew_valid),
+      .renew_ready_o(renew_ready),
+      .renew_slot_i(renew_slot),
+      .entry_valid_i(entry_valid),
+      .entry_ready_o(entry_ready),
+      .entry_i(entry),
+      .answer_valid_o(answer_valid),
+      .answer_o(answer),
+      .settle_i(settle),
+      .admit_i(admit),
+      .ar_o(ar),
+      .ar_valid_o(ar_valid),
+      .ar_ready_i(rsp.ar_ready),
+      .r_i(rsp.r),
+      .r_valid_i(rsp.r_valid),
+      .broken_o(broken)
+  );
+  always_comb begin
+    if (renew_valid) assume (32'(renew_slot) < MaxStreams);
+    if (entry_valid) assume (32'(entry.slot) < MaxStreams);
+    if (settle) assume (answer_valid);
+    if (settle && admit) assume (answer.agrees);
+  end
+
+  // ---- the window, as text_window has it: the entry that waits and the one that is scanned
+  logic waits_q, runs_q, was_begun_q, waiting_fresh_q;
+  logic [15:0] waiting_slot_q, running_slot_q;
+  always_ff @(posedge clk) begin
+    if (rst) {waits_q, runs_q} <= '0;
+    else begin
+      if (dut.begins) {waits_q, runs_q} <= 2'b01;
+      if (entry_valid && entry_ready) waits_q <= 1'b1;
+      if (dut.answer_valid && dut.answer_ready) runs_q <= 1'b0;
+    end
+    if (entry_valid && entry_ready) {waiting_slot_q, waiting_fresh_q} <= {entry.slot, entry.fresh};
+    was_begun_q <= !rst && dut.begins;
+    if (dut.begins) running_slot_q <= waiting_slot_q;
+  end
+  always_comb begin
+    assume (dut.under_way == {runs_q, waits_q} && dut.ready == !waits_q);
+    if (waits_q) assume (dut.slots[0] == waiting_slot_q && dut.begins_slot == waiting_slot_q
+        && dut.begins_fresh == waiting_fresh_q);
+    if (runs_q) assume (dut.slots[1] == running_slot_q);
+    if (dut.begins) assume (waits_q && !runs_q && !dut.hold);
+    if (dut.answer_valid) assume (runs_q && !was_begun_q);
+  end
+
+  logic [15:0] watched;
+  always_ff @(posedge clk) watched <= watched;
+  always_comb assume (32'(watched) < MaxStreams);
+
+  // What the slot holds: a mark of renewal, what is established, the scan's state.
+  localparam int unsigned Bits = 1 + 128 + ScanBits;
+  logic [Bits-1:0] word, word_q;
+  assign word = dut.u_slots.mem[watched[1:0]];
+
+  // Entries of the slot that were taken and not settled.
+  logic [2:0] open_q;
+  logic takes, settles;
+  assign takes = entry_valid && entry_ready && entry.slot == watched;
+  // The entry that was begun last, and the answer that waits for its verdict.
+  logic [15:0] begun_slot_q, answered_slot_q;
+  logic begun_fresh_q, begun_now_q, comes, agrees_q;
+  logic [127:0] established_q, answered_established_q, answered_classes_q;
+  logic [ScanBits-1:0] answered_state_q;
+  assign settles = settle && answered_slot_q == watched;
+  assign comes = dut.answer_valid && dut.answer_ready;
+  logic starts_new;
+  assign starts_new = begun_fresh_q || word[Bits-1];
+
+  logic renewed_q, saved_q;
+  logic [Bits-2:0] saved_word_q;
+  always_ff @(posedge clk) begin
+    word_q <= word;
+    open_q <= rst ? '0 : open_q + 3'(takes) - 3'(settles);
+    begun_now_q <= !rst && dut.begins;
+    if (dut.begins) begin
+      begun_slot_q <= dut.begins_slot;
+      begun_fresh_q <= dut.begins_fresh;
+    end
+    if (begun_now_q) established_q <= starts_new ? '0 : word[ScanBits+:128];
+    if (comes) begin
+      answered_slot_q <= begun_slot_q;
+      agrees_q <= dut.cause == CauseNone;
+      answered_established_q <= established_q;
+      answered_classes_q <= dut.classes;
+      answered_state_q <= dut.scan_state;
+    end
+    renewed_q <= !rst && renew_valid && renew_ready && renew_slot == watched;
+    saved_q <= !rst && settles && admit;
+    saved_word_q <= {answered_established_q | answered_classes_q, answered_state_q};
+  end
+
+  logic admitted_q, was_saved_q, was_refused_q;
+  always_ff @(posedge clk) begin
+    admitted_q <= !rst && (admitted_q || (settles && admit && answered_classes_q != '0));
+    was_refused_q <= !rst && (was_refused_q || (settles && !admit));
+    was_saved_q <= started;
+  end
+
+  always_comb begin
+    if (started) begin
+      // ---- the claims
+      if (was_saved_q) begin
+        if (renewed_q) assert (word[Bits-1]);
+        else if (saved_q) assert (word == {1'b0, saved_word_q});
+        else assert (word == word_q);
+      end
+      assert (dut.start_q == begun_now_q);
+      if (begun_now_q && begun_slot_q == watched) begin
+        assert (dut.starts_new == starts_new);
+        assert (starts_new || dut.slot.scan == word[ScanBits-1:0]);
+        assert (!answer_valid || answered_slot_q != watched);
+      end
+      if (answer_valid) begin
+        assert (answer.agrees == agrees_q);
+        if (agrees_q) assert (answer.classes == answered_classes_q);
+        else assert (answer.classes == '0 && answer.established == '0);
+        if (agrees_q && answered_slot_q == watched)
+          assert (answer.established == answered_established_q);
+      end
+      if (renew_valid && renew_ready && renew_slot == watched) assert (open_q == '0);
+
+      // ---- what the induction needs
+      assert (open_q == 3'(dut.under_way[1] && dut.slots[1] == watched)
+          + 3'(dut.under_way[0] && dut.slots[0] == watched)
+          + 3'(answer_valid && answered_slot_q == watched));
+      if (dut.under_way[1]) assert (dut.slots[1] == begun_slot_q);
+      if (dut.under_way[1]) assert (32'(dut.slots[1]) < MaxStreams);
+      if (dut.under_way[0]) assert (32'(dut.slots[0]) < MaxStreams);
+      if (begun_now_q) begin
+        assert (dut.under_way[1] && dut.fresh_q == begun_fresh_q);
+        if (begun_slot_q == watched) assert (dut.slot == word);
+      end else if (dut.under_way[1] && begun_slot_q == watched)
+        assert (dut.established_q == established_q);
+      if (dut.unsettled_q) begin
+        assert (dut.answer_slot_q == answered_slot_q && dut.answer_q.agrees == agrees_q);
+        assert (32'(answered_slot_q) < MaxStreams && dut.answer_q.classes == answered_classes_q);
+        assert (dut.answer_scan_q == answered_state_q);
+        if (answered_slot_q == watched)
+          assert (dut.answer_q.established == answered_established_q);
+      end
+
+      // ---- not vacuous: a second entry of a slot that starts behind an admitted one, one behind a
+      // refused one, a renewal behind an entry
+      cover (begun_now_q && begun_slot_q == watched && admitted_q && !starts_new);
+      cover (begun_now_q && begun_slot_q == watched && was_refused_q && answer_valid);
+      cover (renewed_q && admitted_q);
+    end
+  end
+endmodule

@@ -1,0 +1,227 @@
+// The text of a lane's entries: read, compared with what the descriptor commits to, and scanned
+// from the state of its stream; and the state of each stream slot.
+//
+// Entries are answered in their order. An answer stands until `settle_i` says that its entry's
+// verdict is there, and `admit_i` beside it that it was admitted. Only then, and only for an entry
+// whose bytes matched, does the slot take the state behind the entry and what it established. An
+// entry that is refused leaves no trace. While an answer stands, the next entry is read and
+// scanned, unless it is of the same slot: that one waits for the state.
+// An entry with `fresh` starts as the first one of a stream does. The slot keeps its state until
+// that entry is admitted.
+// `renew_valid_i` says that a slot has a new stream: whatever it held does not count from then on.
+// `renew_ready_o` is high when no entry of the slot is under way or unsettled.
+//
+// A read that makes no progress for 2^WatchdogLog2 clocks is given up. `broken_o` then stays until
+// the reset, and no later entry is read: each is answered with CauseBus.
+//
+// Rate: as `text_window`. After reset: no tables, nothing under way, slots arbitrary.
+// The caller owes: as `text_window`; tables that stay locked while an entry is under way or
+// unsettled; no `renew_valid_i` that is taken back; a renewal of a slot before its first entry;
+// slots below MaxStreams; a verdict for each answer in bounded time, and none without.
+`include "assert.svh"
+
+module text_lane
+  import text_pkg::*;
+#(
+    parameter int unsigned Engines = 3,         // 1 to 8.
+    parameter int unsigned States = 4096,       // Of an engine; as in text_scan.
+    parameter int unsigned ByteClasses = 64,    // Of an engine; as in text_scan.
+    parameter int unsigned GapClasses = 64,     // As in text_scan.
+    parameter int unsigned MaxStreams = 1024,   // 1 to 65536. Each costs SlotBits of RAM.
+    parameter int unsigned BufferLog2 = 4,      // As in text_fetch.
+    parameter int unsigned WatchdogLog2 = 22,   // As in ring_watchdog.
+    localparam int unsigned ScanBits = Engines * StateBits + $bits(cards_t) + $bits(accounts_t),
+    localparam int unsigned SlotBits = 1 + 128 + ScanBits
+) (
+    input  logic              clk_i,
+    input  logic              rst_i,
+    // tables
+    input  logic              locked_i,
+    input  logic              clear_i,
+    input  logic              load_valid_i,
+    input  logic [7:0]        load_byte_i,
+    output logic              complete_o,
+    output logic              bad_o,
+    // slots
+    input  logic              renew_valid_i,
+    output logic              renew_ready_o,
+    input  logic [15:0]       renew_slot_i,
+    // entries; none is taken before the tables are complete and locked
+    input  logic              entry_valid_i,
+    output logic              entry_ready_o,
+    input  text_entry_t       entry_i,
+    // answers
+    output logic              answer_valid_o,
+    output text_answer_t      answer_o,
+    input  logic              settle_i,
+    input  logic              admit_i,
+    // read channels; responses are always taken
+    output axi_pkg::request_t ar_o,
+    output logic              ar_valid_o,
+    input  logic              ar_ready_i,
+    input  axi_pkg::read_t    r_i,
+    input  logic              r_valid_i,
+    output logic              broken_o
+);
+  // What a slot holds.
+  typedef struct packed {
+    logic renewed;  // Nothing that counts.
+    logic [127:0] established;
+    logic [ScanBits-1:0] scan;
+  } slot_t;
+
+  // ---- the text
+  logic ready, hold, begins, answer_valid, answer_ready, scan_busy, scan_utf8;
+  logic pending, progress, give_up;
+  logic [1:0] under_way;
+  logic [1:0][15:0] slots;
+  logic [15:0] begins_slot;
+  logic begins_fresh;
+  item_t item;
+  cause_e cause;
+  text_window #(
+      .BufferLog2(BufferLog2)
+  ) u_window (
+      .clk_i(clk_i),
+      .rst_i(rst_i),
+      .entry_valid_i(entry_valid_i && complete_o && locked_i),
+      .entry_ready_o(ready),
+      .entry_i(entry_i),
+      .under_way_o(under_way),
+      .slots_o(slots),
+      .hold_i(hold),
+      .begin_o(begins),
+      .begin_slot_o(begins_slot),
+      .begin_fresh_o(begins_fresh),
+      .item_o(item),
+      .scan_busy_i(scan_busy),
+      .scan_utf8_i(scan_utf8),
+      .answer_valid_o(answer_valid),
+      .answer_ready_i(answer_ready),
+      .cause_o(cause),
+      .give_up_i(give_up),
+      .ar_o(ar_o),
+      .ar_valid_o(ar_valid_o),
+      .ar_ready_i(ar_ready_i),
+      .r_i(r_i),
+      .r_valid_i(r_valid_i),
+      .pending_o(pending),
+      .progress_o(progress),
+      .broken_o(broken_o)
+  );
+  assign entry_ready_o = ready && complete_o && locked_i;
+
+  ring_watchdog #(
+      .Log2(WatchdogLog2)
+  ) u_watchdog (
+      .clk_i(clk_i),
+      .rst_i(rst_i),
+      .pending_i(pending),
+      .progress_i(progress),
+      .expired_o(give_up)
+  );
+
+  // ---- the scan starts one clock after its entry begins: its slot is read in between
+  logic start_q, fresh_q, starts_new;
+  slot_t slot, saved;
+  logic [ScanBits-1:0] scan_state;
+  logic [127:0] classes, established_q;
+  assign starts_new = fresh_q || slot.renewed;
+  text_scan #(
+      .Engines(Engines),
+      .States(States),
+      .ByteClasses(ByteClasses),
+      .GapClasses(GapClasses)
+  ) u_scan (
+      .clk_i(clk_i),
+      .rst_i(rst_i),
+      .locked_i(locked_i),
+      .clear_i(clear_i),
+      .load_valid_i(load_valid_i),
+      .load_byte_i(load_byte_i),
+      .complete_o(complete_o),
+      .bad_o(bad_o),
+      .start_i(start_q),
+      .new_i(starts_new),
+      .state_i(slot.scan),
+      .item_i(item),
+      .busy_o(scan_busy),
+      .state_o(scan_state),
+      .classes_o(classes),
+      .utf8_o(scan_utf8)
+  );
+
+  // ---- the answer, until its verdict is there
+  logic unsettled_q;
+  text_answer_t answer_q;
+  logic [15:0] answer_slot_q;
+  logic [ScanBits-1:0] answer_scan_q;
+  assign answer_ready = !unsettled_q || settle_i;
+  assign answer_valid_o = unsettled_q;
+  always_comb begin
+    answer_o = answer_q;
+    if (!answer_q.agrees) {answer_o.classes, answer_o.established} = '0;
+  end
+
+  // ---- slots: an entry that begins reads, a verdict and a renewal write
+  logic renew, save;
+  assign save = unsettled_q && settle_i && admit_i && answer_q.agrees;
+  assign hold = settle_i || (unsettled_q && answer_slot_q == begins_slot);
+  assign renew_ready_o = !settle_i && !begins
+      && !(unsettled_q && answer_slot_q == renew_slot_i)
+      && !(under_way[1] && slots[1] == renew_slot_i)
+      && !(under_way[0] && slots[0] == renew_slot_i);
+  assign renew = renew_valid_i && renew_ready_o;
+  assign saved = '{
+          renewed: !save,
+          established: answer_q.established | answer_q.classes,
+          scan: answer_scan_q
+      };
+
+  text_slots #(
+      .MaxStreams(MaxStreams),
+      .Bits(SlotBits)
+  ) u_slots (
+      .clk_i(clk_i),
+      .rst_i(rst_i),
+      .slot_i(save ? answer_slot_q : renew ? renew_slot_i : begins_slot),
+      .read_i(begins),
+      .state_o(slot),
+      .save_i(save || renew),
+      .state_i(saved)
+  );
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      {start_q, fresh_q, unsettled_q} <= '0;
+      established_q <= '0;
+      answer_q <= '0;
+      answer_slot_q <= '0;
+      answer_scan_q <= '0;
+    end else begin
+      start_q <= begins;
+      if (begins) fresh_q <= begins_fresh;
+      if (start_q) established_q <= starts_new ? '0 : slot.established;
+      if (settle_i) unsettled_q <= 1'b0;
+      if (answer_valid && answer_ready) begin
+        unsettled_q <= 1'b1;
+        answer_q <= '{
+            agrees: cause == CauseNone,
+            cause: cause,
+            classes: classes,
+            established: established_q
+        };
+        answer_slot_q <= slots[1];
+        answer_scan_q <= scan_state;
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_i) begin
+      `ASSERT(!(settle_i && !unsettled_q), "text_lane: a verdict without an answer");
+      `ASSERT(!(settle_i && admit_i && !answer_q.agrees),
+              "text_lane: an entry is admitted whose text does not agree");
+    end
+  end
+endmodule

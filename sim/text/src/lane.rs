@@ -1,0 +1,138 @@
+//! The lane: entries whose texts it reads from windows in a memory.
+
+use crate::BenchError;
+use crate::ffi::bridge::{self, LaneBench};
+use cxx::UniquePtr;
+use std::pin::Pin;
+
+pub use bridge::{Bus, BusFault, LaneAnswer as Answer, LaneEntry as Entry};
+
+/// Clocks without progress after which the model gives up a read.
+pub const WATCHDOG: u32 = 1 << 10;
+
+/// `text_pkg::cause_e`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Cause {
+    None,
+    Window,
+    Bus,
+    Tag,
+    Length,
+    Commitment,
+    Utf8,
+}
+
+impl Cause {
+    pub const ALL: [Self; 7] =
+        [Self::None, Self::Window, Self::Bus, Self::Tag, Self::Length, Self::Commitment, Self::Utf8];
+
+    /// The cause of this number, if there is one.
+    #[must_use]
+    pub fn of(number: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(number)).copied()
+    }
+}
+
+/// The model under its clock loop.
+pub struct Lane(UniquePtr<LaneBench>);
+
+impl Default for Lane {
+    fn default() -> Self {
+        Self(bridge::new_lane_bench())
+    }
+}
+
+impl Lane {
+    /// A reset of one clock: the bus forgets its bursts, and tables are to be loaded again. Errors: a failed assertion.
+    pub fn reset(&mut self) -> Result<(), BenchError> {
+        self.top().reset();
+        self.checked(())
+    }
+
+    /// Loads tables and locks them. Errors: they are not taken; a failed assertion.
+    pub fn load(&mut self, tables: &[u8]) -> Result<(), BenchError> {
+        let whole = self.top().load(tables);
+        self.checked(())?;
+        if whole { Ok(()) } else { Err(BenchError::Stuck("take the tables")) }
+    }
+
+    pub fn set_bus(&mut self, bus: Bus) {
+        self.top().set_bus(bus);
+    }
+
+    /// One of the next beats is faulty; the first is 1.
+    pub fn fault_at(&mut self, fault: BusFault, beats: u32) {
+        self.top().fault_at(fault, beats);
+    }
+
+    #[must_use]
+    pub fn fault_met(&self) -> bool {
+        self.0.fault_met()
+    }
+
+    /// Writes to the memory.
+    pub fn write(&mut self, address: u64, bytes: &[u8]) {
+        self.top().write(address, bytes);
+    }
+
+    /// Gives a slot a new stream. Errors: the lane does not take it; a failed assertion.
+    pub fn renew(&mut self, slot: u16) -> Result<(), BenchError> {
+        let clocks = self.top().renew(slot, 10);
+        self.taken(clocks, "renew a slot")
+    }
+
+    /// Offers an entry until it is taken. Errors: it is not taken; a failed assertion.
+    pub fn enter(&mut self, entry: &Entry) -> Result<(), BenchError> {
+        let clocks = self.top().enter(entry);
+        self.taken(clocks, "take an entry")
+    }
+
+    /// Waits for the answer of the oldest entry. Errors: none comes; a failed assertion.
+    pub fn answer(&mut self) -> Result<Answer, BenchError> {
+        let answer = self.top().answer();
+        self.checked(())?;
+        if answer.came { Ok(answer) } else { Err(BenchError::Stuck("answer")) }
+    }
+
+    /// Gives the verdict of the entry that was answered. Errors: a failed assertion.
+    pub fn settle(&mut self, admit: bool) -> Result<(), BenchError> {
+        self.top().settle(admit);
+        self.checked(())
+    }
+
+    /// Lets clocks go by. Errors: a failed assertion.
+    pub fn idle(&mut self, clocks: u32) -> Result<(), BenchError> {
+        self.top().idle(clocks);
+        self.checked(())
+    }
+
+    /// Addresses of the beats that were asked for since the last call, in order.
+    pub fn reads(&mut self) -> Vec<u64> {
+        self.top().reads()
+    }
+
+    #[must_use]
+    pub fn broken(&self) -> bool {
+        self.0.broken()
+    }
+
+    /// Clocks since the model was made.
+    #[must_use]
+    pub fn clocks(&self) -> u64 {
+        self.0.clocks()
+    }
+
+    fn top(&mut self) -> Pin<&mut LaneBench> {
+        self.0.pin_mut()
+    }
+
+    fn taken(&self, clocks: u32, what: &'static str) -> Result<(), BenchError> {
+        self.checked(())?;
+        if clocks > 0 { Ok(()) } else { Err(BenchError::Stuck(what)) }
+    }
+
+    fn checked<T>(&self, value: T) -> Result<T, BenchError> {
+        let failure = self.0.failure();
+        if failure.is_empty() { Ok(value) } else { Err(BenchError::Assertion(failure)) }
+    }
+}

@@ -1,0 +1,221 @@
+//! Texts in windows: what the lane answers, what it reads, what its slots keep, and how many clocks that takes.
+
+use crate::package::Package;
+use crate::windows::{HEAD, Lie, MOST_TEXT, TAG, WINDOW_BEATS, Windows};
+use crate::{is_long, made, package};
+use portcullis_core::commitment::{SpanKind, commitment};
+use portcullis_lane::Source;
+use portcullis_test_support::random::Random;
+use portcullis_text_bench::BenchError;
+use portcullis_text_bench::lane::{Bus, BusFault, Cause, Entry, Lane};
+
+/// Lengths at the borders of blocks and beats, with the head: 38, 39, 55, 56, 63, 64, 65, 375, 376, the most.
+const BORDERS: [usize; 10] = [0, 1, 17, 18, 25, 26, 27, 337, 338, MOST_TEXT];
+
+/// A text of made sentences of this many bytes.
+fn text_of(random: &mut Random, source: &Source, length: usize) -> Vec<u8> {
+    let mut text = Vec::new();
+    while text.len() < length {
+        text.extend_from_slice(made::text(random, source).as_bytes());
+    }
+    // A character that is cut is not UTF-8; the last bytes are replaced.
+    text.truncate(length);
+    while std::str::from_utf8(&text).is_err() {
+        text.pop();
+    }
+    text.resize(length, b'.');
+    text
+}
+
+fn random_text(random: &mut Random, source: &Source) -> Vec<u8> {
+    let length = match random.below(8) {
+        0 => *random.pick(&BORDERS),
+        1 => random.within(0, MOST_TEXT),
+        _ => random.within(0, 400),
+    };
+    text_of(random, source, length)
+}
+
+/// Texts, lies and bus latencies at random, up to three entries at once: the answers are those of the model, and every
+/// beat of each text is read once.
+#[test]
+fn answers_are_those_of_the_model() {
+    let entries = if is_long() { 40_000 } else { 1_200 };
+    let source = package::source("pii");
+    let mut windows = Windows::new(&Package::shipped("pii").compiled.tables);
+    let mut random = Random::new(31);
+    for _ in 0..entries {
+        let text = random_text(&mut random, &source);
+        windows.random_entry(&mut random, &text, true);
+    }
+    windows.drain(&mut random);
+    let counts = &windows.counts;
+    eprintln!("{entries} entries: {counts:?}, {} clocks", windows.lane.clocks());
+    for cause in Cause::ALL.iter().filter(|cause| **cause != Cause::Bus) {
+        assert!(counts.causes.get(cause).is_some_and(|n| n * 200 > entries), "{cause:?} is not met");
+    }
+    assert!(counts.hits * 4 > entries && counts.established * 8 > entries && counts.admitted * 3 > entries);
+}
+
+/// Every length up to three blocks, and around the borders of bursts.
+#[test]
+fn every_length() {
+    let source = package::source("pii");
+    let mut windows = Windows::new(&Package::shipped("pii").compiled.tables);
+    let mut random = Random::new(32);
+    let bursts = (1..9).flat_map(|burst| (0..3).map(move |more| burst * 512 - HEAD + more - 1));
+    for length in (0..=3 * 64).chain(bursts).chain(BORDERS) {
+        let text = text_of(&mut random, &source, length);
+        windows.random_entry(&mut random, &text, false);
+    }
+    windows.drain(&mut random);
+    assert!(windows.counts.causes.keys().all(|cause| *cause == Cause::None), "{:?}", windows.counts);
+}
+
+/// Error responses, bursts of other lengths, answers to other ids, and silence: the entry does not agree, and what
+/// leaves the bus in doubt ends all reading.
+#[test]
+fn a_faulty_bus_is_never_an_answer() {
+    let rounds = if is_long() { 400 } else { 10 };
+    let mut random = Random::new(33);
+    let (manifest, files) = (0..)
+        .map(|seed| made::package(&mut Random::new(seed)))
+        .find(|(manifest, files)| {
+            let made = Package::new(manifest.clone(), files.clone()).compiled.tables;
+            made.encode().len() < 40_000 && made.counts().0
+        })
+        .unwrap();
+    let source = portcullis_mapping::lane_source(&manifest, &files).unwrap();
+    let mut windows = Windows::new(&Package::new(manifest, files).compiled.tables);
+    for _ in 0..rounds {
+        for fault in [BusFault::Error, BusFault::Place, BusFault::Stranger, BusFault::Silence, BusFault::Error] {
+            for _ in 0..3 {
+                let text = random_text(&mut random, &source);
+                windows.random_entry(&mut random, &text, true);
+            }
+            let text = random_text(&mut random, &source);
+            windows.enter_over_faulty_bus(&mut random, 3, &text, fault);
+        }
+    }
+    windows.drain(&mut random);
+    eprintln!("{:?}", windows.counts);
+    assert_eq!(windows.counts.broken, 3 * rounds);
+    assert_eq!(windows.counts.causes.get(&Cause::Bus), Some(&(5 * rounds)));
+}
+
+/// A number that is cut between two entries is found in the second one if the first was admitted, and only then.
+#[test]
+fn a_refused_entry_leaves_no_trace() {
+    let mut lane = Lane::default();
+    lane.load(&Package::shipped("pii").compiled.tables.encode()).unwrap();
+    let mut found = |parts: &[(&str, bool, bool)]| {
+        lane.renew(5).unwrap();
+        let mut last = 0;
+        for (text, fresh, admit) in parts {
+            let memory = [TAG, &[7; 16], &(text.len() as u32).to_le_bytes(), text.as_bytes()].concat();
+            lane.write(0x4000, &memory);
+            let entry = Entry {
+                address: 0x4000,
+                beats: WINDOW_BEATS,
+                length: text.len() as u32,
+                commitment: commitment(SpanKind::Text, &[7; 16], &[text.as_bytes()]),
+                slot: 5,
+                fresh: *fresh,
+            };
+            lane.enter(&entry).unwrap();
+            let answer = lane.answer().unwrap();
+            assert!(answer.agrees);
+            last = u128::from_le_bytes(answer.classes);
+            lane.settle(*admit).unwrap();
+        }
+        last != 0
+    };
+    assert!(found(&[("My card is 4111 1111 1111 1111. ", false, true)]));
+    assert!(found(&[("My card is 4111 1111 ", false, true), ("1111 1111. ", false, true)]));
+    assert!(!found(&[("My card is 4111 1111 ", false, false), ("1111 1111. ", false, true)]));
+    assert!(!found(&[("My card is 4111 1111 ", false, true), ("1111 1111. ", true, true)]));
+    // What is refused in between does not count; nor does a fresh entry that is refused.
+    let (first, second) = (("My card is 4111 1111 ", false, true), ("1111 1111. ", false, true));
+    assert!(found(&[first, ("and no more ", false, false), second]));
+    assert!(!found(&[first, ("and no more ", false, true), second]));
+    assert!(found(&[first, ("and no more ", true, false), second]));
+    // Another stream in the slot.
+    assert!(!found(&[second]));
+}
+
+/// A slot has no new stream while an entry of it is read, scanned or unsettled; another slot has.
+#[test]
+fn a_slot_is_not_renewed_under_an_entry() {
+    let mut random = Random::new(36);
+    let mut windows = Windows::new(&Package::shipped("pii").compiled.tables);
+    // One unsettled, one scanned, one that waits.
+    for slot in [1, 2, 3] {
+        windows.enter(&mut random, slot, b"My card is 4111 1111 1111 1111.", Lie::Nothing);
+    }
+    for settled in 0..3 {
+        assert!(windows.lane.answer().unwrap().agrees);
+        windows.lane.idle(200).unwrap();
+        for slot in 1..=3 {
+            let free = slot <= settled;
+            assert_eq!(windows.lane.renew(slot).is_ok(), free, "slot {slot}, {settled} settled");
+        }
+        windows.lane.settle(true).unwrap();
+    }
+    windows.lane.renew(3).unwrap();
+}
+
+/// Clocks per entry when one follows the other, the bus answers after 100 clocks (0.8 us at 125 MHz), and verdicts come
+/// at once.
+#[test]
+fn clocks_per_entry() {
+    let mut lane = Lane::default();
+    lane.load(&Package::shipped("pii").compiled.tables.encode()).unwrap();
+    lane.set_bus(Bus { least_latency: 100, most_latency: 100, stall_of_8: 0, seed: 1 });
+    for length in [0, 1, 17, 18, 100, 150, 250, 337, 338, 600, 1_200, 2_000, 8_000, 131_034] {
+        let text = &b"Nothing in this text is a number, a name or an address. ".repeat(2_400)[..length];
+        let memory = [TAG, &[0; 16], &(length as u32).to_le_bytes(), text].concat();
+        let entry = |slot| Entry {
+            address: 0x10_0000,
+            beats: 2_048,
+            length: length as u32,
+            commitment: commitment(SpanKind::Text, &[0; 16], &[text]),
+            slot,
+            fresh: true,
+        };
+        let entries = if length > 4_000 { 4 } else { 12 };
+        let mut at = Vec::new();
+        for number in 0..entries + 2 {
+            let mut entry = entry(number % 8);
+            entry.address += u64::from(number % 4) << 20;
+            lane.write(entry.address, &memory);
+            lane.enter(&entry).unwrap();
+            if number >= 2 {
+                assert!(lane.answer().unwrap().agrees);
+                at.push(lane.clocks());
+                lane.settle(true).unwrap();
+            }
+        }
+        for _ in 0..2 {
+            assert!(lane.answer().unwrap().agrees);
+            lane.settle(true).unwrap();
+        }
+        // The first ones began with an empty lane.
+        let clocks = (at[at.len() - 1] - at[1]) as f64 / (at.len() - 2) as f64;
+        eprintln!("{length} bytes: {clocks} clocks per entry, {:.3} per byte", clocks / length as f64);
+        if length <= 337 {
+            assert!(clocks <= 396.0, "{length} bytes take {clocks} clocks");
+        }
+        if length >= 1_200 {
+            assert!(clocks <= 1.1 * length as f64, "{length} bytes take {clocks} clocks");
+        }
+    }
+}
+
+#[test]
+fn an_admitted_entry_that_does_not_agree_stops_the_model() {
+    let mut random = Random::new(35);
+    let mut windows = Windows::new(&Package::shipped("pii").compiled.tables);
+    windows.enter(&mut random, 1, b"a text", Lie::Commitment);
+    assert!(!windows.lane.answer().unwrap().agrees);
+    assert!(matches!(windows.lane.settle(true), Err(BenchError::Assertion(text)) if text.contains("does not agree")));
+}
