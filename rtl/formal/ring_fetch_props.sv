@@ -132,7 +132,7 @@ module ring_fetch_props
       assume (!take || ready);
       // The bus is dead after a fault, and stays dead until nothing is in flight.
       assume (!must_stay_dead_q || dead);
-      // The caller opens only when nothing is in flight or in the buffer.
+      // The caller sets `zero` (at OPEN) only when nothing is in flight or in the buffer.
       assume (!zero || empty);
       assume (zero || (tail_next - dut.requested_q <= size
           && tail_next - dut.requested_q >= waiting));

@@ -194,7 +194,8 @@ impl<C: Card> Session<C> {
         let bound = self.card.patience();
         let mut no_progress = false;
         for _ in 0..bound {
-            // All doorbells are rung only after a quantum without progress: a busy card needs few register writes.
+            // The first round rings only the doorbells that are due, so that a busy card costs few register writes. After
+            // a wait without an answer, every round rings all of them.
             for lane in &mut self.lanes {
                 lane.rings.ring_submitted(&mut self.card, no_progress)?;
                 lane.rings.ring_consumed(&mut self.card, no_progress)?;
