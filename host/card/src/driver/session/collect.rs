@@ -194,8 +194,8 @@ impl<C: Card> Session<C> {
         let bound = self.card.patience();
         let mut no_progress = false;
         for _ in 0..bound {
-            // The first round rings only the doorbells that are due, so that a busy card costs few register writes. After
-            // a wait without an answer, every round rings all of them.
+            // The first round rings only the doorbells that are due, so that a busy card costs few register writes.
+            // After a wait without an answer, every round rings all of them.
             for lane in &mut self.lanes {
                 lane.rings.ring_submitted(&mut self.card, no_progress)?;
                 lane.rings.ring_consumed(&mut self.card, no_progress)?;

@@ -39,8 +39,8 @@ impl<'a> Bundle<'a> {
         }
         let checkpoints = names.keys().filter(|name| name.starts_with("checkpoints/")).count() as u64;
         let lanes = lanes(&names)?;
-        // Serials start at 0. This finds a missing last checkpoint; a gap with a higher serial after it is an error only
-        // when the checkpoints are read.
+        // Serials start at 0. This finds a missing last checkpoint; a gap with a higher serial after it is an error
+        // only when the checkpoints are read.
         let last = name::checkpoint(checkpoints.saturating_sub(1));
         let needed = [name::MANIFEST, name::TICKET, name::CERTIFICATE, name::CHAIN, name::IMAGE, &last];
         let missing = needed.iter().find(|name| !names.contains_key(**name));
