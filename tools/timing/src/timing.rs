@@ -223,7 +223,9 @@ fn route(part: &Part) -> Result<Reached> {
 
     say(&format!("{module}: synthesis"));
     let netlist = format!("{WORK}/{module}.json");
-    let script = format!("{read}; read_verilog {wrapper}; synth_ecp5 -top timing_top -json {netlist}");
+    // An ECP5 has no such RAM.
+    let plain = "setattr -unset ram_style a:ram_style=ultra";
+    let script = format!("{read}; {plain}; read_verilog {wrapper}; synth_ecp5 -top timing_top -json {netlist}");
     yosys::run(&script)?;
 
     say(&format!("{module}: place and route (minutes; see {log})"));
