@@ -12,10 +12,11 @@
 // misaligned or wraps, is refused before a read. In all cases the answer comes: nothing is awaited
 // but the bus, whose watchdog is the caller's (`give_up_i`), and the scan.
 //
-// `begin_o` says that the entry of `begin_slot_o` is the next one to be scanned. It comes in a clock
-// in which nothing is under way, and `hold_i` keeps it back. The scan is to be started in the clock
-// after it. The next entry is read while an earlier one is hashed. `under_way_o` and `slots_o` show
-// which entries were taken and not answered: bit 1 the scanned one, bit 0 the one that waits.
+// `begin_o` says that the entry of `begin_slot_o` is the next one to be scanned. It comes in a
+// clock in which nothing is under way, and `hold_i` keeps it back. The scan is to be started in the
+// clock after it. The next entry is read while an earlier one is hashed. `under_way_o` and
+// `slots_o` show which entries were taken and not answered: bit 1 the scanned one, bit 0 the one
+// that waits.
 //
 // Rate: 64 clocks per block, and five more per entry where the beats are there.
 // After reset: nothing under way. The caller owes: as `text_fetch`; a start of the scan one clock

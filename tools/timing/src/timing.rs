@@ -69,7 +69,7 @@ const fn crowded(part: Part) -> Part {
     Part { router: Router::Router2, ..part }
 }
 
-const PARTS: [Part; 18] = [
+const PARTS: [Part; 19] = [
     part("entry_check", "", "gate: checks of an entry before it is judged", FLOOR),
     part("stream_table", "", "gate: next sequence of 1,024 streams", FLOOR),
     part("sweep", "", "gate: which row is swept next", FLOOR),
@@ -85,6 +85,7 @@ const PARTS: [Part; 18] = [
     part("checkpoint", "", "attest: assembly of a checkpoint", NONE),
     part("slh_dsa", "", "attest: SLH-DSA signer without its hash core", NONE),
     part("text_window", "", "text, in no card: a window's reads, its hash core and comparison", LOW_FLOOR),
+    part("text_engine", "-G States=512", "text, in no card: an engine of 512 states", NONE),
     part("text_scan", "-G Engines=1 -G States=512", "text, in no card: the scan with one engine of 512 states", NONE),
     crowded(part("attest", "", "attest: key, table digest, checkpoints, signer, with their core", NONE)),
     crowded(part("lane", "", "lane: a whole lane with 256 and 64 rows", NONE)),
@@ -223,7 +224,9 @@ fn route(part: &Part) -> Result<Reached> {
 
     say(&format!("{module}: synthesis"));
     let netlist = format!("{WORK}/{module}.json");
-    let script = format!("{read}; read_verilog {wrapper}; synth_ecp5 -top timing_top -json {netlist}");
+    // An ECP5 has no such RAM.
+    let plain = "setattr -unset ram_style a:ram_style=ultra";
+    let script = format!("{read}; {plain}; read_verilog {wrapper}; synth_ecp5 -top timing_top -json {netlist}");
     yosys::run(&script)?;
 
     say(&format!("{module}: place and route (minutes; see {log})"));

@@ -172,7 +172,7 @@ impl Windows {
         if let Lie::Bus(fault) = lie {
             self.lane.fault_at(fault, 1 + random.below(beats as usize) as u32);
         }
-        if beats <= u64::from(entry.beats) && address % 64 == 0 && lie != Lie::Wraps {
+        if beats <= u64::from(entry.beats) && address.is_multiple_of(64) && lie != Lie::Wraps {
             self.expected_reads.extend((0..beats).map(|beat| address + 64 * beat));
         }
         self.lane.enter(&entry).unwrap();
@@ -190,7 +190,7 @@ impl Windows {
         let total = HEAD as u64 + u64::from(entry.length);
         let beats = total.div_ceil(64);
         let end = u128::from(entry.address) + u128::from(entry.beats) * 64;
-        if beats > u64::from(entry.beats) || entry.address % 64 != 0 || end > 1 << 64 {
+        if beats > u64::from(entry.beats) || !entry.address.is_multiple_of(64) || end > 1 << 64 {
             return (Cause::Window, ClassSet::EMPTY, from);
         }
         if pending.faulty_bus {
