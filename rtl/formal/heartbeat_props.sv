@@ -3,9 +3,9 @@
 // limit; so never more than the limit is accepted. Zero means no limit. The limits are those of
 // OPEN, whatever the inputs are later, and the credit output is the rest.
 //
-// Assumed: the tick grows by one per clock (proved in `tick`) and is below 2^63; nothing is accepted
-// without credit, and nothing in the clock of a record that gives it (the lane's entry check; the
-// module's own assertions watch both in simulation).
+// Assumed: the tick grows by one per clock (proved in `tick`) and is below 2^63; nothing is
+// accepted without credit, and nothing in the clock of a record that gives it (the lane's entry
+// check; the module's own assertions watch both in simulation).
 module heartbeat_props #(
     // The tick may jump; only for the covers, which would need 2^16 clocks.
     parameter bit Jumps = 1'b0
