@@ -147,7 +147,7 @@ mod tests {
         for patterns in [
             &[r"\b\d(?:[ -]?\d){11,18}\b", r"\b[a-z.]{1,64}@[a-z.]{3,20}\b"][..],
             &[r"(?m:^)#x{1,3}", r"\Aab", r"\Bq"],
-            &[r"(?-u:\xff)a|"],
+            &[r"(?u:\xe9)a"],
         ] {
             let hirs: Vec<Hir> = patterns.iter().map(|p| syntax::parse_with(p, &syntax).unwrap()).collect();
             let joint = Joint::new(&hirs).unwrap();
