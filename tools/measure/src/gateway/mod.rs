@@ -25,8 +25,11 @@ use std::time::{Duration, Instant};
 const PACE: Duration = Duration::from_millis(20);
 const TOKENS: usize = 10;
 const SENTENCES: usize = 40;
+/// Runs of each of two cases that are compared.
+const ROUNDS: usize = 3;
 
 /// The results of one run of paced streams.
+#[derive(Default)]
 struct Paced {
     added: Vec<Duration>,
     waited: Vec<Duration>,
@@ -35,6 +38,17 @@ struct Paced {
     took: Duration,
     /// Largest memory of the gateway while all streams were open, in KiB.
     memory: u64,
+}
+
+impl Paced {
+    /// Adds the times of another run.
+    fn extend(&mut self, other: Self) {
+        self.added.extend(other.added);
+        self.waited.extend(other.waited);
+        self.first.extend(other.first);
+        self.took = self.took.max(other.took);
+        self.memory = self.memory.max(other.memory);
+    }
 }
 
 /// Measures this program, or builds one to measure.
@@ -54,15 +68,27 @@ pub(crate) fn run(program: Option<PathBuf>) -> Result<()> {
     );
     println!("| --- | --- | --- | --- | --- | --- |");
     let mut memory = Vec::new();
-    for (card, streams, slow) in
-        [("model", 64, false), ("model", 64, true), ("sim", 64, false), ("model", 500, false), ("model", 1000, false)]
-    {
-        let Paced { mut added, mut waited, mut first, took, memory: most } = paced(&program, card, streams, slow)?;
-        let behind = took.saturating_sub(ideal);
-        let name = if slow { format!("{streams}, one not read") } else { streams.to_string() };
-        let (added, waited, first) = (shown(&mut added), shown(&mut waited), shown(&mut first));
-        println!("| {card} | {name} | {added} | {waited} | {first} | {} ms |", behind.as_millis());
-        memory.push((card, name, most));
+    for (card, cases) in [
+        ("model", &[(64, false), (64, true)][..]),
+        ("sim", &[(64, false)]),
+        ("model", &[(500, false)]),
+        ("model", &[(1000, false)]),
+    ] {
+        let mut runs: Vec<Paced> = cases.iter().map(|_| Paced::default()).collect();
+        // Cases that are compared with each other take turns, so that both see the same machine.
+        for _ in 0..if cases.len() > 1 { ROUNDS } else { 1 } {
+            for ((streams, slow), run) in cases.iter().zip(&mut runs) {
+                run.extend(paced(&program, card, *streams, *slow)?);
+            }
+        }
+        for ((streams, slow), Paced { mut added, mut waited, mut first, took, memory: most }) in cases.iter().zip(runs)
+        {
+            let behind = took.saturating_sub(ideal);
+            let name = if *slow { format!("{streams}, one not read") } else { streams.to_string() };
+            let (added, waited, first) = (shown(&mut added), shown(&mut waited), shown(&mut first));
+            println!("| {card} | {name} | {added} | {waited} | {first} | {} ms |", behind.as_millis());
+            memory.push((card, name, most));
+        }
     }
     say("memory of the process");
     for (card, streams, most) in memory {
