@@ -26,7 +26,7 @@ pub struct Walk {
     reach: Option<usize>,
 }
 
-/// Next states by state and byte class. An entry is the offset of the next row, and whether that state reports.
+/// Next states by state and byte class: each number is the offset of the next state's row, and the bit [`TOLD`].
 #[derive(Clone, Debug)]
 struct Steps {
     next: Vec<u32>,
@@ -35,7 +35,7 @@ struct Steps {
     told: Vec<(ClassSet, ClassSet)>,
 }
 
-/// The bit of an entry for a state that reports something.
+/// In a number of `Steps::next`, the bit that is set if the next state reports a match that has ended.
 const TOLD: u32 = 1 << 31;
 
 /// The state of a stream's scan between two bytes.

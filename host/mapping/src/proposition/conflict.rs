@@ -53,7 +53,8 @@ pub(super) fn replaces(tables: &Tables, earlier: &Proposition, later: &Propositi
     value || conflict(tables, earlier, later).is_some()
 }
 
-/// Whether two names mean one person because one is a part of the other: a surname.
+/// Whether two subjects count as the same: they have equal words, or both are names and one is the end of the other,
+/// such as a surname. Subjects without words do not.
 fn called_the_same(a: &Subject, b: &Subject) -> bool {
     let part = |long: &Subject, short: &Subject| {
         long.name && short.name && long.words.strip_suffix(&short.words).is_some_and(|rest| rest.ends_with(' '))

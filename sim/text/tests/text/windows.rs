@@ -145,7 +145,8 @@ impl Windows {
             Lie::Declared => length += 1,
             Lie::Memory => {
                 let at = random.below(memory.len() - 20);
-                // Neither in the tag nor in the length field, which are other causes.
+                // The changed bit is in the salt or the text: in the tag or the length field it would give another
+                // cause.
                 let at = if at < 16 { at + 18 } else { at - 16 + HEAD };
                 if at < memory.len() {
                     memory[at] ^= 1 << random.below(8);
