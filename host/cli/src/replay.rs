@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use anyhow::anyhow;
 use indicatif::{ProgressBar, ProgressStyle};
 use portcullis_core::hex::Hex;
-use portcullis_evidence::bundle::{BundleError, Files, Snapshot};
+use portcullis_evidence::bundle::{Bundle, BundleError, Files, Snapshot};
 use portcullis_recorder::replay::{Error, ReplayReport, Sample, replay_after};
 use portcullis_verify::UnsealArgs;
 use portcullis_verify::console::{json_line, stdout_terminal};
@@ -49,9 +49,14 @@ pub(crate) struct EarlierArgs {
 }
 
 impl EarlierArgs {
-    /// The files of these bundles. Sealed texts are opened if a key was given.
+    /// The files of these bundles, each of which must be finished. Sealed texts are opened if a key was given.
     pub(crate) fn open(&self, unseal: &UnsealArgs) -> Result<Vec<Box<dyn Files>>, BundleError> {
-        self.earlier.iter().map(|path| unseal.earlier(path)).collect()
+        let finished = |path: &PathBuf| {
+            let files = unseal.earlier(path)?;
+            Bundle::open(&*files)?;
+            Ok(files)
+        };
+        self.earlier.iter().map(finished).collect()
     }
 }
 
