@@ -11,6 +11,7 @@ use std::sync::Arc;
 const SAID: &str = "The northern line is closed.";
 const SIMULATED: i32 = 10;
 const WARNED: i32 = 5;
+const NOT_A_BUNDLE: i32 = 3;
 
 fn program() -> Command {
     let mut program = Command::new(env!("CARGO_BIN_EXE_portcullis"));
@@ -73,10 +74,10 @@ fn a_bundle_is_checked_beside_the_one_that_it_continues() {
     assert!(code == Some(SIMULATED) && said.contains("1 of 1 streams replay"), "{said}");
     assert_eq!(run(&["replay"], &second, &[]).0, Some(WARNED));
     assert_eq!(run(&["replay"], &second, &[&first]).0, Some(0));
-    // Another bundle does not stand in for the earlier one, and a folder without a bundle is an error.
+    // Another bundle does not stand in for the earlier one, and a folder without one is refused.
     let (code, said) = run(&check, &second, &[&second]);
     assert!(code == Some(SIMULATED) && said.contains("warned: replay-predecessor"), "{said}");
-    assert_eq!(run(&check, &second, &[&folder.path().join("trust")]).0, Some(1));
+    assert_eq!(run(&check, &second, &[&folder.path().join("trust")]).0, Some(NOT_A_BUNDLE));
     // The earlier bundle's own texts decide: with another text in it nothing continues.
     let inputs = first.join("inputs.jsonl");
     let text = std::fs::read_to_string(&inputs).unwrap();
