@@ -20,40 +20,41 @@ pub(crate) struct Joint {
     caches: Pool<Cache, Make>,
 }
 
-/// The bytes with which a match can begin, after each byte. Most places of a text are passed by this alone.
+/// The bytes with which a match can begin, by what stands before them. Most places of a text are passed by this alone.
 struct Firsts {
-    /// Index into `begins` for each byte before the place; the last index stands for the start of the text.
-    group: [u8; 257],
-    /// For each group, whether a match can begin with a byte.
-    begins: Vec<[bool; 256]>,
+    /// For each kind of byte before the place, whether a match can begin with a byte.
+    begins: [[bool; 256]; 5],
+}
+
+/// The kinds of bytes before a place that assertions distinguish: the start of the text, line ends, word bytes, others.
+fn kind(before: Option<u8>) -> usize {
+    match before {
+        None => 0,
+        Some(b'\n') => 1,
+        Some(b'\r') => 2,
+        Some(byte) if byte.is_ascii_alphanumeric() || byte == b'_' => 3,
+        Some(_) => 4,
+    }
 }
 
 impl Firsts {
     fn new(dfa: &DFA) -> Self {
         let mut cache = dfa.create_cache();
-        let (mut group, mut begins, mut starts) = ([0; 257], Vec::new(), Vec::new());
-        for (before, group) in (0..=u8::MAX).map(Some).chain([None]).zip(&mut group) {
-            // A start state that is not known is a group of its own, so every byte counts there.
-            let start = dfa.start_state(&mut cache, &config(before)).ok();
-            let known = starts.iter().position(|other| start.is_some() && *other == start);
-            let at = known.unwrap_or_else(|| {
-                starts.push(start);
-                begins.push(std::array::from_fn(|byte| {
-                    let byte = u8::try_from(byte).unwrap_or(0);
-                    let next = start.and_then(|start| dfa.next_state(&mut cache, start, byte).ok());
-                    next.is_none_or(|next| !next.is_dead())
-                }));
-                begins.len() - 1
-            });
-            *group = u8::try_from(at).unwrap_or(0);
-        }
-        Self { group, begins }
+        let begins = [None, Some(b'\n'), Some(b'\r'), Some(b'a'), Some(b' ')].map(|before| {
+            std::array::from_fn(|byte| {
+                let byte = u8::try_from(byte).unwrap_or(0);
+                // Any step may clear the cache, and a state from before that is another state then.
+                let start = dfa.start_state(&mut cache, &config(before)).ok();
+                let next = start.and_then(|start| dfa.next_state(&mut cache, start, byte).ok());
+                next.is_none_or(|next| !next.is_dead())
+            })
+        });
+        Self { begins }
     }
 
     /// Whether a match can begin with `byte` after `before`.
     fn has(&self, before: Option<u8>, byte: u8) -> bool {
-        let group = self.group.get(before.map_or(256, usize::from)).copied().unwrap_or(0);
-        let begins = self.begins.get(usize::from(group)).and_then(|begins| begins.get(usize::from(byte)));
+        let begins = self.begins.get(kind(before)).and_then(|begins| begins.get(usize::from(byte)));
         begins.copied().unwrap_or(true)
     }
 }
