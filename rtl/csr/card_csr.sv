@@ -103,7 +103,7 @@ module card_csr
     };
   endfunction
   assign header_access_o = access_of(hwif_out.header.req, hwif_out.header.req_is_wr,
-      16'(hwif_out.header.addr[6:2]), hwif_out.header.wr_data, hwif_out.header.wr_biten);
+      16'(hwif_out.header.addr[7:2]), hwif_out.header.wr_data, hwif_out.header.wr_biten);
   assign policy_access_o = access_of(hwif_out.policy_bank.req, hwif_out.policy_bank.req_is_wr,
       hwif_out.policy_bank.addr[17:2], hwif_out.policy_bank.wr_data,
       hwif_out.policy_bank.wr_biten);
@@ -116,6 +116,16 @@ module card_csr
       header_wr_ack_q <= header_access_o.valid && header_access_o.write;
       policy_wr_ack_q <= policy_access_o.valid && policy_access_o.write;
       entropy_wr_ack_q <= entropy_access_o.valid && entropy_access_o.write;
+    end
+  end
+
+  // A card without a text lane has no text blocks.
+  logic blocks_rd_ack_q, blocks_wr_ack_q;
+  always_ff @(posedge clk_i) begin
+    if (rst_i) {blocks_rd_ack_q, blocks_wr_ack_q} <= '0;
+    else begin
+      blocks_rd_ack_q <= hwif_out.text_blocks.req && !hwif_out.text_blocks.req_is_wr;
+      blocks_wr_ack_q <= hwif_out.text_blocks.req && hwif_out.text_blocks.req_is_wr;
     end
   end
 
@@ -249,6 +259,9 @@ module card_csr
     {hwif_in.entropy_bank.rd_ack, hwif_in.entropy_bank.rd_data} = entropy_answer_i;
     hwif_in.entropy_bank.wr_ack = entropy_wr_ack_q;
 
+    hwif_in.text_blocks.rd_ack = blocks_rd_ack_q;
+    hwif_in.text_blocks.wr_ack = blocks_wr_ack_q;
+
     // Configuration is writable while it is not locked.
     hwif_in.epoch.v.swwel = cfg_locked_i;
     for (int unsigned i = 0; i < 8; i++) begin
@@ -261,5 +274,8 @@ module card_csr
     hwif_in.checkpoint_hi.v.swwel = cfg_locked_i;
     hwif_in.checkpoint_size.log2.swwel = cfg_locked_i;
     hwif_in.checkpoint_interval.v.swwel = cfg_locked_i;
+    hwif_in.text_tables_lo.v.swwel = cfg_locked_i;
+    hwif_in.text_tables_hi.v.swwel = cfg_locked_i;
+    hwif_in.text_stride.log2.swwel = cfg_locked_i;
   end
 endmodule

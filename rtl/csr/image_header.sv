@@ -54,12 +54,14 @@ module image_header
       complete_o <= 1'b0;
     end else begin
       answer_o.ack <= access_i.valid && !access_i.write;
-      if (access_i.valid && !access_i.write) answer_o.data <= words_q[word];
+      if (access_i.valid && !access_i.write) begin
+        answer_o.data <= access_i.word < 6'(HeaderWords) ? words_q[word] : '0;
+      end
       if (check_i) begin
         complete_o <= &valid_q;
         fits_o <= header.magic == 32'(ImageMagic) && header.version == 8'(LayoutVersion)
             && header.map_digest == MapDigest
-            && header.reserved_7 == '0 && header.reserved_12 == '0 && header.reserved_48 == '0
+            && header.parts == '0 && header.reserved_12 == '0 && header.reserved_48 == '0
             && header.quantities[7:4] == '0
             && header.policy_rows != '0 && 32'(header.policy_rows) <= PolicyRows
             && header.entropy_rows != '0 && 32'(header.entropy_rows) <= EntropyRows;

@@ -11,6 +11,7 @@ pub mod cfg_r_desc_53e9d39e;
 pub mod cfg_r_desc_5d51bbd4;
 pub mod cfg_r_desc_7245db2b;
 pub mod cfg_r_desc_92f400d4;
+pub mod cfg_r_desc_996c3a34;
 pub mod cfg_r_desc_b9689d12;
 pub mod cfg_r_desc_ee951f2a;
 pub mod cfg_r_desc_fba5d635;

@@ -84,6 +84,7 @@ module card (
         logic max_streams;
         logic queue_limits;
         logic key_flags;
+        logic text_limits;
         logic map_digest[8];
         logic command;
         logic status;
@@ -119,7 +120,11 @@ module card (
         logic public_key[8];
         logic design_id[4];
         logic boot_nonce[4];
+        logic text_tables_lo;
+        logic text_tables_hi;
+        logic text_stride;
         logic lane[8];
+        logic text_blocks;
         logic header;
         logic policy_bank;
         logic entropy_bank;
@@ -148,6 +153,7 @@ module card (
         decoded_reg_strb.max_streams = cpuif_req_masked & (cpuif_addr == 20'h10) & !cpuif_req_is_wr;
         decoded_reg_strb.queue_limits = cpuif_req_masked & (cpuif_addr == 20'h14) & !cpuif_req_is_wr;
         decoded_reg_strb.key_flags = cpuif_req_masked & (cpuif_addr == 20'h18) & !cpuif_req_is_wr;
+        decoded_reg_strb.text_limits = cpuif_req_masked & (cpuif_addr == 20'h1c) & !cpuif_req_is_wr;
         for(int i0=0; i0<8; i0++) begin
             decoded_reg_strb.map_digest[i0] = cpuif_req_masked & (cpuif_addr == 20'h20 + (20)'(i0) * 20'h4) & !cpuif_req_is_wr;
         end
@@ -197,13 +203,18 @@ module card (
         for(int i0=0; i0<4; i0++) begin
             decoded_reg_strb.boot_nonce[i0] = cpuif_req_masked & (cpuif_addr == 20'h160 + (20)'(i0) * 20'h4) & !cpuif_req_is_wr;
         end
+        decoded_reg_strb.text_tables_lo = cpuif_req_masked & (cpuif_addr == 20'h170);
+        decoded_reg_strb.text_tables_hi = cpuif_req_masked & (cpuif_addr == 20'h174);
+        decoded_reg_strb.text_stride = cpuif_req_masked & (cpuif_addr == 20'h178);
         for(int i0=0; i0<8; i0++) begin
             decoded_reg_strb.lane[i0] = cpuif_req_masked & (cpuif_addr >= 20'h1000 + (20)'(i0) * 20'h100) & (cpuif_addr <= 20'h1000 + (20)'(i0) * 20'h100 + 20'h3b);
             is_external |= cpuif_req_masked & (cpuif_addr >= 20'h1000 + (20)'(i0) * 20'h100) & (cpuif_addr <= 20'h1000 + (20)'(i0) * 20'h100 + 20'h3b);
             is_valid_rw |= cpuif_req_masked & (cpuif_addr >= 20'h1000 + (20)'(i0) * 20'h100) & (cpuif_addr <= 20'h1000 + (20)'(i0) * 20'h100 + 20'h3b);
         end
-        decoded_reg_strb.header = cpuif_req_masked & (cpuif_addr >= 20'h10000) & (cpuif_addr <= 20'h10000 + 20'h7f);
-        is_external |= cpuif_req_masked & (cpuif_addr >= 20'h10000) & (cpuif_addr <= 20'h10000 + 20'h7f);
+        decoded_reg_strb.text_blocks = cpuif_req_masked & (cpuif_addr >= 20'h2000) & (cpuif_addr <= 20'h2000 + 20'hff);
+        is_external |= cpuif_req_masked & (cpuif_addr >= 20'h2000) & (cpuif_addr <= 20'h2000 + 20'hff);
+        decoded_reg_strb.header = cpuif_req_masked & (cpuif_addr >= 20'h10000) & (cpuif_addr <= 20'h10000 + 20'hff);
+        is_external |= cpuif_req_masked & (cpuif_addr >= 20'h10000) & (cpuif_addr <= 20'h10000 + 20'hff);
         decoded_reg_strb.policy_bank = cpuif_req_masked & (cpuif_addr >= 20'h40000) & (cpuif_addr <= 20'h40000 + 20'h3ffff);
         is_external |= cpuif_req_masked & (cpuif_addr >= 20'h40000) & (cpuif_addr <= 20'h40000 + 20'h3ffff);
         decoded_reg_strb.entropy_bank = cpuif_req_masked & (cpuif_addr >= 20'h80000) & (cpuif_addr <= 20'h80000 + 20'h3ffff);
@@ -323,6 +334,24 @@ module card (
                 logic load_next;
             } v;
         } checkpoint_head;
+        struct {
+            struct {
+                logic [31:0] next;
+                logic load_next;
+            } v;
+        } text_tables_lo;
+        struct {
+            struct {
+                logic [31:0] next;
+                logic load_next;
+            } v;
+        } text_tables_hi;
+        struct {
+            struct {
+                logic [7:0] next;
+                logic load_next;
+            } log2;
+        } text_stride;
     } field_combo_t;
     field_combo_t field_combo;
 
@@ -397,6 +426,21 @@ module card (
                 logic [31:0] value;
             } v;
         } checkpoint_head;
+        struct {
+            struct {
+                logic [31:0] value;
+            } v;
+        } text_tables_lo;
+        struct {
+            struct {
+                logic [31:0] value;
+            } v;
+        } text_tables_hi;
+        struct {
+            struct {
+                logic [7:0] value;
+            } log2;
+        } text_stride;
     } field_storage_t;
     field_storage_t field_storage;
 
@@ -731,6 +775,75 @@ module card (
     end
     assign hwif_out.checkpoint_head.v.value = field_storage.checkpoint_head.v.value;
     assign hwif_out.checkpoint_head.v.swmod = decoded_reg_strb.checkpoint_head && decoded_req_is_wr && |(decoded_wr_biten[31:0]);
+    // Field: card.text_tables_lo.v
+    always_comb begin
+        automatic logic [31:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.text_tables_lo.v.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.text_tables_lo && decoded_req_is_wr && !(hwif_in.text_tables_lo.v.swwel)) begin // SW write
+            next_c = (field_storage.text_tables_lo.v.value & ~decoded_wr_biten[31:0]) | (decoded_wr_data[31:0] & decoded_wr_biten[31:0]);
+            load_next_c = '1;
+        end
+        field_combo.text_tables_lo.v.next = next_c;
+        field_combo.text_tables_lo.v.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.text_tables_lo.v.value <= 32'h0;
+        end else begin
+            if(field_combo.text_tables_lo.v.load_next) begin
+                field_storage.text_tables_lo.v.value <= field_combo.text_tables_lo.v.next;
+            end
+        end
+    end
+    assign hwif_out.text_tables_lo.v.value = field_storage.text_tables_lo.v.value;
+    // Field: card.text_tables_hi.v
+    always_comb begin
+        automatic logic [31:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.text_tables_hi.v.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.text_tables_hi && decoded_req_is_wr && !(hwif_in.text_tables_hi.v.swwel)) begin // SW write
+            next_c = (field_storage.text_tables_hi.v.value & ~decoded_wr_biten[31:0]) | (decoded_wr_data[31:0] & decoded_wr_biten[31:0]);
+            load_next_c = '1;
+        end
+        field_combo.text_tables_hi.v.next = next_c;
+        field_combo.text_tables_hi.v.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.text_tables_hi.v.value <= 32'h0;
+        end else begin
+            if(field_combo.text_tables_hi.v.load_next) begin
+                field_storage.text_tables_hi.v.value <= field_combo.text_tables_hi.v.next;
+            end
+        end
+    end
+    assign hwif_out.text_tables_hi.v.value = field_storage.text_tables_hi.v.value;
+    // Field: card.text_stride.log2
+    always_comb begin
+        automatic logic [7:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.text_stride.log2.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.text_stride && decoded_req_is_wr && !(hwif_in.text_stride.log2.swwel)) begin // SW write
+            next_c = (field_storage.text_stride.log2.value & ~decoded_wr_biten[7:0]) | (decoded_wr_data[7:0] & decoded_wr_biten[7:0]);
+            load_next_c = '1;
+        end
+        field_combo.text_stride.log2.next = next_c;
+        field_combo.text_stride.log2.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.text_stride.log2.value <= 8'h0;
+        end else begin
+            if(field_combo.text_stride.log2.load_next) begin
+                field_storage.text_stride.log2.value <= field_combo.text_stride.log2.next;
+            end
+        end
+    end
+    assign hwif_out.text_stride.log2.value = field_storage.text_stride.log2.value;
     for(genvar i0=0; i0<8; i0++) begin
         // External region: card.lane[]
         assign hwif_out.lane[i0].req = decoded_reg_strb.lane[i0];
@@ -739,9 +852,15 @@ module card (
         assign hwif_out.lane[i0].wr_data = decoded_wr_data;
         assign hwif_out.lane[i0].wr_biten = decoded_wr_biten;
     end
+    // External region: card.text_blocks
+    assign hwif_out.text_blocks.req = decoded_reg_strb.text_blocks;
+    assign hwif_out.text_blocks.addr = decoded_addr[7:0];
+    assign hwif_out.text_blocks.req_is_wr = decoded_req_is_wr;
+    assign hwif_out.text_blocks.wr_data = decoded_wr_data;
+    assign hwif_out.text_blocks.wr_biten = decoded_wr_biten;
     // External region: card.header
     assign hwif_out.header.req = decoded_reg_strb.header;
-    assign hwif_out.header.addr = decoded_addr[6:0];
+    assign hwif_out.header.addr = decoded_addr[7:0];
     assign hwif_out.header.req_is_wr = decoded_req_is_wr;
     assign hwif_out.header.wr_data = decoded_wr_data;
     assign hwif_out.header.wr_biten = decoded_wr_biten;
@@ -767,6 +886,7 @@ module card (
         for(int i0=0; i0<8; i0++) begin
             wr_ack |= hwif_in.lane[i0].wr_ack;
         end
+        wr_ack |= hwif_in.text_blocks.wr_ack;
         wr_ack |= hwif_in.header.wr_ack;
         wr_ack |= hwif_in.policy_bank.wr_ack;
         wr_ack |= hwif_in.entropy_bank.wr_ack;
@@ -786,6 +906,7 @@ module card (
         for(int i0=0; i0<8; i0++) begin
             rd_ack |= hwif_in.lane[i0].rd_ack;
         end
+        rd_ack |= hwif_in.text_blocks.rd_ack;
         rd_ack |= hwif_in.header.rd_ack;
         rd_ack |= hwif_in.policy_bank.rd_ack;
         rd_ack |= hwif_in.entropy_bank.rd_ack;
@@ -841,6 +962,7 @@ module card (
             readback_data_var[ad_hi(20'h8)][16] = hwif_in.capabilities.digest.next;
             readback_data_var[ad_hi(20'h8)][17] = hwif_in.capabilities.signer.next;
             readback_data_var[ad_hi(20'h8)][18] = hwif_in.capabilities.heartbeat.next;
+            readback_data_var[ad_hi(20'h8)][19] = hwif_in.capabilities.text.next;
         end
         if(ad_low(rd_mux_addr) == ad_low(20'hc)) begin
             readback_data_var[ad_hi(20'hc)][15:0] = hwif_in.rows.policy.next;
@@ -856,6 +978,12 @@ module card (
         end
         if(ad_low(rd_mux_addr) == ad_low(20'h18)) begin
             readback_data_var[ad_hi(20'h18)][7:0] = hwif_in.key_flags.v.next;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(20'h1c)) begin
+            readback_data_var[ad_hi(20'h1c)][7:0] = hwif_in.text_limits.engines.next;
+            readback_data_var[ad_hi(20'h1c)][15:8] = hwif_in.text_limits.states_log2.next;
+            readback_data_var[ad_hi(20'h1c)][23:16] = hwif_in.text_limits.byte_classes.next;
+            readback_data_var[ad_hi(20'h1c)][31:24] = hwif_in.text_limits.blocks.next;
         end
         for(int i0=0; i0<8; i0++) begin
             if(ad_low(rd_mux_addr) == ad_low(20'h20 + (20)'(i0) * 20'h4)) begin
@@ -973,6 +1101,15 @@ module card (
                 readback_data_var[ad_hi(20'h160 + (20)'(i0) * 20'h4)][31:0] = hwif_in.boot_nonce[i0].v.next;
             end
         end
+        if(ad_low(rd_mux_addr) == ad_low(20'h170)) begin
+            readback_data_var[ad_hi(20'h170)][31:0] = field_storage.text_tables_lo.v.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(20'h174)) begin
+            readback_data_var[ad_hi(20'h174)][31:0] = field_storage.text_tables_hi.v.value;
+        end
+        if(ad_low(rd_mux_addr) == ad_low(20'h178)) begin
+            readback_data_var[ad_hi(20'h178)][7:0] = field_storage.text_stride.log2.value;
+        end
         readback_data_rt_c = readback_data_var;
     end
 
@@ -1008,7 +1145,11 @@ module card (
                 is_external_block_var = 1'b1;
             end
         end
-        if((rd_mux_addr >= 20'h10000) && (rd_mux_addr <= 20'h10000 + 20'h7f)) begin
+        if((rd_mux_addr >= 20'h2000) && (rd_mux_addr <= 20'h2000 + 20'hff)) begin
+            readback_data_var = hwif_in.text_blocks.rd_data;
+            is_external_block_var = 1'b1;
+        end
+        if((rd_mux_addr >= 20'h10000) && (rd_mux_addr <= 20'h10000 + 20'hff)) begin
             readback_data_var = hwif_in.header.rd_data;
             is_external_block_var = 1'b1;
         end

@@ -28,11 +28,16 @@ package card_pkg;
     } card__capabilities_desc_daa12b50__heartbeat__in_t;
 
     typedef struct {
+        logic next;
+    } card__capabilities_desc_daa12b50__text__in_t;
+
+    typedef struct {
         card__capabilities_desc_daa12b50__lanes__in_t lanes;
         card__capabilities_desc_daa12b50__rows_per_clock__in_t rows_per_clock;
         card__capabilities_desc_daa12b50__digest__in_t digest;
         card__capabilities_desc_daa12b50__signer__in_t signer;
         card__capabilities_desc_daa12b50__heartbeat__in_t heartbeat;
+        card__capabilities_desc_daa12b50__text__in_t text;
     } card__capabilities_desc_daa12b50__in_t;
 
     typedef struct {
@@ -81,6 +86,29 @@ package card_pkg;
     typedef struct {
         card__key_flags_desc_fe69d6c3__v__in_t v;
     } card__key_flags_desc_fe69d6c3__in_t;
+
+    typedef struct {
+        logic [7:0] next;
+    } card__text_limits_desc_34ffaa0d__engines__in_t;
+
+    typedef struct {
+        logic [7:0] next;
+    } card__text_limits_desc_34ffaa0d__states_log2__in_t;
+
+    typedef struct {
+        logic [7:0] next;
+    } card__text_limits_desc_34ffaa0d__byte_classes__in_t;
+
+    typedef struct {
+        logic [7:0] next;
+    } card__text_limits_desc_34ffaa0d__blocks__in_t;
+
+    typedef struct {
+        card__text_limits_desc_34ffaa0d__engines__in_t engines;
+        card__text_limits_desc_34ffaa0d__states_log2__in_t states_log2;
+        card__text_limits_desc_34ffaa0d__byte_classes__in_t byte_classes;
+        card__text_limits_desc_34ffaa0d__blocks__in_t blocks;
+    } card__text_limits_desc_34ffaa0d__in_t;
 
     typedef struct {
         logic [31:0] next;
@@ -338,10 +366,32 @@ package card_pkg;
     } ro_r_desc_bf766848__in_t;
 
     typedef struct {
+        logic swwel;
+    } cfg_r_desc_996c3a34__v__in_t;
+
+    typedef struct {
+        cfg_r_desc_996c3a34__v__in_t v;
+    } cfg_r_desc_996c3a34__in_t;
+
+    typedef struct {
+        logic swwel;
+    } card__text_stride_desc_acf7abc6__log2__in_t;
+
+    typedef struct {
+        card__text_stride_desc_acf7abc6__log2__in_t log2;
+    } card__text_stride_desc_acf7abc6__in_t;
+
+    typedef struct {
         logic rd_ack;
         logic [31:0] rd_data;
         logic wr_ack;
     } lane_rf__external__in_t;
+
+    typedef struct {
+        logic rd_ack;
+        logic [31:0] rd_data;
+        logic wr_ack;
+    } card__text_blocks__external__in_t;
 
     typedef struct {
         logic rd_ack;
@@ -367,6 +417,7 @@ package card_pkg;
         card__max_streams_desc_39976f3e__in_t max_streams;
         card__queue_limits_desc_e22caa69__in_t queue_limits;
         card__key_flags_desc_fe69d6c3__in_t key_flags;
+        card__text_limits_desc_34ffaa0d__in_t text_limits;
         ro_r_desc_e9822798__in_t map_digest[8];
         card__status_desc_80b339a4__in_t status;
         card__fault_desc_a385ca43__in_t fault;
@@ -397,7 +448,11 @@ package card_pkg;
         ro_r_desc_bd535d95__in_t public_key[8];
         ro_r_desc_cf60d431__in_t design_id[4];
         ro_r_desc_bf766848__in_t boot_nonce[4];
+        cfg_r_desc_996c3a34__in_t text_tables_lo;
+        cfg_r_desc_b9689d12__in_t text_tables_hi;
+        card__text_stride_desc_acf7abc6__in_t text_stride;
         lane_rf__external__in_t lane[8];
+        card__text_blocks__external__in_t text_blocks;
         card__header__external__in_t header;
         card__policy_bank__external__in_t policy_bank;
         card__entropy_bank__external__in_t entropy_bank;
@@ -521,6 +576,22 @@ package card_pkg;
     } card__checkpoint_head_desc_bc3ce417__out_t;
 
     typedef struct {
+        logic [31:0] value;
+    } cfg_r_desc_996c3a34__v__out_t;
+
+    typedef struct {
+        cfg_r_desc_996c3a34__v__out_t v;
+    } cfg_r_desc_996c3a34__out_t;
+
+    typedef struct {
+        logic [7:0] value;
+    } card__text_stride_desc_acf7abc6__log2__out_t;
+
+    typedef struct {
+        card__text_stride_desc_acf7abc6__log2__out_t log2;
+    } card__text_stride_desc_acf7abc6__out_t;
+
+    typedef struct {
         logic req;
         logic [5:0] addr;
         logic req_is_wr;
@@ -530,7 +601,15 @@ package card_pkg;
 
     typedef struct {
         logic req;
-        logic [6:0] addr;
+        logic [7:0] addr;
+        logic req_is_wr;
+        logic [31:0] wr_data;
+        logic [31:0] wr_biten;
+    } card__text_blocks__external__out_t;
+
+    typedef struct {
+        logic req;
+        logic [7:0] addr;
         logic req_is_wr;
         logic [31:0] wr_data;
         logic [31:0] wr_biten;
@@ -567,7 +646,11 @@ package card_pkg;
         cfg_r_desc_ee951f2a__out_t checkpoint_interval;
         card__checkpoint_flush_desc_46c231f6__out_t checkpoint_flush;
         card__checkpoint_head_desc_bc3ce417__out_t checkpoint_head;
+        cfg_r_desc_996c3a34__out_t text_tables_lo;
+        cfg_r_desc_b9689d12__out_t text_tables_hi;
+        card__text_stride_desc_acf7abc6__out_t text_stride;
         lane_rf__external__out_t lane[8];
+        card__text_blocks__external__out_t text_blocks;
         card__header__external__out_t header;
         card__policy_bank__external__out_t policy_bank;
         card__entropy_bank__external__out_t entropy_bank;

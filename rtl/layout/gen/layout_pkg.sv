@@ -15,7 +15,7 @@ package layout_pkg;
   localparam int unsigned SignatureBytes = 17088;  // SLH-DSA-SHA2-128f signature (FIPS 205, table 2).
   // SHA-256 that names this layout and the register map; first byte lowest.
   localparam logic [255:0] MapDigest =
-    256'h90183ae33945f8cd519cec6de800d740360cde067e1b682ae822919ee7db3643;
+    256'h5d3382c5da136c008140c38ccad4e3dd91d8c88a846b2f4ae9f0e7c0d9cf1565;
 
   // What a submission asks for. Zero is no opcode, so a zeroed entry is refused.
   typedef enum logic [7:0] {
@@ -135,6 +135,10 @@ package layout_pkg;
     FaultSlot = 16'h010a,  // Entry: slot out of range, BEGIN on an open slot, or anything else on a free one.
     FaultSequence = 16'h010b,  // Entry: the sequence is not the slot's next.
     FaultContext = 16'h010c,  // Entry: a GATE whose domain, audience, register or epistemic mode differs from the first GATE that its stream had judged.
+    FaultTextWindow = 16'h010d,  // Entry: the text in its window cannot be read: it does not fit, or a read failed.
+    FaultTextForm = 16'h010e,  // Entry: the window holds no text of this entry: another tag, a length that contradicts the descriptor, or bytes that are not UTF-8.
+    FaultTextCommitment = 16'h010f,  // Entry: the bytes in the window do not hash to the commitment.
+    FaultTextEnd = 16'h0110,  // Entry: the bytes of an END hold a class of the text lane.
     FaultCredit = 16'h0201,  // Credit: the heartbeat credit is spent.
     FaultDoorbell = 16'h0301,  // Transport: a doorbell out of range, or more entries than the ring holds.
     FaultRingConfig = 16'h0302,  // Transport: a ring's base or size is not allowed.
@@ -154,6 +158,7 @@ package layout_pkg;
   // Descriptor flags.
   localparam int unsigned FlagsInertPrefixBit = 0;  // The commitment covers held inert bytes before the span.
   localparam int unsigned FlagsUncertaintyKnownBit = 1;  // The engine gave log-probabilities.
+  localparam int unsigned FlagsScanFreshBit = 2;  // Text lane: the span is scanned as the first text of its stream, because a rollback took back what was admitted before.
 
   // Fields of the semantic state that the mutation touches.
   localparam int unsigned FieldsTouchedIntentBit = 0;  // Intent.
@@ -171,6 +176,9 @@ package layout_pkg;
 
   // Parts of a card that a session can use.
   localparam int unsigned FeaturesTextLaneBit = 0;  // Every GATE and END has its text in the window of its slot; the card hashes and scans it.
+
+  // Optional parts of a table image.
+  localparam int unsigned ImagePartsTextBit = 0;  // The block `image_text` follows the header. Sessions of this image use the text lane.
 
   // Allowed-value masks of the four enumerations that the layout fixes, in 16 bits.
   localparam int unsigned SmallEnumsCategoryBit = 0;  // Categories.
@@ -306,7 +314,8 @@ package layout_pkg;
   localparam int unsigned CompletionBytes = 64;
   typedef struct packed {
     logic [31:0] crc;  // 60
-    logic [223:0] reserved_32;  // 32
+    logic [95:0] reserved_48;  // 48
+    logic [127:0] text_classes;  // 32
     logic [63:0] log_index;  // 24
     logic [31:0] epoch;  // 20
     logic [31:0] sequence_;  // 16
@@ -350,7 +359,7 @@ package layout_pkg;
     logic [7:0] kind;  // 0
   } row_t;
 
-  // Head of a table image; policy rows, then entropy rows, follow it.
+  // Head of a table image. The text block follows it if `parts` says so, then policy rows, then entropy rows.
   localparam int unsigned ImageHeaderBytes = 128;
   typedef struct packed {
     logic [255:0] package_digest;  // 96
@@ -364,11 +373,20 @@ package layout_pkg;
     logic [31:0] reserved_12;  // 12
     logic [15:0] entropy_rows;  // 10
     logic [15:0] policy_rows;  // 8
-    logic [7:0] reserved_7;  // 7
+    logic [7:0] parts;  // 7
     logic [7:0] quantities;  // 6
     logic [7:0] max_depth;  // 5
     logic [7:0] version;  // 4
     logic [31:0] magic;  // 0
   } image_header_t;
+
+  // The text lane in a table image.
+  localparam int unsigned ImageTextBytes = 64;
+  typedef struct packed {
+    logic [95:0] reserved_52;  // 52
+    logic [31:0] bytes;  // 48
+    logic [127:0] opening;  // 32
+    logic [255:0] digest;  // 0
+  } image_text_t;
 
 endpackage

@@ -31,8 +31,8 @@ pub const CHECKPOINT_STRIDE: usize = 32768;
 pub const SIGNATURE_BYTES: usize = 17088;
 /// SHA-256 that names this layout and the register map.
 pub const MAP_DIGEST: [u8; 32] = [
-    67, 54, 219, 231, 158, 145, 34, 232, 42, 104, 27, 126, 6, 222, 12, 54, 64, 215, 0, 232, 109, 236, 156, 81, 205,
-    248, 69, 57, 227, 58, 24, 144,
+    101, 21, 207, 217, 192, 231, 240, 233, 74, 47, 107, 132, 138, 200, 216, 145, 221, 227, 212, 202, 140, 195, 64, 129,
+    0, 108, 19, 218, 197, 130, 51, 93,
 ];
 
 /// What a submission asks for. Zero is no opcode, so a zeroed entry is refused.
@@ -777,6 +777,14 @@ pub enum Fault {
     Sequence = 267,
     /// Entry: a GATE whose domain, audience, register or epistemic mode differs from the first GATE that its stream had judged.
     Context = 268,
+    /// Entry: the text in its window cannot be read: it does not fit, or a read failed.
+    TextWindow = 269,
+    /// Entry: the window holds no text of this entry: another tag, a length that contradicts the descriptor, or bytes that are not UTF-8.
+    TextForm = 270,
+    /// Entry: the bytes in the window do not hash to the commitment.
+    TextCommitment = 271,
+    /// Entry: the bytes of an END hold a class of the text lane.
+    TextEnd = 272,
     /// Credit: the heartbeat credit is spent.
     Credit = 513,
     /// Transport: a doorbell out of range, or more entries than the ring holds.
@@ -823,6 +831,10 @@ impl Fault {
         Self::Slot,
         Self::Sequence,
         Self::Context,
+        Self::TextWindow,
+        Self::TextForm,
+        Self::TextCommitment,
+        Self::TextEnd,
         Self::Credit,
         Self::Doorbell,
         Self::RingConfig,
@@ -856,6 +868,10 @@ impl Fault {
             Self::Slot => "slot",
             Self::Sequence => "sequence",
             Self::Context => "context",
+            Self::TextWindow => "text_window",
+            Self::TextForm => "text_form",
+            Self::TextCommitment => "text_commitment",
+            Self::TextEnd => "text_end",
             Self::Credit => "credit",
             Self::Doorbell => "doorbell",
             Self::RingConfig => "ring_config",
@@ -897,6 +913,10 @@ impl TryFrom<u16> for Fault {
             266 => Ok(Self::Slot),
             267 => Ok(Self::Sequence),
             268 => Ok(Self::Context),
+            269 => Ok(Self::TextWindow),
+            270 => Ok(Self::TextForm),
+            271 => Ok(Self::TextCommitment),
+            272 => Ok(Self::TextEnd),
             513 => Ok(Self::Credit),
             769 => Ok(Self::Doorbell),
             770 => Ok(Self::RingConfig),
@@ -932,8 +952,12 @@ pub mod flags {
     pub const UNCERTAINTY_KNOWN_BIT: u32 = 1;
     /// The engine gave log-probabilities. Mask.
     pub const UNCERTAINTY_KNOWN: u16 = 0x2;
+    /// Text lane: the span is scanned as the first text of its stream, because a rollback took back what was admitted before. First bit.
+    pub const SCAN_FRESH_BIT: u32 = 2;
+    /// Text lane: the span is scanned as the first text of its stream, because a rollback took back what was admitted before. Mask.
+    pub const SCAN_FRESH: u16 = 0x4;
     /// Every defined bit.
-    pub const ALL: u16 = 0x3;
+    pub const ALL: u16 = 0x7;
 }
 
 /// Fields of the semantic state that the mutation touches.
@@ -994,6 +1018,16 @@ pub mod features {
     pub const TEXT_LANE_BIT: u32 = 0;
     /// Every GATE and END has its text in the window of its slot; the card hashes and scans it. Mask.
     pub const TEXT_LANE: u16 = 0x1;
+    /// Every defined bit.
+    pub const ALL: u16 = 0x1;
+}
+
+/// Optional parts of a table image.
+pub mod image_parts {
+    /// The block `image_text` follows the header. Sessions of this image use the text lane. First bit.
+    pub const TEXT_BIT: u32 = 0;
+    /// The block `image_text` follows the header. Sessions of this image use the text lane. Mask.
+    pub const TEXT: u16 = 0x1;
     /// Every defined bit.
     pub const ALL: u16 = 0x1;
 }
@@ -1196,9 +1230,9 @@ pub struct Answer {
     pub log_index: U64,
     /// Offset 24. Clocks since reset: of an entry when its check ended, of a session record when it was made. Heartbeat credit counts by this.
     pub tick: U64,
-    /// Offset 32. Text lane: classes that the card found in the span's text.
+    /// Offset 32. Text lane: classes that the card found in the entry's text; 0 without the lane.
     pub text_classes: U128,
-    /// Offset 48. Text lane: classes that the card found in the stream's admitted text before this span.
+    /// Offset 48. Text lane: classes that the card found in the stream's admitted text before this entry; 0 without the lane.
     pub text_established: U128,
 }
 
@@ -1210,7 +1244,7 @@ impl Answer {
     /// Whether every reserved byte is zero.
     #[must_use]
     pub fn reserved_is_zero(&self) -> bool {
-        self.text_classes == 0 && self.text_established == 0
+        true
     }
 }
 
@@ -1296,7 +1330,7 @@ impl SessionFields {
     /// Whether every reserved byte is zero.
     #[must_use]
     pub fn reserved_is_zero(&self) -> bool {
-        self.features == 0 && self.seat == 0 && self.reserved_122 == [0; 6]
+        self.seat == 0 && self.reserved_122 == [0; 6]
     }
 }
 
@@ -1452,8 +1486,10 @@ pub struct Completion {
     pub epoch: U32,
     /// Offset 24. Index of the record in the lane's log.
     pub log_index: U64,
-    /// Offset 32. Reserved, zero.
-    pub reserved_32: [u8; 28],
+    /// Offset 32. Text lane: classes that the card found in the entry's text; 0 without the lane.
+    pub text_classes: U128,
+    /// Offset 48. Reserved, zero.
+    pub reserved_48: [u8; 12],
     /// Offset 60. CRC-32 of bytes 0 to 59.
     pub crc: U32,
 }
@@ -1466,7 +1502,7 @@ impl Completion {
     /// Whether every reserved byte is zero.
     #[must_use]
     pub fn reserved_is_zero(&self) -> bool {
-        self.reserved_5 == [0; 1] && self.reserved_14 == [0; 2] && self.reserved_32 == [0; 28]
+        self.reserved_5 == [0; 1] && self.reserved_14 == [0; 2] && self.reserved_48 == [0; 12]
     }
 }
 
@@ -1484,7 +1520,8 @@ const _: () = {
     assert!(core::mem::offset_of!(Completion, sequence) == 16);
     assert!(core::mem::offset_of!(Completion, epoch) == 20);
     assert!(core::mem::offset_of!(Completion, log_index) == 24);
-    assert!(core::mem::offset_of!(Completion, reserved_32) == 32);
+    assert!(core::mem::offset_of!(Completion, text_classes) == 32);
+    assert!(core::mem::offset_of!(Completion, reserved_48) == 48);
     assert!(core::mem::offset_of!(Completion, crc) == 60);
     assert!(size_of::<Completion>() == 64);
 };
@@ -1580,7 +1617,7 @@ const _: () = {
     assert!(size_of::<Row>() == 192);
 };
 
-/// Head of a table image; policy rows, then entropy rows, follow it. 128 bytes.
+/// Head of a table image. The text block follows it if `parts` says so, then policy rows, then entropy rows. 128 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct ImageHeader {
@@ -1592,8 +1629,8 @@ pub struct ImageHeader {
     pub max_depth: u8,
     /// Offset 6. Bit i: quantity slot i is declared.
     pub quantities: u8,
-    /// Offset 7. Reserved, zero.
-    pub reserved_7: [u8; 1],
+    /// Offset 7. Optional parts of this image. (bits `image_parts`)
+    pub parts: u8,
     /// Offset 8. Rows of the policy bank.
     pub policy_rows: U16,
     /// Offset 10. Rows of the entropy bank.
@@ -1626,7 +1663,7 @@ impl ImageHeader {
     /// Whether every reserved byte is zero.
     #[must_use]
     pub fn reserved_is_zero(&self) -> bool {
-        self.reserved_7 == [0; 1] && self.reserved_12 == [0; 4] && self.reserved_48 == [0; 16]
+        self.reserved_12 == [0; 4] && self.reserved_48 == [0; 16]
     }
 }
 
@@ -1635,7 +1672,7 @@ const _: () = {
     assert!(core::mem::offset_of!(ImageHeader, version) == 4);
     assert!(core::mem::offset_of!(ImageHeader, max_depth) == 5);
     assert!(core::mem::offset_of!(ImageHeader, quantities) == 6);
-    assert!(core::mem::offset_of!(ImageHeader, reserved_7) == 7);
+    assert!(core::mem::offset_of!(ImageHeader, parts) == 7);
     assert!(core::mem::offset_of!(ImageHeader, policy_rows) == 8);
     assert!(core::mem::offset_of!(ImageHeader, entropy_rows) == 10);
     assert!(core::mem::offset_of!(ImageHeader, reserved_12) == 12);
@@ -1648,4 +1685,38 @@ const _: () = {
     assert!(core::mem::offset_of!(ImageHeader, map_digest) == 64);
     assert!(core::mem::offset_of!(ImageHeader, package_digest) == 96);
     assert!(size_of::<ImageHeader>() == 128);
+};
+
+/// The text lane in a table image. 64 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+pub struct ImageText {
+    /// Offset 0. SHA-256 of the encoded tables of the text lane.
+    pub digest: [u8; 32],
+    /// Offset 32. Classes of the lane whose presence opens a gate: both host and card must find them. For the others of the lane, either finding counts.
+    pub opening: U128,
+    /// Offset 48. Length of the encoded tables. (bytes)
+    pub bytes: U32,
+    /// Offset 52. Reserved, zero.
+    pub reserved_52: [u8; 12],
+}
+
+impl ImageText {
+    /// Size on the wire.
+    pub const BYTES: usize = 64;
+    /// Every byte zero.
+    pub const ZERO: Self = zerocopy::transmute!([0u8; 64]);
+    /// Whether every reserved byte is zero.
+    #[must_use]
+    pub fn reserved_is_zero(&self) -> bool {
+        self.reserved_52 == [0; 12]
+    }
+}
+
+const _: () = {
+    assert!(core::mem::offset_of!(ImageText, digest) == 0);
+    assert!(core::mem::offset_of!(ImageText, opening) == 32);
+    assert!(core::mem::offset_of!(ImageText, bytes) == 48);
+    assert!(core::mem::offset_of!(ImageText, reserved_52) == 52);
+    assert!(size_of::<ImageText>() == 64);
 };

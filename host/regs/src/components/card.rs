@@ -23,13 +23,18 @@ pub mod policy_bank;
 pub mod queue_limits;
 pub mod rows;
 pub mod status;
+pub mod text_blocks;
+pub mod text_limits;
+pub mod text_stride;
 
 // Instances of named component types
 pub use _root::components::cfg_r_desc_04ee4c1b as ticket_digest;
 pub use _root::components::cfg_r_desc_92f400d4 as expected_digest;
+pub use _root::components::cfg_r_desc_996c3a34 as text_tables_lo;
 pub use _root::components::cfg_r_desc_2322bf59 as epoch;
 pub use _root::components::cfg_r_desc_7245db2b as checkpoint_lo;
 pub use _root::components::cfg_r_desc_b9689d12 as checkpoint_hi;
+pub use _root::components::cfg_r_desc_b9689d12 as text_tables_hi;
 pub use _root::components::cfg_r_desc_ee951f2a as checkpoint_interval;
 pub use _root::components::cfg_r_desc_fba5d635 as heartbeat_records;
 pub use _root::components::cfg_r_desc_fd4a955e as heartbeat_ticks;
@@ -172,6 +177,15 @@ impl<'io, IO: peakrdl_rust::io::RegisterIO> Card<'io, IO> {
     #[must_use]
     pub const fn key_flags(&self) -> peakrdl_rust::reg::Reg<'io, key_flags::KeyFlags, IO> {
         unsafe { peakrdl_rust::reg::Reg::from_ptr_with(self.ptr.wrapping_byte_add(0x18).cast(), self.io) }
+    }
+
+    /// text_limits
+    ///
+    /// Text lane: engines, log2 of the states of an engine, byte classes of an engine, blocks of text windows. 0 while capability `text` is 0.
+    #[inline(always)]
+    #[must_use]
+    pub const fn text_limits(&self) -> peakrdl_rust::reg::Reg<'io, text_limits::TextLimits, IO> {
+        unsafe { peakrdl_rust::reg::Reg::from_ptr_with(self.ptr.wrapping_byte_add(0x1C).cast(), self.io) }
     }
 
     /// map_digest
@@ -596,6 +610,33 @@ impl<'io, IO: peakrdl_rust::io::RegisterIO> Card<'io, IO> {
         unsafe { core::mem::transmute(array) }
     }
 
+    /// text_tables_lo
+    ///
+    /// Device address of the encoded tables of the text lane, low half; 64-byte aligned. OPEN reads them if the image has a text part.
+    #[inline(always)]
+    #[must_use]
+    pub const fn text_tables_lo(&self) -> peakrdl_rust::reg::Reg<'io, text_tables_lo::CfgR_desc_996c3a34, IO> {
+        unsafe { peakrdl_rust::reg::Reg::from_ptr_with(self.ptr.wrapping_byte_add(0x170).cast(), self.io) }
+    }
+
+    /// text_tables_hi
+    ///
+    /// High half.
+    #[inline(always)]
+    #[must_use]
+    pub const fn text_tables_hi(&self) -> peakrdl_rust::reg::Reg<'io, text_tables_hi::CfgR_desc_b9689d12, IO> {
+        unsafe { peakrdl_rust::reg::Reg::from_ptr_with(self.ptr.wrapping_byte_add(0x174).cast(), self.io) }
+    }
+
+    /// text_stride
+    ///
+    /// log2 of the bytes of a slot's text window, 11 to 17. The window of slot s starts at byte s * 2^log2 of the blocks.
+    #[inline(always)]
+    #[must_use]
+    pub const fn text_stride(&self) -> peakrdl_rust::reg::Reg<'io, text_stride::TextStride, IO> {
+        unsafe { peakrdl_rust::reg::Reg::from_ptr_with(self.ptr.wrapping_byte_add(0x178).cast(), self.io) }
+    }
+
     /// lane
     #[inline(always)]
     #[must_use]
@@ -615,9 +656,18 @@ impl<'io, IO: peakrdl_rust::io::RegisterIO> Card<'io, IO> {
         unsafe { core::mem::transmute(array) }
     }
 
+    /// Text blocks
+    ///
+    /// Device addresses of the blocks of 2 MiB that hold the text windows: block b at 8 * b, low half first; 4 KiB aligned. Written in RESET and LOAD, latched at OPEN.
+    #[inline(always)]
+    #[must_use]
+    pub const fn text_blocks(&self) -> text_blocks::TextBlocks<'io, IO> {
+        unsafe { text_blocks::TextBlocks::from_ptr_with(self.ptr.wrapping_byte_add(0x2000).cast(), self.io) }
+    }
+
     /// Image header
     ///
-    /// The 32 words of the image header.
+    /// The 32 words of the image header, then the 16 of its text part.
     #[inline(always)]
     #[must_use]
     pub const fn header(&self) -> header::Header<'io, IO> {

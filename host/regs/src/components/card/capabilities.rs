@@ -106,6 +106,21 @@ impl Capabilities {
         let val = (self.0 >> Self::HEARTBEAT_OFFSET) & Self::HEARTBEAT_MASK;
         val != 0
     }
+
+    pub const TEXT_OFFSET: usize = 19;
+    pub const TEXT_WIDTH: usize = 1;
+    pub const TEXT_MASK: u32 = 0x1;
+
+    /// text
+    ///
+    /// The card has a text lane: it reads and scans the texts of entries.
+    #[inline(always)]
+    #[allow(clippy::missing_panics_doc)]
+    #[must_use]
+    pub fn text(&self) -> bool {
+        let val = (self.0 >> Self::TEXT_OFFSET) & Self::TEXT_MASK;
+        val != 0
+    }
 }
 
 impl core::fmt::Debug for Capabilities {
@@ -116,6 +131,7 @@ impl core::fmt::Debug for Capabilities {
             .field("digest", &self.digest())
             .field("signer", &self.signer())
             .field("heartbeat", &self.heartbeat())
+            .field("text", &self.text())
             .finish()
     }
 }
@@ -132,5 +148,6 @@ mod tests {
         assert_eq!(reg.digest(), false);
         assert_eq!(reg.signer(), false);
         assert_eq!(reg.heartbeat(), false);
+        assert_eq!(reg.text(), false);
     }
 }

@@ -5,7 +5,7 @@ use super::_root; // alias to root module of generated code
 
 /// Image header
 ///
-/// The 32 words of the image header.
+/// The 32 words of the image header, then the 16 of its text part.
 #[derive(Eq, PartialEq)]
 pub struct Header<'io, IO = peakrdl_rust::io::PtrIO> {
     ptr: *mut u32,
@@ -37,7 +37,7 @@ impl<IO> peakrdl_rust::mem::Memory for Header<'_, IO> {
     }
 
     fn num_entries(&self) -> usize {
-        32
+        64
     }
 
     fn width(&self) -> usize {
@@ -59,7 +59,7 @@ impl Header<'static> {
 
 impl<'io, IO> Header<'io, IO> {
     /// Size in bytes of the memory
-    pub const SIZE: usize = 0x80;
+    pub const SIZE: usize = 0x100;
 
     /// # Safety
     ///
