@@ -16,5 +16,6 @@ mod card_patrol;
 mod card_rate;
 mod card_stalled;
 mod card_support;
+mod card_text;
 mod card_transport;
 mod card_vfio_user;

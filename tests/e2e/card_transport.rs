@@ -196,7 +196,7 @@ fn an_image_that_does_not_fit_is_not_opened<C: TestCard>() {
         ("no map digest", |h| h.map_digest = [0; 32], Fault::ImageHeader),
         ("magic", |h| h.magic = 0.into(), Fault::ImageHeader),
         ("version", |h| h.version = 2, Fault::ImageHeader),
-        ("a reserved byte", |h| h.reserved_7 = [1], Fault::ImageHeader),
+        ("a reserved byte", |h| h.reserved_12 = [1, 0, 0, 0], Fault::ImageHeader),
         ("another reserved byte", |h| h.reserved_48[15] = 0x80, Fault::ImageHeader),
         ("a quantity slot that does not exist", |h| h.quantities = 0x10, Fault::ImageHeader),
         ("no policy row", |h| h.policy_rows = U16::new(0), Fault::ImageHeader),
@@ -330,7 +330,7 @@ fn tables_of_another_digest_are_not_opened<C: TestCard>() {
         let before = rows[bank].clone();
         let last = rows[bank].len() - 1;
         rows[bank][last].established_none = (before[last].established_none.get() ^ 1 << 127).into();
-        let changed = Tables { header: &world.header, policy: &rows[0], entropy: &rows[1] };
+        let changed = Tables { header: &world.header, text: None, policy: &rows[0], entropy: &rows[1] };
         load_only(&mut card, &changed).unwrap();
         for (word, bytes) in digest.chunks_exact(4).enumerate() {
             let value = u32::from_le_bytes(bytes.try_into().unwrap());

@@ -134,7 +134,7 @@ SEALED = [
     ("ticket digest of all", "open-ticket", lambda b: [record(kind, 0, 64, BAD)(b) for kind in (OPEN, CLOSE)]),
     ("open streams of CLOSE", "record-open-streams", record(CLOSE, 0, 112, b"\1")),
     ("cause of CLOSE", "record-answer", record(CLOSE, 0, 116, b"\5\3")),
-    ("features of OPEN", "record-layout", record(OPEN, 0, 118, b"\1")),
+    ("features of OPEN", "record-layout", record(OPEN, 0, 118, b"\2")),
     ("CLOSE is an ALARM", "alarm", lambda b: [record(CLOSE, 0, 116, b"\5\3")(b), record(CLOSE, 0, 129, b"\x09")(b)]),
     ("tick of a verdict is 0", "record-tick", record(VERDICT, 1, 152, bytes(8))),
     ("epoch of a verdict", "record-session", record(VERDICT, 0, 140, BAD[:4])),

@@ -368,10 +368,14 @@ def read_image(data):
         check(data[:4] == b"PCMI" and data[4])
         if data[4] != 1:
             return SimpleNamespace(known=False, digest=sha(data))
-        *_, zero, policy, entropy, zeros = struct.unpack_from("<4s4B2HI", data)
-        check(zero == zeros == 0 and not any(data[48:64]) and len(data) == 128 + 192 * (policy + entropy))
+        *_, parts, policy, entropy, zeros = struct.unpack_from("<4s4B2HI", data)
+        check(parts < 2 and zeros == 0 and not any(data[48:64]))
+        check(len(data) == 128 + 64 * parts + 192 * (policy + entropy))
+        opening = int.from_bytes(data[160:176], "little") if parts else None
+        check(not parts or any(data[176:180]) and not any(data[180:192]))
     known = data[64:96].hex() in MAPS
-    return SimpleNamespace(known=known, rows=(policy, entropy), digest=sha(data), package=data[96:128])
+    rows, package = (policy, entropy), data[96:128]
+    return SimpleNamespace(known=known, rows=rows, digest=sha(data), package=package, opening=opening)
 
 
 def mapping_version(listing, digest):

@@ -11,8 +11,9 @@ from formats import NO_ROW, check, leaf_hash, reading, sha, tree_root
 OPEN, BEGIN, VERDICT, NOTED, END, REFUSED, HEARTBEAT, CLOSE, ALARM = range(1, 10)
 OPCODES = {VERDICT: 1, BEGIN: 2, END: 3, NOTED: 4}
 PASS, REJECT, ADMIT, DECOMPOSE = 1, 1, 3, 2
-FAULTS = {0, *range(0x101, 0x10D), 0x201, *range(0x301, 0x308), *range(0x401, 0x407)}
+FAULTS = {0, *range(0x101, 0x111), 0x201, *range(0x301, 0x308), *range(0x401, 0x407)}
 CRC, CONTEXT, CREDIT = 0x101, 0x10C, 0x201
+TEXT_FAULTS, FRESH = range(0x10D, 0x111), 4
 
 
 def read_record(raw):
@@ -28,6 +29,9 @@ def read_record(raw):
     r.nonce, records, ticks, r.open_streams, r.cause = struct.unpack_from("<Q3IH", raw, 96)
     r.limits, r.outcome = (records, ticks), (r.determination, r.stage, r.policy_row, r.entropy_row)
     r.bare = r.outcome == (0, 0, NO_ROW, NO_ROW)
+    r.features, r.classes = int.from_bytes(raw[118:120], "little"), int.from_bytes(raw[40:56], "little")
+    r.found, r.before = int.from_bytes(raw[160:176], "little"), int.from_bytes(raw[176:], "little")
+    r.fresh, r.textless = r.type == VERDICT and bool(raw[8] & FRESH), not r.found and not r.before
     return r
 
 
@@ -51,21 +55,22 @@ def legal_verdict(r, rows):
 class Log:
     """The log of a lane, read record by record."""
 
-    def __init__(self, lane, lanes, rows):
+    def __init__(self, lane, lanes, rows, opening=None):
+        self.opening, self.established = opening, {}  # classes of the text lane that open gates; by slot
         self.lane, self.lanes, self.rows, self.records, self.leaves, self.gap = lane, lanes, rows, [], [], None
         self.slots, self.streams, self.beat, self.accepted = {}, 0, 0, 0  # slots: next sequence and context
 
     def add(self, raw):
         r, last = read_record(raw), self.records[-1] if self.records else None
         first, want = self.records[0] if last else r, self.want
-        want(r.version == 1 and 1 <= r.type <= 9 and not any(raw[160:]), "record-layout")
+        want(r.version == 1 and 1 <= r.type <= 9, "record-layout")
         want(r.index == len(self.records), "record-index")
         want((r.type == OPEN) == (last is None), "record-open")
         want(last is None or r.tick >= last.tick, "record-tick")
         want((r.epoch, r.key_flags, r.lane) == (first.epoch, first.key_flags, self.lane), "record-session")
         after = (last.type, r.type) if last else (None, r.type)
         want(after[0] not in (ALARM, CLOSE) or after == (ALARM, CLOSE), "record-after-end")
-        self.limits = first.limits
+        self.limits, self.text_lane = first.limits, first.features & 1
         spent = bool(self.limits[0] and self.accepted >= self.limits[0])
         spent |= bool(self.limits[1] and r.tick - self.beat >= self.limits[1] << 16)
         if r.type in OPCODES:
@@ -75,12 +80,14 @@ class Log:
             other = slot[1] not in (None, r.context) and (r.opcode, r.sequence) == (1, slot[0])
             want(r.fault in FAULTS, "record-layout")
             want(0x101 <= r.fault <= CREDIT and r.bare and (r.fault == CRC) != r.crc_right, "record-answer")
+            want(r.textless and (self.text_lane or r.fault not in TEXT_FAULTS), "record-answer")
             want((spent or r.fault != CREDIT) and (other or r.fault != CONTEXT), "record-answer")
         else:
-            want(not any(raw[118:128]) and r.cause in FAULTS and r.bare and r.fault in (0, r.cause), "record-layout")
+            want(not any(raw[120:128]) and r.cause in FAULTS and r.bare and r.fault in (0, r.cause), "record-layout")
+            want(r.features < 2 and r.textless, "record-layout")
             ended = r.type == ALARM or r.type == CLOSE and last.type == ALARM
             want(r.cause >= 0x301 if ended else r.cause == 0, "record-answer")
-            want(r.latched == first.latched, "record-latched")
+            want((r.latched, r.features) == (first.latched, first.features), "record-latched")
             want(r.open_streams == self.streams, "record-open-streams")
             if r.type in (OPEN, HEARTBEAT):
                 self.beat, self.accepted = r.tick, 0
@@ -93,6 +100,7 @@ class Log:
     def entry(self, r, spent):
         want, slot = self.want, self.slots.get(r.slot)
         want(r.raw[0] == 1 and r.opcode == OPCODES[r.type] and not any(r.raw[10:12]) and r.crc_right, "record-entry")
+        want(self.text_lane or not r.fresh, "record-entry")
         want(r.slot % self.lanes == self.lane, "stream-lane")
         want((slot is None) == (r.type == BEGIN), "stream-slot")
         due = 0 if r.type == BEGIN else slot[0]
@@ -100,6 +108,17 @@ class Log:
         want(r.type != VERDICT or slot[1] in (None, r.context), "stream-context")
         want(r.determination <= 3 and r.stage <= 4, "record-layout")
         want(legal_verdict(r, self.rows) if r.type == VERDICT else r.bare and r.fault == 0, "record-answer")
+        has_text = self.text_lane and r.type in (VERDICT, END)
+        want(has_text or r.textless, "record-answer")
+        known = self.established.get(r.slot, 0) if r.type in (VERDICT, END) else 0
+        if has_text:
+            want(r.before == (0 if r.fresh else known), "text-established")
+            omitted = r.found & ~r.classes & ~(self.opening or 0)
+            want(self.opening is None or not omitted, "record-answer" if r.type == END else "class-omitted")
+        if r.type == BEGIN:
+            self.established[r.slot] = 0
+        elif r.determination == ADMIT:
+            self.established[r.slot] = r.before | r.found
         if spent and self.gap is None:
             self.gap = f"lane {self.lane}, record {r.index}"
         self.slots[r.slot] = [due + 1, r.context if r.type == VERDICT else slot and slot[1]]

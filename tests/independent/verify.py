@@ -186,6 +186,11 @@ def check_texts(files, log, ticket, withheld, warnings):
         else:
             warnings |= {"stream-unnamed"} if r.index not in streams else set()
             warnings |= {"input-withheld"} if r.index not in inputs else set()
+    releases = {}  # By slot: when the text of its stream leaves.
+    for r in log.records:
+        if r.type == BEGIN:
+            releases[r.slot] = documents.get(r.index, {}).get("release")
+        check(not (r.fresh and releases[r.slot] == "span"), "scan-fresh", f"lane {log.lane}, record {r.index}")
     if any(r.type in (VERDICT, END) and r.index not in {*spans, *withheld} for r in log.records):
         warnings.add("span-withheld")
     return documents
@@ -254,13 +259,13 @@ def verify_bundle(folder, trust, allow_sim=False, time=None):
 def read_records(files, data, known, warnings):
     """What depends on the layouts of the card: records, checkpoints, lines, and what they are compared with."""
     notes, ticket, image, card, withheld, package, lanes, names, heads = known
-    check(not ticket.text_lane, "text-lane")
+    check(not ticket.text_lane or image.opening is not None, "text-lane")
     mapping = mapping_version(package, image.package) if package else None
     check(mapping or not package, "package-digest")
     warnings |= {"mapping-version"} if package and mapping not in MAPPINGS else set()
     logs = []
     for lane in range(lanes):
-        log, raw = Log(lane, lanes, image.rows), data[f"records/lane-{lane}.bin"]
+        log, raw = Log(lane, lanes, image.rows, image.opening), data[f"records/lane-{lane}.bin"]
         for at in range(0, len(raw) // 192 * 192, 192):
             log.add(raw[at : at + 192])
         check(len(raw) % 192 == 0, "records-truncated", f"lane {lane}")
@@ -270,6 +275,7 @@ def read_records(files, data, known, warnings):
         if r.type in (OPEN, CLOSE):
             check(r.policy == image.digest, "open-policy" if r.type == OPEN else "close-policy")
             check(r.package == image.package, "session-package")
+            check(r.type != OPEN or r.features == (image.opening is not None), "open-features")
             check(r.latched[32:64] == ticket.digest, "open-ticket")
         check(r.type != ALARM, "alarm", f"lane {r.lane}, record {r.index}")
 

@@ -24,12 +24,13 @@ mod rings;
 pub(crate) mod session;
 mod sink;
 mod stream_table;
+mod text;
 
 pub use checkpoint_ring::{CHECKPOINT_INTERVAL, CheckpointConfig, SignedCheckpoint};
 pub use command::{await_public_key, reset};
 pub use config::{HeartbeatLimits, SessionConfig};
 pub use error::{LossCause, SessionError, WaitError};
-pub use info::{CardInfo, public_key};
+pub use info::{CardInfo, TextLimits, public_key};
 pub use load::load_only;
 pub use outcome::{CloseReport, Completed, Outcome};
 pub use session::Session;

@@ -39,4 +39,4 @@ pub use card::{Card, DmaBuffer, Watch};
 pub use choice::{CardChoice, CardChoiceError, CardKind};
 pub use driver::{CardInfo, Completed, Outcome, Session, SessionConfig, SessionError, await_public_key};
 pub use error::CardError;
-pub use tables::Tables;
+pub use tables::{Tables, TextTables};

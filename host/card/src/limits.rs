@@ -1,4 +1,4 @@
-//! Limits of all cards: numbers of lanes, sizes of rings.
+//! Limits of all cards: numbers of lanes, sizes of rings and text windows.
 
 /// Numbers of lanes that a card can have.
 pub const LANES: [u8; 4] = [1, 2, 4, 8];
@@ -8,3 +8,6 @@ pub const RING_LOG2_MIN: u8 = 5;
 pub const LOG_LOG2_MIN: u8 = 4;
 /// Largest log2 of checkpoint ring entries.
 pub const CHECKPOINT_LOG2_MAX: u8 = 8;
+/// Smallest and largest log2 of the bytes of a text window.
+pub const TEXT_STRIDE_MIN: u8 = 11;
+pub const TEXT_STRIDE_MAX: u8 = 17;

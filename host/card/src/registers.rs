@@ -62,6 +62,8 @@ pub fn with_lane<C: Card + ?Sized, R>(
     with(card, |r| body(r.lane().get(usize::from(lane)).ok_or(CardError::Lane(lane))?))
 }
 
+/// Byte address of the addresses of the text blocks.
+pub const TEXT_BLOCKS_WINDOW: u32 = 0x2000;
 /// Byte address of the image header's window.
 pub const HEADER_WINDOW: u32 = 0x1_0000;
 /// Byte address of the policy bank's window.
@@ -102,6 +104,7 @@ mod tests {
     fn windows_stand_where_the_map_says() {
         let mut card = ModelCard::new();
         with(&mut card, |r| {
+            assert_eq!(r.text_blocks().as_ptr().addr(), TEXT_BLOCKS_WINDOW as usize);
             assert_eq!(r.header().as_ptr().addr(), HEADER_WINDOW as usize);
             assert_eq!(r.policy_bank().as_ptr().addr(), POLICY_WINDOW as usize);
             assert_eq!(r.entropy_bank().as_ptr().addr(), ENTROPY_WINDOW as usize);

@@ -1,15 +1,25 @@
 //! The content of a card's tables.
 
-use portcullis_core::wire::{ImageHeader, Row};
+use portcullis_core::wire::{ImageHeader, ImageText, Row};
 use portcullis_policy::image::Image;
 use sha2::{Digest, Sha256};
 use zerocopy::IntoBytes;
+
+/// The text lane's part of an image, and its tables.
+#[derive(Debug, Clone, Copy)]
+pub struct TextTables<'a> {
+    pub part: &'a ImageText,
+    /// The encoded tables; empty if the image has none attached.
+    pub encoded: &'a [u8],
+}
 
 /// The content for a card's tables. Sessions use an [`Image`]. Other tables are for tests, because the card must check
 /// its tables itself.
 #[derive(Debug, Clone, Copy)]
 pub struct Tables<'a> {
     pub header: &'a ImageHeader,
+    /// The text part; it is there exactly if the header says so.
+    pub text: Option<TextTables<'a>>,
     /// Rows of the policy bank.
     pub policy: &'a [Row],
     /// Rows of the entropy bank.
@@ -18,17 +28,20 @@ pub struct Tables<'a> {
 
 impl<'a> From<&'a Image> for Tables<'a> {
     fn from(image: &'a Image) -> Self {
-        Self { header: image.header(), policy: image.policy_rows(), entropy: image.entropy_rows() }
+        let encoded = image.tables().map_or(&[][..], |tables| tables);
+        let text = image.text().map(|part| TextTables { part, encoded });
+        Self { header: image.header(), text, policy: image.policy_rows(), entropy: image.entropy_rows() }
     }
 }
 
 impl Tables<'_> {
-    /// SHA-256 over the canonical bytes: header, policy rows, entropy rows. The card computes the same digest when it
+    /// SHA-256 over the canonical bytes: header, text part, policy rows, entropy rows. The card computes the same digest when it
     /// reads its tables back.
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
         let mut hash = Sha256::new();
         hash.update(self.header.as_bytes());
+        hash.update(self.text.map_or(&[][..], |text| text.part.as_bytes()));
         hash.update(self.policy.as_bytes());
         hash.update(self.entropy.as_bytes());
         hash.finalize().into()

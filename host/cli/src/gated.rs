@@ -3,7 +3,7 @@
 use crate::failure::{Failure, SUCCESS};
 use crate::intake::Stop;
 use crate::journal::{Journal, LedgerArgs};
-use crate::open::{self, CardArgs, PolicyArgs};
+use crate::open::{self, CardArgs, PolicyArgs, TextLaneArg};
 use crate::prefilter::FilterArgs;
 use crate::recording::BundleArgs;
 use crate::run::{close, salt_key};
@@ -31,6 +31,8 @@ pub(crate) struct Args {
     policy: PolicyArgs,
     #[command(flatten)]
     card: CardArgs,
+    #[command(flatten)]
+    text_lane: TextLaneArg,
     #[command(flatten)]
     filter: FilterArgs,
     #[command(flatten)]
@@ -60,7 +62,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     args.bundle.check_ledger(args.ledger.is_asked())?;
     let stop = Stop::on_signals()?;
-    let policy = args.policy.open()?;
+    let policy = args.policy.open_for(args.text_lane)?;
     let anchors = open::anchors(&args.anchors, &policy.mapper)?;
     let salt = match &args.salt_key {
         Some(hex) => SaltKey::from_bytes(salt_key(hex)?),

@@ -8,7 +8,7 @@ use portcullis_core::state::Profile;
 use portcullis_gate::Policy;
 use portcullis_gate::anchor::{Anchors, Store};
 use portcullis_mapping::Mapper;
-use portcullis_policy::Policies;
+use portcullis_policy::{Policies, PolicyError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -123,6 +123,23 @@ pub(crate) struct PolicyArgs {
     pub(crate) member: MemberArg,
 }
 
+/// Whether an image is for cards with a text lane.
+#[derive(clap::Args, Clone, Copy, Default)]
+pub(crate) struct TextLaneArg {
+    /// Use the text lane: the card reads every text and finds the classes of the policy itself. The image, and so its
+    /// digest, is another one than without the lane.
+    #[arg(long)]
+    pub(crate) text_lane: bool,
+}
+
+impl TextLaneArg {
+    /// Loads and compiles the package or the composition in a folder.
+    pub(crate) fn load(self, dir: &Path) -> Result<Policies, PolicyError> {
+        let policies = Policies::load(dir)?;
+        if self.text_lane { policies.with_text_lane() } else { Ok(policies) }
+    }
+}
+
 /// Which member of a composition.
 #[derive(clap::Args, Clone)]
 pub(crate) struct MemberArg {
@@ -132,15 +149,20 @@ pub(crate) struct MemberArg {
 }
 
 impl PolicyArgs {
-    /// Loads and compiles the policy.
+    /// Loads and compiles the policy, for cards without a text lane.
     pub(crate) fn open(&self) -> Result<Arc<Policy>, Failure> {
-        policy(&self.policy, &self.member)
+        self.open_for(TextLaneArg::default())
+    }
+
+    /// Loads and compiles the policy.
+    pub(crate) fn open_for(&self, text_lane: TextLaneArg) -> Result<Arc<Policy>, Failure> {
+        policy(&self.policy, &self.member, text_lane)
     }
 }
 
 /// Loads and compiles the package in a folder, or one member of a composition.
-pub(crate) fn policy(dir: &Path, member: &MemberArg) -> Result<Arc<Policy>, Failure> {
-    let policy = Policies::load(dir)?.into_policy(member.member.as_deref())?;
+pub(crate) fn policy(dir: &Path, member: &MemberArg, text_lane: TextLaneArg) -> Result<Arc<Policy>, Failure> {
+    let policy = text_lane.load(dir)?.into_policy(member.member.as_deref())?;
     let portcullis_policy::Policy { package, compiled, .. } = policy;
     let policy = Policy::new(package, compiled).with_context(|| format!("policy package `{}`", dir.display()))?;
     Ok(Arc::new(policy))

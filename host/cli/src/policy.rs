@@ -3,7 +3,7 @@
 use crate::compose;
 use crate::failure::{ERROR, Failure, REFUSED, SUCCESS, WARNED};
 use crate::lane;
-use crate::open::{self, CardArgs, MemberArg, PolicyArgs};
+use crate::open::{self, CardArgs, MemberArg, PolicyArgs, TextLaneArg};
 use crate::output::{digest, digests};
 use crate::trial;
 use anyhow::{Context, anyhow};
@@ -46,6 +46,8 @@ pub(crate) enum Command {
         /// Where the image goes.
         #[arg(long, value_name = "FILE")]
         output: PathBuf,
+        #[command(flatten)]
+        text_lane: TextLaneArg,
     },
     /// Write the Cedar schema that the package's declarations give.
     Schema {
@@ -72,6 +74,8 @@ pub(crate) enum Command {
         member: MemberArg,
         #[command(flatten)]
         card: CardArgs,
+        #[command(flatten)]
+        text_lane: TextLaneArg,
     },
     /// Decide contexts: one per line from stdin, `{"category", …fields…}` or `{"category", "context": {…}}`; fields
     /// that are left out have neutral values. Prints the decision of both banks with the deciding rules.
@@ -126,11 +130,15 @@ pub(crate) enum Command {
         /// New file for the approver's public key, for the folder `approvers` of a trust folder.
         #[arg(long, value_name = "FILE")]
         public: Option<PathBuf>,
+        #[command(flatten)]
+        text_lane: TextLaneArg,
     },
     /// Print the digests of the package or the composition, and of its image.
     Digest {
         /// Folder of the package or the composition.
         dir: PathBuf,
+        #[command(flatten)]
+        text_lane: TextLaneArg,
     },
 }
 
@@ -150,8 +158,8 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
         Command::Trial(args) => trial::run(args),
         Command::Check { dir, strict } if is_composition(dir) => check_composition(&Composition::load(dir)?, *strict),
         Command::Check { dir, strict } => check(&Package::load(dir)?, *strict),
-        Command::Build { dir, output } => {
-            let policies = Policies::load(dir)?;
+        Command::Build { dir, output, text_lane } => {
+            let policies = text_lane.load(dir)?;
             write(output, policies.image().as_bytes())?;
             outln!("{}  {}", digest(&policies.image().digest()), output.display());
             Ok(SUCCESS)
@@ -168,7 +176,7 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
             Ok(SUCCESS)
         }
         Command::Fmt { dir, check } => format(dir, *check),
-        Command::Test { dir, member, card } => test(&open::policy(dir, member)?, card),
+        Command::Test { dir, member, card, text_lane } => test(&open::policy(dir, member, *text_lane)?, card),
         Command::Eval { policy, card } => eval(&*policy.open()?, card.as_ref()),
         Command::Explain { policy, lane: true } => {
             outln!("{}", json_pretty(&lane::explain(&policy.open()?.package)?)?);
@@ -185,16 +193,16 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
             Ok(SUCCESS)
         }
         Command::Diff { a, b, json } => diff(a, b, *json),
-        Command::Approve { dir, key, new_key, name, output, public } => {
+        Command::Approve { dir, key, new_key, name, output, public, text_lane } => {
             if name.is_empty() || name.chars().count() > NAME_CHARS || name.contains(char::is_control) {
                 return Err(anyhow!("the name of an approver is one line of 1 to {NAME_CHARS} characters").into());
             }
-            let policies = Policies::load(dir)?;
+            let policies = text_lane.load(dir)?;
             let key = approver_key(key, *new_key)?;
             approve(&policies, &key, name, output, public.as_deref())
         }
-        Command::Digest { dir } => {
-            let policies = Policies::load(dir)?;
+        Command::Digest { dir, text_lane } => {
+            let policies = text_lane.load(dir)?;
             outln!("{}", digests(&digest(&policies.digest()), &digest(&policies.image().digest())));
             Ok(SUCCESS)
         }
@@ -285,7 +293,8 @@ fn test(policy: &Arc<Policy>, card: &CardArgs) -> Result<u8, Failure> {
     // A determination does not depend on salts, so a fixed key is enough.
     let settings = Settings { streams: 1, ..Settings::new(SaltKey::from_bytes([0; 32])) };
     let governor = Arc::new(Governor::new(Arc::clone(policy), settings).map_err(anyhow::Error::from)?);
-    let mut session = Session::open(card.open()?, &policy.compiled.image, SessionConfig::default())?;
+    let config = SessionConfig { text_stride_log2: policy.text_stride_log2(), ..SessionConfig::default() };
+    let mut session = Session::open(card.open()?, &policy.compiled.image, config)?;
     let results = commands::run_tests(&policy.package, &policy.compiled, &tests, |test, text, task| {
         judge_text(&governor, &mut session, &test.name, text, task).map_err(|e| format!("{:#}", anyhow::Error::from(e)))
     })?;

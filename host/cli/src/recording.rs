@@ -97,7 +97,10 @@ impl BundleArgs {
         profile: &Profile,
         anchors: &Anchors,
     ) -> Result<(Option<Recorder>, SessionConfig), Failure> {
-        let Some(folder) = &self.bundle else { return Ok((None, SessionConfig::default())) };
+        let Some(folder) = &self.bundle else {
+            let text_stride_log2 = policy.text_stride_log2();
+            return Ok((None, SessionConfig { text_stride_log2, ..SessionConfig::default() }));
+        };
         let options = self.recording.options(folder.clone(), self.ticket.clone(), profile);
         let (recorder, config) = options.start(card, &policy.package, &policy.compiled, anchors)?;
         Ok((Some(recorder), config))

@@ -5,7 +5,7 @@ use crate::engine::{EngineArgs, EngineFactory};
 use crate::failure::{ERROR, FAULT, Failure, REFUSED, SUCCESS};
 use crate::intake::Stop;
 use crate::journal::{Journal, LedgerArgs};
-use crate::open::{self, CardArgs, MemberArg};
+use crate::open::{self, CardArgs, MemberArg, TextLaneArg};
 use crate::output::{Output, Shape};
 use crate::prefilter::FilterArgs;
 use crate::recording::BundleArgs;
@@ -56,6 +56,8 @@ pub(crate) struct Args {
     filter: FilterArgs,
     #[command(flatten)]
     card: CardArgs,
+    #[command(flatten)]
+    text_lane: TextLaneArg,
     #[command(flatten)]
     bundle: BundleArgs,
     /// The agent's governed profile (`agent.toml`): intent, domain, audience, temporal, epistemic, register, facts.
@@ -258,7 +260,7 @@ fn local(
     maker: Option<Arc<EngineFactory>>,
     shape: Shape,
 ) -> Result<EventSink, Failure> {
-    let policy = open::policy(policy, &args.member)?;
+    let policy = open::policy(policy, &args.member, args.text_lane)?;
     let salt = match &args.salt_key {
         Some(hex) => SaltKey::from_bytes(salt_key(hex)?),
         None => SaltKey::random().map_err(anyhow::Error::from)?,

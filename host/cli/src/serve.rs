@@ -1,7 +1,7 @@
 //! `portcullis serve`: the gate in front of a model server.
 
 use crate::failure::{Failure, SUCCESS};
-use crate::open::{self, CardArgs, MemberArg};
+use crate::open::{self, CardArgs, MemberArg, TextLaneArg};
 use crate::recording::RecordingArgs;
 use anyhow::{Context, anyhow};
 use portcullis_card::SessionConfig;
@@ -95,6 +95,8 @@ pub(crate) struct Args {
     recording: RecordingArgs,
     #[command(flatten)]
     card: CardArgs,
+    #[command(flatten)]
+    text_lane: TextLaneArg,
 }
 
 /// When text leaves.
@@ -135,16 +137,16 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     }
     flag::register(SIGHUP, Arc::clone(&rotate))?;
     portcullis_gateway::logs::to_stderr();
-    let governed = Arc::new(Mutex::new(Arc::new(load(&config)?)));
+    let governed = Arc::new(Mutex::new(Arc::new(load(&config, args.text_lane)?)));
     let opener = opener(args, &config, Arc::clone(&governed))?;
     let sessions = Sessions::start(opener, config.rotation.clone(), config.evidence.clone())?;
     let rotation = sessions.rotation(Duration::from_millis(config.rotation.drain_ms));
-    let files = config.clone();
+    let (files, text_lane) = (config.clone(), args.text_lane);
     let signals = async move {
         while !stop.load(Ordering::Relaxed) {
             if rotate.swap(false, Ordering::Relaxed) {
                 let files = files.clone();
-                match tokio::task::spawn_blocking(move || load(&files)).await {
+                match tokio::task::spawn_blocking(move || load(&files, text_lane)).await {
                     Ok(Ok(models)) => {
                         let mut held = governed.lock().unwrap_or_else(PoisonError::into_inner);
                         let is_same = held.iter().map(Governed::digests).eq(models.iter().map(Governed::digests));
@@ -259,10 +261,10 @@ impl Governed {
 }
 
 /// Loads the policies, stores and profiles of all models.
-fn load(config: &Config) -> Result<Vec<Governed>, Failure> {
+fn load(config: &Config, text_lane: TextLaneArg) -> Result<Vec<Governed>, Failure> {
     let mut models = Vec::new();
     for model in &config.models {
-        let policy = open::policy(&config.policy, &MemberArg { member: model.member.clone() })?;
+        let policy = open::policy(&config.policy, &MemberArg { member: model.member.clone() }, text_lane)?;
         let anchors = open::anchors(&config.anchors, &policy.mapper)?;
         let profile = open::profile(model.profile.as_deref().or(config.profile.as_deref()))?;
         let fits = profile.context(policy.package.manifest()).map_err(anyhow::Error::from);
@@ -297,7 +299,10 @@ fn opener(args: &Args, config: &Config, held: Arc<Mutex<Arc<Vec<Governed>>>>) ->
                 let (recorder, config) = options.start(card.as_mut(), &policy.package, &policy.compiled, anchors)?;
                 (name, Some(recorder), config)
             }
-            None => ("unrecorded".to_owned(), None, SessionConfig::default()),
+            None => {
+                let text_stride_log2 = policy.text_stride_log2();
+                ("unrecorded".to_owned(), None, SessionConfig { text_stride_log2, ..SessionConfig::default() })
+            }
         };
         let governor = |Governed { policy, anchors, profile }: &Governed| {
             let settings = Settings { profile: profile.clone(), ..Settings::new(salt.clone()) };

@@ -58,6 +58,13 @@ impl ClassSet {
         Self(self.0 | other.0)
     }
 
+    /// The classes that the banks compare: `self` are those that the host describes, `lane` those that the text lane
+    /// finds, and `opening` those of the lane that both must find. For all others, one finding is enough.
+    #[must_use]
+    pub const fn joined(self, lane: Self, opening: Self) -> Self {
+        Self((self.0 | lane.0 & !opening.0) & !(opening.0 & !lane.0))
+    }
+
     /// The classes, lowest first.
     pub fn iter(self) -> impl Iterator<Item = ClassId> {
         (0..CLASSES as u8).map(ClassId).filter(move |c| self.contains(*c))

@@ -12,6 +12,7 @@ mod profiles;
 mod reread;
 mod simulation;
 mod stream_proofs;
+mod text_lane;
 mod texts;
 mod versions;
 mod withhold;

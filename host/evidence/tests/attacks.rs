@@ -215,15 +215,15 @@ fn a_stream_that_changes_its_context() {
     }
 }
 
-/// These fields are for a text lane and a seat, which no card of this release has.
+/// These fields are for a seat, which no card of this release has, and for a text lane, which this session does not use.
 #[test]
-fn fields_that_are_reserved_are_zero() {
+fn fields_that_are_not_used_are_zero() {
     let world = World::new();
     let honest = world.honest();
     let set: [fn(&mut Record); 4] = [
         |r| r.answer.text_classes.set(1),
         |r| r.answer.text_established.set(1 << 127),
-        |r| r.descriptor.as_mut_bytes()[118] = 1,
+        |r| r.descriptor.as_mut_bytes()[118] = 2,
         |r| r.descriptor.as_mut_bytes()[121] = 1,
     ];
     for change in set {

@@ -145,14 +145,17 @@ fn modes_and_predecessors_are_counted() {
     );
 }
 
-/// No card of this layout version has a text lane, so every session breaks such a ticket.
 #[test]
-fn a_ticket_that_requires_the_text_lane_is_not_kept() {
+fn a_ticket_can_require_the_text_lane() {
     let world = World::new();
     let mut parts = world.honest();
     parts.ticket.text_lane = true;
     parts.play();
     assert_contradicted(&world.check(&parts.files()), "policy/text-lane");
+    parts.image = text_image(&parts.package, 0);
+    parts.ticket.policy = sha(&parts.image);
+    parts.play();
+    assert_affirmed(&world.check(&parts.files()));
 }
 
 #[test]

@@ -25,6 +25,7 @@ mod settings;
 mod source;
 mod stage;
 mod stream;
+mod text_lane;
 
 pub use admission::{Engines, judged_bytes};
 pub use candidate::Candidate;
@@ -32,7 +33,7 @@ pub use determination::{DecidingField, Determination, Summary, Termination, Trig
 pub use end_state::EndState;
 pub use event::{EndCommitment, Event, EventKind, Judgement};
 pub use governor::Governor;
-pub use policy::Policy;
+pub use policy::{Policy, text_stride_log2};
 pub use policy_card::{PolicyCardError, banks_on_card, judge_text};
 pub use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, Mode, OnRefuse, Release};
 pub use salt::{SaltKey, SaltKeyError, Salts};

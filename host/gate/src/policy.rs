@@ -1,9 +1,17 @@
 //! A policy, prepared for judging.
 
 use crate::ledger::Header;
+use crate::stream::HELD_MAX;
+use crate::text_lane::{TextLane, stride_log2};
 use portcullis_core::hex;
 use portcullis_mapping::{Mapper, MappingError};
 use portcullis_policy::{Compiled, Package};
+
+/// log2 of the bytes of a text window for the spans of `package`, for the configuration of a session.
+#[must_use]
+pub fn text_stride_log2(package: &Package) -> u8 {
+    stride_log2(package.manifest().limits.span_bytes.into(), HELD_MAX)
+}
 
 /// A package, its compiled form, and the mapping that it declares.
 pub struct Policy {
@@ -11,13 +19,22 @@ pub struct Policy {
     pub compiled: Compiled,
     /// Its mapping from text to descriptors.
     pub mapper: Mapper,
+    /// The tables of its text lane, if its image has a text part.
+    pub(crate) text_lane: Option<TextLane>,
 }
 
 impl Policy {
     /// Prepares a compiled package. Errors: [`MappingError`]: the mapping cannot use a declaration of the package.
     pub fn new(package: Package, compiled: Compiled) -> Result<Self, MappingError> {
         let mapper = Mapper::new(package.manifest(), package.files())?;
-        Ok(Self { package, compiled, mapper })
+        let text_lane = TextLane::of(&compiled.image);
+        Ok(Self { package, compiled, mapper, text_lane })
+    }
+
+    /// log2 of the bytes of a text window for this policy's spans, for the configuration of a session.
+    #[must_use]
+    pub fn text_stride_log2(&self) -> u8 {
+        text_stride_log2(&self.package)
     }
 
     /// The ledger header for this policy and a card of this kind.

@@ -176,7 +176,11 @@ impl Replayer {
             kept.lock().unwrap_or_else(PoisonError::into_inner).push(*record);
             Ok(())
         };
-        let config = SessionConfig { ring_log2: 5, log_log2: 5, sink: Box::new(sink), ..SessionConfig::default() };
+        let policies: Vec<_> = policies.into_iter().collect();
+        let stride = policies.iter().map(|policy| policy.text_stride_log2()).max();
+        let text_stride_log2 = stride.unwrap_or(SessionConfig::default().text_stride_log2);
+        let sink = Box::new(sink);
+        let config = SessionConfig { ring_log2: 5, log_log2: 5, sink, text_stride_log2, ..SessionConfig::default() };
         let session = Session::open(ModelCard::new(), image, config)?;
         let stores = stores.into_iter().map(|store| (Hex(store.digest()), store)).collect();
         let policies = policies.into_iter().map(|policy| (policy.package.manifest().reference(), policy)).collect();

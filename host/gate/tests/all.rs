@@ -14,4 +14,5 @@ mod measured;
 mod replay;
 mod session_loop;
 mod support;
+mod text_lane;
 mod tool_calls;

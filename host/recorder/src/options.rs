@@ -16,6 +16,7 @@ use portcullis_evidence::certificate::{Class, key_id};
 use portcullis_evidence::note::WitnessKey;
 use portcullis_evidence::ticket::Ticket;
 use portcullis_gate::anchor::Anchors;
+use portcullis_gate::text_stride_log2;
 use portcullis_policy::{Compiled, Package};
 use portcullis_sealed::{PublicKey, Sealer, beside};
 use sha2::{Digest, Sha256};
@@ -80,8 +81,8 @@ impl Options {
         if !terms.profiles.is_empty() && !terms.profiles.contains(&profile.0) {
             return Err(RecorderError::Profile(profile));
         }
-        if terms.text_lane {
-            let why = "the ticket requires the text lane, which no card has yet; ask the issuer for one that does not";
+        if terms.text_lane && image.text().is_none() {
+            let why = "the ticket requires the text lane: use `--text-lane` with a card that has one";
             return Err(RecorderError::Unfit(why));
         }
         if (terms.heartbeat_records != 0 || terms.heartbeat_ticks != 0) && self.witness.is_none() {
@@ -118,6 +119,7 @@ impl Options {
             heartbeat: HeartbeatLimits { records: terms.heartbeat_records, ticks: terms.heartbeat_ticks },
             checkpoints: Some(CheckpointConfig { interval, ..CheckpointConfig::default() }),
             sink,
+            text_stride_log2: text_stride_log2(package),
             ..SessionConfig::default()
         };
         Ok((recorder, config))

@@ -9,7 +9,9 @@ use portcullis_core::context::{ContextDocument, ContextError};
 use portcullis_core::hex::Hex;
 use portcullis_core::manifest::MAPPING_VERSION;
 use portcullis_core::releases;
-use portcullis_core::wire::{Fault, IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Opcode, Record, RecordType};
+use portcullis_core::wire::{
+    Fault, IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Opcode, Record, RecordType, image_parts,
+};
 use portcullis_evidence::bundle::{self, Bundle, BundleError, Snapshot};
 use portcullis_evidence::log;
 use portcullis_evidence::verify::{ReplayCode, mapping_version, other_layout};
@@ -281,7 +283,11 @@ fn other_version(bundle: &Bundle<'_>) -> Result<Option<String>, BundleError> {
 /// Compiles the policies of the package. Errors: they do not give the image that was in force.
 fn compile(sources: BTreeMap<String, Vec<u8>>, image: &[u8]) -> Result<(Policies, Vec<Arc<Policy>>), String> {
     let policies = Policies::from_listed(sources);
-    let policies = policies.map_err(|error| format!("the policy package does not compile: {error}"))?;
+    let mut policies = policies.map_err(|error| format!("the policy package does not compile: {error}"))?;
+    let parts = ImageHeader::read_from_prefix(image).map_or(0, |(header, _)| u16::from(header.parts));
+    if parts & image_parts::TEXT != 0 {
+        policies = policies.with_text_lane().map_err(|error| format!("the text lane does not compile: {error}"))?;
+    }
     if policies.image().as_bytes() != image {
         return Err("the policy package does not compile to the table image that was in force".to_owned());
     }

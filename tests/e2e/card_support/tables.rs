@@ -44,7 +44,7 @@ impl World {
     }
 
     pub fn tables(&self) -> Tables<'_> {
-        Tables { header: &self.header, policy: &self.policy, entropy: &self.entropy }
+        Tables { header: &self.header, text: None, policy: &self.policy, entropy: &self.entropy }
     }
 
     pub fn evaluator(&self) -> Evaluator {

@@ -2,6 +2,8 @@
 
 use super::checkpoint_ring::CheckpointConfig;
 use super::sink::RecordSink;
+#[cfg(doc)]
+use crate::limits::{TEXT_STRIDE_MAX, TEXT_STRIDE_MIN};
 
 /// Limits of a card's work without a heartbeat. Above either limit, the card refuses every entry with the credit
 /// fault.
@@ -25,6 +27,9 @@ pub struct SessionConfig {
     pub ticket_digest: [u8; 32],
     /// Heartbeat limits; latched at OPEN and recorded.
     pub heartbeat: HeartbeatLimits,
+    /// log2 of the bytes of a stream's text window, for an image with a text part: [`TEXT_STRIDE_MIN`] to
+    /// [`TEXT_STRIDE_MAX`].
+    pub text_stride_log2: u8,
     /// Signed checkpoints; `None` means that the session leaves no evidence.
     pub checkpoints: Option<CheckpointConfig>,
     /// Receives every record and every checkpoint.
@@ -32,8 +37,8 @@ pub struct SessionConfig {
 }
 
 impl Default for SessionConfig {
-    /// Rings of 1,024 entries, a random epoch, no ticket, no heartbeats, no checkpoints. Records are kept only in
-    /// [`crate::Completed`].
+    /// Rings of 1,024 entries, a random epoch, no ticket, no heartbeats, text windows of 4 KiB, no checkpoints. Records
+    /// are kept only in [`crate::Completed`].
     fn default() -> Self {
         Self {
             ring_log2: 10,
@@ -41,6 +46,7 @@ impl Default for SessionConfig {
             epoch: None,
             ticket_digest: [0; 32],
             heartbeat: HeartbeatLimits::default(),
+            text_stride_log2: 12,
             checkpoints: None,
             sink: Box::new(()),
         }

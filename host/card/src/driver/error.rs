@@ -75,6 +75,12 @@ pub enum SessionError {
     NoLane(u8),
     #[error("slot {0} has a GATE in flight; the next depends on its verdict")]
     InFlight(u16),
+    #[error("a text of {bytes} bytes does not fit its text window, which has room for {room}; set a larger window")]
+    TextTooLong { bytes: usize, room: usize },
+    #[error("the image needs the tables of its text part, but they are not attached")]
+    NoTextTables,
+    #[error("{slots} text windows of 2^{stride_log2} bytes do not fit the card's {blocks} blocks of 2 MiB")]
+    TextWindows { slots: u32, stride_log2: u8, blocks: u8 },
     #[error("this card has no {0}: use the simulated card or a real one, or do without")]
     Missing(&'static str),
     #[error("all {0} stream slots are open")]

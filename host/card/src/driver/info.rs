@@ -24,6 +24,8 @@ pub struct CardInfo {
     pub signer: bool,
     /// Whether the card checks heartbeats.
     pub heartbeat: bool,
+    /// Sizes of the text lane; `None` for a card without one.
+    pub text: Option<TextLimits>,
     /// Rows of the policy bank.
     pub policy_rows: u16,
     /// Rows of the entropy bank.
@@ -44,6 +46,18 @@ pub struct CardInfo {
     pub life: Life,
     /// Sticky fault at the time of the read.
     pub fault: Fault,
+}
+
+/// Sizes of a card's text lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TextLimits {
+    pub engines: u8,
+    /// log2 of the states of an engine.
+    pub states_log2: u8,
+    /// Byte classes of an engine.
+    pub byte_classes: u8,
+    /// Blocks of text windows, of 2 MiB each.
+    pub blocks: u8,
 }
 
 impl CardInfo {
@@ -72,6 +86,13 @@ impl CardInfo {
             let capabilities = r.capabilities().try_read()?;
             let rows = r.rows().try_read()?;
             let limits = r.queue_limits().try_read()?;
+            let text = r.text_limits().try_read()?;
+            let text = TextLimits {
+                engines: text.engines(),
+                states_log2: text.states_log2(),
+                byte_classes: text.byte_classes(),
+                blocks: text.blocks(),
+            };
             Ok(Self {
                 map_version,
                 map_digest: hex::encode(&digest),
@@ -80,6 +101,7 @@ impl CardInfo {
                 digest: capabilities.digest(),
                 signer: capabilities.signer(),
                 heartbeat: capabilities.heartbeat(),
+                text: capabilities.text().then_some(text),
                 policy_rows: rows.policy(),
                 entropy_rows: rows.entropy(),
                 max_streams: r.max_streams().try_read()?.v(),

@@ -1,6 +1,6 @@
 //! Writing an image through the table windows, and reading it back.
 
-use portcullis_core::wire::{BANK_STRIDE, Command, ImageHeader, Life, Row};
+use portcullis_core::wire::{BANK_STRIDE, Command, ImageHeader, ImageText, Life, Row};
 use portcullis_policy::image::Bank;
 use zerocopy::little_endian::U32;
 use zerocopy::transmute_ref;
@@ -25,6 +25,10 @@ struct Word {
 fn table_words(tables: &Tables<'_>) -> impl Iterator<Item = Word> {
     let header: &[U32; ImageHeader::BYTES / 4] = transmute_ref!(tables.header);
     let header = words("image header", HEADER_WINDOW, 0, header);
+    let text = tables.text.into_iter().flat_map(|text| {
+        let part: &[U32; ImageText::BYTES / 4] = transmute_ref!(text.part);
+        words("text part", HEADER_WINDOW, ImageHeader::BYTES, part)
+    });
     let bank = |window, base, rows: &'_ [Row]| {
         let row = move |(number, row): (usize, &Row)| {
             let row: &[U32; Row::BYTES / 4] = transmute_ref!(row);
@@ -34,7 +38,7 @@ fn table_words(tables: &Tables<'_>) -> impl Iterator<Item = Word> {
     };
     let policy = bank("policy bank", POLICY_WINDOW, tables.policy);
     let entropy = bank("entropy bank", ENTROPY_WINDOW, tables.entropy);
-    header.chain(policy).chain(entropy)
+    header.chain(text).chain(policy).chain(entropy)
 }
 
 fn words(window: &'static str, base: u32, offset: usize, words: &[U32]) -> impl Iterator<Item = Word> {

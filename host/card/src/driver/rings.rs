@@ -192,6 +192,6 @@ impl Rings {
     }
 }
 
-const fn split(address: u64) -> (u32, u32) {
+pub(super) const fn split(address: u64) -> (u32, u32) {
     ((address & 0xffff_ffff) as u32, (address >> 32) as u32)
 }

@@ -8,6 +8,7 @@ mod heartbeats;
 mod open;
 mod streams;
 mod submit;
+mod texts;
 
 use std::collections::VecDeque;
 
@@ -22,6 +23,7 @@ use super::lane::LaneDriver;
 use super::outcome::Completed;
 use super::sink::RecordSink;
 use super::stream_table::StreamTable;
+use super::text::TextWindows;
 use crate::card::Card;
 #[cfg(feature = "test-hooks")]
 use crate::card::DmaBuffer;
@@ -60,6 +62,8 @@ pub struct Session<C: Card = Box<dyn Card>> {
     /// Whether a checkpoint was requested in order to get a nonce. The next heartbeat clears it.
     checkpoint_requested: bool,
     checkpoints: Option<CheckpointRing>,
+    /// The text lane's memory, if the image uses the lane.
+    texts: Option<TextWindows>,
     /// The requested checkpoint that has not come yet.
     settling: Option<Settling>,
     /// The lanes by number; empty after their memory was freed.

@@ -19,6 +19,13 @@ impl StreamHandle {
     pub const fn slot(&self) -> u16 {
         self.slot
     }
+
+    /// A second handle of this stream, for tests of refused ENDs.
+    #[cfg(feature = "test-hooks")]
+    #[must_use]
+    pub const fn again(&self) -> Self {
+        Self { slot: self.slot, opening: self.opening, epoch: self.epoch }
+    }
 }
 
 /// The driver's copy of a slot's state. Only the card's answers change it.

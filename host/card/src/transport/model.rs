@@ -13,6 +13,7 @@ mod host_memory;
 mod lane;
 mod lifecycle;
 mod tables;
+mod text;
 
 pub use capacity::{ENTROPY_ROWS, MAX_STREAMS, POLICY_ROWS};
 pub use card::ModelCard;

@@ -5,7 +5,7 @@
 
 use portcullis_core::wire::{
     Answer, Descriptor, Determination, Fault, LAYOUT_VERSION, Opcode, ROW_NONE, Record, RecordType, SessionFields,
-    Stage, StageOutcome, lane_of,
+    Stage, StageOutcome, features, flags, lane_of,
 };
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -15,6 +15,9 @@ use zerocopy::{FromBytes, IntoBytes};
 pub const BYTES: usize = Record::BYTES;
 /// Clocks in one unit of the heartbeat's tick limit.
 pub const HEARTBEAT_CLOCKS: u64 = 1 << 16;
+
+/// The flag of a descriptor whose text is scanned as the first one of its stream.
+const SCAN_FRESH: u8 = flags::SCAN_FRESH as u8;
 
 /// A rule that a record breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -48,6 +51,9 @@ pub enum Violation {
     /// A judged entry whose domain, audience, register or epistemic mode differs from the first one of its stream.
     #[error("the context is not that of the first GATE of the stream in slot {0}")]
     Context(u16),
+    /// The classes that the card established are not those of the stream's admitted entries.
+    #[error("the card's established classes are not those of the admitted entries of the stream in slot {0}")]
+    Established(u16),
     /// Determination, stage, fault and rows do not fit each other or the record, or an entry was refused without cause.
     #[error("determination, stage, fault and rows contradict")]
     Answer,
@@ -146,6 +152,8 @@ struct Stream {
     next: u32,
     /// Context of the first judged entry.
     context: Option<Context>,
+    /// Classes that the text lane found in admitted entries.
+    established: u128,
 }
 
 impl Stream {
@@ -261,7 +269,7 @@ impl LogChecker {
         let index = answer.log_index.get();
         let opened = self.opened.as_ref();
         let holds = |holds, violation| if holds { Ok(()) } else { Err(violation) };
-        holds(answer.version == LAYOUT_VERSION && answer.reserved_is_zero(), Violation::Layout)?;
+        holds(answer.version == LAYOUT_VERSION, Violation::Layout)?;
         holds(index == self.counts.records, Violation::Index(index))?;
         holds((kind == RecordType::Open) == opened.is_none(), Violation::Open)?;
         holds(answer.tick.get() >= self.tick, Violation::Tick(answer.tick.get()))?;
@@ -277,8 +285,9 @@ impl LogChecker {
         let session = SessionFields::read_from_bytes(record.descriptor.as_bytes()).map_err(|_| Violation::Layout)?;
         let cause = Fault::try_from(session.cause.get()).map_err(|_| Violation::Layout)?;
         let fault = answer.fault.get();
-        let bare = is_bare(answer) && (fault == 0 || fault == session.cause.get());
-        if !session.reserved_is_zero() || !bare {
+        let bare = is_bare(answer) && is_textless(answer) && (fault == 0 || fault == session.cause.get());
+        let known = session.features.get() & !features::ALL == 0;
+        if !session.reserved_is_zero() || !bare || !known {
             return Err(Violation::Layout);
         }
         // A cause is present exactly if something went wrong. It must be a fault that ends a session.
@@ -290,6 +299,7 @@ impl LogChecker {
         let latched = self.open().is_none_or(|open| {
             open.package_digest == session.package_digest
                 && open.ticket_digest == session.ticket_digest
+                && open.features == session.features
                 && open.heartbeat_records == session.heartbeat_records
                 && open.heartbeat_ticks == session.heartbeat_ticks
         });
@@ -334,13 +344,22 @@ impl LogChecker {
         if !well_made {
             return Err(Violation::Entry);
         }
+        let text_lane = self.has_text_lane();
+        if entry.flags & SCAN_FRESH != 0 && !text_lane {
+            return Err(Violation::Entry);
+        }
+        let before = self.streams.get(&entry.slot.get()).map_or(0, |stream| stream.established);
         self.place(opcode, entry)?;
         let determination = Determination::try_from(answer.determination).map_err(|_| Violation::Layout)?;
         let stage = Stage::try_from(answer.stage).map_err(|_| Violation::Layout)?;
         let fits =
             if opcode == Opcode::Gate { self.is_verdict(entry, answer, determination, stage) } else { is_bare(answer) };
-        if !fits || answer.fault.get() != 0 {
+        let has_text = text_lane && matches!(opcode, Opcode::Gate | Opcode::End);
+        if !fits || answer.fault.get() != 0 || !has_text && !is_textless(answer) {
             return Err(Violation::Answer);
+        }
+        if has_text {
+            self.established(opcode, record, before)?;
         }
         self.spend(answer);
         self.count(opcode, answer, stage, determination);
@@ -369,8 +388,31 @@ impl LogChecker {
         // After the largest sequence number, only END is possible.
         match (opcode, found.checked_add(1)) {
             (Opcode::End, _) => drop(self.streams.remove(&slot)),
-            (_, Some(next)) => drop(self.streams.insert(slot, Stream { next, context: judged.or(stream.context) })),
+            (_, Some(next)) => {
+                self.streams.insert(slot, Stream { next, context: judged.or(stream.context), ..stream });
+            }
             (_, None) => return Err(Violation::Sequence { found, next }),
+        }
+        Ok(())
+    }
+
+    fn has_text_lane(&self) -> bool {
+        self.open().is_some_and(|open| open.features.get() & features::TEXT_LANE != 0)
+    }
+
+    /// Checks the established classes of an entry with a text; `before` are those of its stream. An admitted entry
+    /// adds its own.
+    fn established(&mut self, opcode: Opcode, record: &Record, before: u128) -> Result<(), Violation> {
+        let (entry, answer) = (&record.descriptor, &record.answer);
+        let slot = entry.slot.get();
+        let fresh = opcode == Opcode::Gate && entry.flags & SCAN_FRESH != 0;
+        let found = answer.text_established.get();
+        if found != if fresh { 0 } else { before } {
+            return Err(Violation::Established(slot));
+        }
+        let admitted = answer.determination == u8::from(Determination::Admit);
+        if let Some(stream) = self.streams.get_mut(&slot).filter(|_| admitted) {
+            stream.established = found | answer.text_classes.get();
         }
         Ok(())
     }
@@ -438,7 +480,9 @@ impl LogChecker {
             Fault::Context => self.is_out_of_context(entry),
             _ => true,
         };
-        if !of_an_entry || !crc || !caused || !is_bare(answer) {
+        let of_a_text = (Fault::TextWindow..=Fault::TextEnd).contains(&fault);
+        let fits = is_bare(answer) && is_textless(answer) && (!of_a_text || self.has_text_lane());
+        if !of_an_entry || !crc || !caused || !fits {
             return Err(Violation::Answer);
         }
         *self.counts.refused.entry(EntryFault { fault: fault.name() }).or_default() += 1;
@@ -478,6 +522,11 @@ fn is_bare(answer: &Answer) -> bool {
         && answer.stage == 0
         && answer.policy_row.get() == ROW_NONE
         && answer.entropy_row.get() == ROW_NONE
+}
+
+/// Whether the answer names no classes of a text.
+fn is_textless(answer: &Answer) -> bool {
+    answer.text_classes == 0 && answer.text_established == 0
 }
 
 /// Reads the next record of a log; `None` at its end. Errors: `UnexpectedEof` if the log ends within a record, and

@@ -14,6 +14,7 @@ pub(super) mod rule_names;
 pub(super) mod session;
 pub(super) mod simulation;
 pub(super) mod span;
+pub(super) mod text_lane;
 pub(super) mod ticket;
 pub(super) mod withholding;
 pub(super) mod witness;

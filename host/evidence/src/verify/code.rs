@@ -119,8 +119,16 @@ codes! {
         ProfileNotPermitted = "profile-not-permitted" in Policy => PERMIT;
         /// the ticket permits certain profiles only, and that of a stream cannot be seen
         ProfileUnknown = "profile-unknown" in Policy, warns => CONTEXTS;
-        /// the ticket requires the text lane, which no card of this layout version has
-        TextLane = "text-lane" in Policy => "ask the issuer for a ticket that does not require the text lane";
+        /// the ticket requires the text lane, and the image has no text part
+        TextLane = "text-lane" in Policy => POLICY;
+        /// OPEN uses the text lane without a text part in the image, or does not use it with one
+        OpenFeatures = "open-features" in Policy => POLICY;
+        /// the card found a forbidden class in a text, and the host did not describe it
+        ClassOmitted = "class-omitted" in Policy
+            => "ask the operator why the host described the text falsely; the card judged it with the class";
+        /// a text was scanned as the first one of a stream whose earlier text had been released
+        ScanFresh = "scan-fresh" in Policy
+            => "do not rely on the card's classes in that stream; a replay of its texts shows what they hold";
         /// a stream was governed under another package
         ContextPackage = "context-package" in Policy => POLICY;
         /// the card stopped with a fault
@@ -220,6 +228,8 @@ codes! {
         /// determination, stage, fault and rows contradict, or an entry was refused for its credit or its context
         /// without cause
         RecordAnswer = "record-answer" in Complete => ORIGINAL;
+        /// the card's established classes are not those of the stream's admitted entries
+        TextEstablished = "text-established" in Complete => ORIGINAL;
         /// BEGIN on an open slot, or another entry on a free one
         StreamSlot = "stream-slot" in Complete => ORIGINAL;
         /// a gap or a repetition within a stream
@@ -387,6 +397,7 @@ impl From<Violation> for Code {
             Violation::Lane(_) => Self::StreamLane,
             Violation::Sequence { .. } => Self::StreamSequence,
             Violation::Context(_) => Self::StreamContext,
+            Violation::Established(_) => Self::TextEstablished,
             Violation::Answer => Self::RecordAnswer,
         }
     }

@@ -2,7 +2,7 @@
 
 use super::check::context::{self, Contexts};
 use super::check::heartbeat::Nonces;
-use super::check::{receipt, session, span, withholding};
+use super::check::{receipt, session, span, text_lane, withholding};
 use super::code::Code;
 use super::facts::Facts;
 use super::findings::Findings;
@@ -12,7 +12,7 @@ use crate::format::bundle::{self, Bundle, BundleError, InputLine, Lines, Receipt
 use crate::format::log::{self, LogEvent};
 use crate::format::tree;
 use portcullis_core::wire::{Opcode, Record, RecordType, SessionFields};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
 use zerocopy::IntoBytes;
 
@@ -44,6 +44,8 @@ pub(super) struct Lane<'a> {
     receipts: Lines<'a, Receipt>,
     /// Log index of the last BEGIN in each slot.
     begun: BTreeMap<u16, u64>,
+    /// Slots whose last stream releases admitted text before its next entry.
+    released: BTreeSet<u16>,
 }
 
 impl<'a> Lane<'a> {
@@ -59,6 +61,7 @@ impl<'a> Lane<'a> {
             spans: bundle.spans(number)?,
             receipts: bundle.receipts(number)?,
             begun: BTreeMap::new(),
+            released: BTreeSet::new(),
         })
     }
 
@@ -171,8 +174,13 @@ impl<'a> Lane<'a> {
             findings.add(Code::StreamNumber, what);
         }
         let (id, open) = (line.as_ref().map(|line| &*line.id), self.state.log.open());
-        let profile = contexts.begin(bundle, at, commitment, id, (open, withheld), findings, summary)?;
-        findings.append(context::profile(at, profile, ticket));
+        let governed = contexts.begin(bundle, at, commitment, id, (open, withheld), findings, summary)?;
+        findings.append(context::profile(at, governed.map(|governed| governed.profile), ticket));
+        if governed.is_some_and(|governed| governed.released) {
+            self.released.insert(slot);
+        } else {
+            self.released.remove(&slot);
+        }
         Ok(())
     }
 
@@ -186,6 +194,10 @@ impl<'a> Lane<'a> {
     ) -> Result<(), BundleError> {
         let at = self.state.at(index);
         let Shared { facts, findings, summary, .. } = shared;
+        if let LogEvent::Entry(opcode, _) = event {
+            let released = self.released.contains(&record.descriptor.slot.get());
+            findings.append(text_lane::check(at, opcode, record, released, facts.image.as_ref()));
+        }
         let text = self.spans.about(index)?;
         let withheld = self.is_withheld(record.descriptor.slot.get(), facts);
         match &text {

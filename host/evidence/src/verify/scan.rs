@@ -27,7 +27,7 @@ pub(super) fn records(
     progress: &mut dyn FnMut(u64),
 ) -> Result<bool, BundleError> {
     if let Some(signed) = &facts.ticket {
-        findings.append(ticket::text_lane(&signed.content));
+        findings.append(ticket::text_lane(&signed.content, facts.image.as_ref()));
         if let Some(image) = &facts.image {
             findings.append(ticket::tables(&signed.content, &image.digest));
         }

@@ -7,9 +7,8 @@ use crate::engine::{Engine, EngineError, Proposal};
 use crate::event::Event;
 use crate::governor::Governor;
 use crate::source::Item;
-use crate::stream::{GivenParts, Next, Part, Seat, StreamMachine};
+use crate::stream::{GivenParts, Next, Part, Seat, StreamMachine, Submission};
 use portcullis_card::{Card, Completed, Session, SessionError};
-use portcullis_core::wire::Descriptor;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -158,10 +157,10 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
         loop {
             self.take_in(intake);
             self.look_at_mail();
-            let entries = self.step_all()?;
-            let submitted = if entries.is_empty() { Ok(0) } else { self.session.submit(&entries) };
+            let submissions = self.step_all()?;
+            let submitted = self.submit(&submissions);
             self.inbox.set_credit(self.free.len(), self.session.room());
-            if entries.is_empty() && self.runnable.is_empty() && self.session.in_flight() == 0 {
+            if submissions.is_empty() && self.runnable.is_empty() && self.session.in_flight() == 0 {
                 let is_idle = self.streams.is_empty();
                 if is_idle && intake.is_over(&self.inbox) {
                     return Ok(());
@@ -214,7 +213,7 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
     }
 
     /// Collects the next entries of the runnable streams while the card has room.
-    fn step_all<E>(&mut self) -> Result<Vec<Descriptor>, E>
+    fn step_all<E>(&mut self) -> Result<Vec<Submission>, E>
     where
         K: FnMut(Event) -> Result<Option<Event>, E>,
     {
@@ -231,6 +230,18 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
             entries.extend(stream.step(self.cut_off, &mut self.keep)?);
         }
         Ok(entries)
+    }
+
+    /// Presents the texts that the card reads, then submits their entries.
+    fn submit(&mut self, submissions: &[Submission]) -> Result<(), SessionError> {
+        if submissions.is_empty() {
+            return Ok(());
+        }
+        for Submission { entry, text } in submissions {
+            text.as_ref().map_or(Ok(()), |text| self.session.present_text(entry.slot.get(), text))?;
+        }
+        let entries: Vec<_> = submissions.iter().map(|submission| submission.entry).collect();
+        self.session.submit(&entries).map(drop)
     }
 
     fn hand_out<E>(&mut self, completed: &Completed) -> Result<(), E>
@@ -323,7 +334,7 @@ impl OpenStream {
         &mut self,
         cut_off: Option<&'static str>,
         keep: &mut impl FnMut(Event) -> Result<Option<Event>, E>,
-    ) -> Result<Option<Descriptor>, E> {
+    ) -> Result<Option<Submission>, E> {
         if let Some((mailbox, Supply { events: true, .. })) = &self.mailbox
             && !mailbox.has_room()
         {
@@ -334,7 +345,7 @@ impl OpenStream {
             let next = self.machine.next();
             self.report(keep)?;
             match next {
-                Next::Entry(entry) => return Ok(Some(entry)),
+                Next::Entry(submission) => return Ok(Some(submission)),
                 Next::Answer | Next::Done => return Ok(None),
                 Next::Part => match self.part(cut_off) {
                     Some(part) => self.machine.part(part),

@@ -29,17 +29,18 @@ use crate::event::{Event, EventKind};
 use crate::governor::Governor;
 use crate::rationale::{self, Rationale};
 use crate::stage;
+use crate::text_lane::Scan;
 use deferred::{DeferredQueue, Knowledge};
 use journal::{CardAnswer, Journal, Position, index_of};
 use pending::{Fragment, Pending, Reading, Upcoming};
 use portcullis_card::{Outcome, SessionError};
-use portcullis_core::commitment::{SpanKind, commitment};
+use portcullis_core::commitment::{HEAD_BYTES, SpanKind, commitment, preimage};
 use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, Mode, OnRefuse, Release};
 use portcullis_core::drift::Drift;
 use portcullis_core::hex::Hex;
 use portcullis_core::mutation::Place;
 use portcullis_core::state::{SemanticState, Task};
-use portcullis_core::wire::{Descriptor, Determination as Answer, Fault, Opcode, Record};
+use portcullis_core::wire::{Descriptor, Determination as Answer, Fault, Opcode, Record, flags};
 use portcullis_mapping::{Call, LogProbs, LogProbsError};
 use portcullis_policy::evaluate::Verdict;
 use proposer::{Proposer, Request, Rollback};
@@ -62,10 +63,18 @@ enum PendingEntry {
     Gate(Box<InFlight>),
 }
 
+/// An entry for the card.
+#[derive(Debug)]
+pub(crate) struct Submission {
+    pub(crate) entry: Descriptor,
+    /// The bytes under its commitment, if the card reads them.
+    pub(crate) text: Option<Vec<u8>>,
+}
+
 /// What a stream needs in order to continue.
 #[derive(Debug)]
 pub(crate) enum Next {
-    Entry(Descriptor),
+    Entry(Submission),
     /// The card's answer to the submitted entry.
     Answer,
     /// A proposal, as described by [`StreamMachine::request`].
@@ -76,8 +85,8 @@ pub(crate) enum Next {
     Done,
 }
 
-/// Largest number of held inert bytes. An engine that exceeds it, because it proposes nothing else, ends its stream.
-const HELD_MAX: usize = 4096;
+/// Largest number of held inert bytes before a candidate. An engine that exceeds it, because it proposes nothing else, ends its stream.
+pub(crate) const HELD_MAX: usize = 4096;
 
 /// The state machine of a stream.
 pub(crate) struct StreamMachine {
@@ -98,6 +107,8 @@ pub(crate) struct StreamMachine {
     /// Admitted candidates, or spans of a whole text, since the last release checkpoint.
     since_checkpoint: u16,
     submitted: Option<PendingEntry>,
+    /// The text lane's scan after the admitted text.
+    scan: Scan,
     phase: Phase,
     /// Digest of the pre-execution report, until its NOTE right after BEGIN.
     note: Option<[u8; 32]>,
@@ -128,6 +139,7 @@ impl StreamMachine {
             deferred: DeferredQueue::default(),
             since_checkpoint: 0,
             submitted: None,
+            scan: Scan::NEW,
             phase: Phase::Begin,
             note,
             last_refusal: String::new(),
@@ -174,14 +186,19 @@ impl StreamMachine {
         if matches!(self.phase, Phase::Body | Phase::End)
             && let Some(digest) = self.note.take().or_else(|| self.governor.note_at(self.sequence))
         {
-            return self.submit(PendingEntry::Note, Opcode::Note, digest);
+            return self.submit(PendingEntry::Note, Opcode::Note, digest, None);
         }
         match self.phase {
-            Phase::Begin => self.submit(PendingEntry::Session, Opcode::Begin, self.context().digest()),
+            Phase::Begin => self.submit(PendingEntry::Session, Opcode::Begin, self.context().digest(), None),
             Phase::Body => self.next_span(),
             Phase::End => {
-                let digest = commitment(SpanKind::Text, &self.salt(), &[self.queue.held().as_bytes()]);
-                self.submit(PendingEntry::Session, Opcode::End, digest)
+                if self.overflows(self.queue.held().len()) {
+                    self.stop(Trigger::Limit, "the formatting at the end does not fit the card's text window".into());
+                }
+                let (salt, parts) = (self.salt(), [self.queue.held().as_bytes()]);
+                let digest = commitment(SpanKind::Text, &salt, &parts);
+                let text = self.reads_texts().then(|| preimage(SpanKind::Text, &salt, &parts));
+                self.submit(PendingEntry::Session, Opcode::End, digest, text)
             }
             Phase::Done => Next::Done,
         }
@@ -250,13 +267,27 @@ impl StreamMachine {
         Place { slot: self.seat.slot, sequence: self.sequence }
     }
 
-    fn submit(&mut self, submitted: PendingEntry, opcode: Opcode, digest: [u8; 32]) -> Next {
+    fn submit(&mut self, submitted: PendingEntry, opcode: Opcode, digest: [u8; 32], text: Option<Vec<u8>>) -> Next {
         self.submitted = Some(submitted);
-        Next::Entry(Descriptor::entry(opcode, self.place(), digest).sealed())
+        Next::Entry(Submission { entry: Descriptor::entry(opcode, self.place(), digest).sealed(), text })
+    }
+
+    fn reads_texts(&self) -> bool {
+        self.governor.policy.text_lane.is_some()
+    }
+
+    /// Whether this many bytes of text do not fit a text window of the card.
+    fn overflows(&self, bytes: usize) -> bool {
+        self.reads_texts() && HEAD_BYTES + bytes > 1 << self.governor.policy.text_stride_log2()
     }
 
     fn gate(&mut self, work: Work) -> Next {
-        let (mutation, findings) = stage::judge(
+        let bytes = self.queue.held().len() + work.slice().len();
+        if self.overflows(bytes) {
+            self.stop(Trigger::Limit, format!("a text of {bytes} bytes does not fit the card's text window"));
+            return self.next();
+        }
+        let (mut mutation, findings) = stage::judge(
             &self.governor,
             &self.state,
             &self.operator_facts,
@@ -272,12 +303,22 @@ impl StreamMachine {
                 malformed: work.malformed,
             },
         );
-        let parts = [self.queue.held().as_bytes(), work.slice().as_bytes()];
-        let digest = commitment(work.kind, &self.salt(), &parts);
-        let descriptor = mutation.descriptor(self.place(), digest);
-        let flight = InFlight { work, sequence: self.sequence, mutation, descriptor, findings };
+        let (salt, parts) = (self.salt(), [self.queue.held().as_bytes(), work.slice().as_bytes()]);
+        let digest = commitment(work.kind, &salt, &parts);
+        let (mut scan, mut text) = (self.scan, None);
+        if let Some(lane) = &self.governor.policy.text_lane {
+            let (found, after) = lane.scan(&self.scan, &parts);
+            mutation.classes = mutation.classes.union(found);
+            (scan, text) = (after, Some(preimage(work.kind, &salt, &parts)));
+        }
+        let mut entry = mutation.descriptor(self.place(), digest);
+        if self.scan.fresh {
+            entry.flags |= flags::SCAN_FRESH as u8;
+            entry = entry.sealed();
+        }
+        let flight = InFlight { work, sequence: self.sequence, mutation, descriptor: entry, findings, scan };
         self.submitted = Some(PendingEntry::Gate(Box::new(flight)));
-        Next::Entry(descriptor)
+        Next::Entry(Submission { entry, text })
     }
 
     /// Accepts the card's answer to the last entry from [`StreamMachine::next`].
@@ -382,6 +423,7 @@ impl StreamMachine {
     /// Commits the change, and passes on the bytes.
     fn admitted(&mut self, flight: InFlight, verdict: &Verdict, record: Option<&Record>) {
         let before = self.state.bounds.drift;
+        self.scan = flight.scan;
         let undo = self.state.admit(&flight.mutation, flight.sequence, flight.descriptor.commitment);
         self.determined(CardAnswer { flight: &flight, verdict: Some(verdict), why: None, fault: None, record });
         let mut bytes = self.queue.take_held();
@@ -626,6 +668,9 @@ impl StreamMachine {
             (Ok(Proposal::Candidate(candidate)), Some(target)) => {
                 let Rollback { transitions, inert } = proposer.roll_back(&mut self.state, target);
                 self.queue.set_held(inert);
+                if self.reads_texts() && !transitions.is_empty() {
+                    self.scan = Scan::FRESH;
+                }
                 self.journal.unreleased.truncate(transitions.first().copied().unwrap_or(self.sequence));
                 self.journal.summary.rolled_back += transitions.len() as u64;
                 let to = self.state.lineage.last().map_or(0, |t| t.sequence);

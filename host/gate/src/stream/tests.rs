@@ -43,7 +43,7 @@ fn dumps(item: Item) -> Vec<(Option<Determination>, String, String)> {
     while !stream.is_done() {
         // A rollback changes the state when a proposal arrives, so only the answer is enclosed by the dumps.
         let entry = match stream.next() {
-            Next::Entry(entry) => entry,
+            Next::Entry(submission) => submission.entry,
             Next::Proposal => {
                 let engine = engine.as_mut().unwrap();
                 stream.take_moves().into_iter().for_each(|step| engine.make(step));

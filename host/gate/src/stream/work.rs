@@ -1,6 +1,7 @@
 //! Spans that wait for the card, and the span that the card has.
 
 use crate::stage::HostFindings;
+use crate::text_lane::Scan;
 use portcullis_core::commitment::SpanKind;
 use portcullis_core::fixed::BasisPoints;
 use portcullis_core::mutation::Mutation;
@@ -111,4 +112,6 @@ pub(super) struct InFlight {
     pub(super) mutation: Mutation,
     pub(super) descriptor: Descriptor,
     pub(super) findings: HostFindings,
+    /// The text lane's scan of the stream if it is admitted.
+    pub(super) scan: Scan,
 }

@@ -7,7 +7,7 @@ use portcullis_core::state::Task;
 use portcullis_core::wire::{Determination as Answer, Record};
 pub use portcullis_gate::Policy;
 use portcullis_gate::{Candidate, Event, EventKind, Governor, Item, Judgement, SaltKey, Seat, Settings, Summary};
-use portcullis_policy::Package;
+use portcullis_policy::{Package, Policies};
 use portcullis_prefilter::Prefilter;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -53,6 +53,17 @@ pub fn package(sections: &str) -> Arc<Policy> {
     policy(&format!("{MANIFEST}{sections}"), RULES)
 }
 
+/// The policy for cards with a text lane.
+pub fn lane_policy(manifest: &str, rules: &str) -> Arc<Policy> {
+    lane_of(policy(manifest, rules).package.clone())
+}
+
+/// The package's policy for cards with a text lane.
+pub fn lane_of(package: Package) -> Arc<Policy> {
+    let policy = Policies::alone(package).unwrap().with_text_lane().unwrap().into_policy(None).unwrap();
+    Arc::new(Policy::new(policy.package, policy.compiled).unwrap())
+}
+
 pub fn policy(manifest: &str, rules: &str) -> Arc<Policy> {
     let files = BTreeMap::from([
         ("policy.toml".to_owned(), manifest.as_bytes().to_vec()),
@@ -81,9 +92,14 @@ pub fn governor(policy: &Arc<Policy>, settings: Settings) -> Governor {
     Governor::new(Arc::clone(policy), settings).unwrap()
 }
 
+/// The configuration of a session whose text windows fit the policy's spans.
+pub fn session_config(policy: &Policy) -> SessionConfig {
+    SessionConfig { text_stride_log2: policy.text_stride_log2(), ..SessionConfig::default() }
+}
+
 pub fn run(governor: impl Into<Arc<Governor>>, policy: &Policy, items: Vec<Item>) -> Vec<Event> {
     let card = CardChoice::Model.open().unwrap();
-    let mut session = Session::open(card, &policy.compiled.image, SessionConfig::default()).unwrap();
+    let mut session = Session::open(card, &policy.compiled.image, session_config(policy)).unwrap();
     let mut events = Vec::new();
     governor
         .into()
@@ -148,7 +164,7 @@ pub fn recorded(governor: impl Into<Arc<Governor>>, policy: &Policy, item: Item)
         kept.lock().unwrap().push(*record);
         Ok(())
     };
-    let config = SessionConfig { sink: Box::new(sink), ..SessionConfig::default() };
+    let config = SessionConfig { sink: Box::new(sink), ..session_config(policy) };
     let card = CardChoice::Model.open().unwrap();
     let mut session = Session::open(card, &policy.compiled.image, config).unwrap();
     let mut events = Vec::new();

@@ -4,7 +4,7 @@
 use super::{Bank, ImageError};
 use portcullis_core::hex;
 use portcullis_core::wire::{
-    IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Row, RowKind, fields_touched, row_bits, small_enums,
+    IMAGE_MAGIC, ImageHeader, ImageText, LAYOUT_VERSION, MAP_DIGEST, Row, RowKind, fields_touched, image_parts, row_bits, small_enums,
 };
 
 pub(super) fn header(header: &ImageHeader) -> Result<(), ImageError> {
@@ -19,6 +19,7 @@ pub(super) fn header(header: &ImageHeader) -> Result<(), ImageError> {
     }
     let require = |holds: bool, what| if holds { Ok(()) } else { Err(ImageError::Header(what)) };
     require(header.reserved_is_zero(), "a reserved byte is not zero")?;
+    require(u16::from(header.parts) & !image_parts::ALL == 0, "an unknown part")?;
     require(header.policy_rows.get() > 0, "no policy row")?;
     require(header.entropy_rows.get() > 0, "no entropy row")?;
     require(declares_prefix(header.quantities.into()), "quantity slots are not declared from the first on")?;
@@ -30,6 +31,13 @@ pub(super) fn header(header: &ImageHeader) -> Result<(), ImageError> {
         )?;
     }
     require(header.quantities < 1 << portcullis_core::wire::QUANTITY_SLOTS, "a quantity slot that does not exist")
+}
+
+pub(super) fn text(header: &ImageHeader, text: &ImageText) -> Result<(), ImageError> {
+    let require = |holds: bool, what| if holds { Ok(()) } else { Err(ImageError::Text(what)) };
+    require(text.reserved_is_zero(), "a reserved byte is not zero")?;
+    require(text.opening.get() & !header.classes.get() == 0, "a class that the header does not declare")?;
+    require(text.bytes.get() > 0, "tables without bytes")
 }
 
 /// Whether a mask of declared values has its ones in the lowest bits, as numbered lists do.

@@ -1,10 +1,16 @@
-//! The canonical bytes of a policy's tables: header, policy rows, entropy rows. A card loads exactly these bytes, reads
-//! them back and hashes them; the hash is the *policy digest*.
+//! The canonical bytes of a policy's tables: header, the text part if there is one, policy rows, entropy rows. A card
+//! loads exactly these bytes, reads them back and hashes them; the hash is the *policy digest*. The text part holds the
+//! digest of the text lane's tables, which are not in the image.
 
 mod check;
+mod text;
 
-use portcullis_core::wire::{ImageHeader, Row};
+pub use text::TextImage;
+
+use portcullis_core::class::ClassSet;
+use portcullis_core::wire::{ImageHeader, ImageText, Row, RowKind, image_parts};
 use sha2::{Digest, Sha256};
+use std::sync::Arc;
 use zerocopy::{FromBytes, IntoBytes};
 
 /// The two banks of comparator rows.
@@ -60,6 +66,8 @@ pub enum ImageError {
     },
     #[error("image header: {0}")]
     Header(&'static str),
+    #[error("text part of the image: {0}")]
+    Text(&'static str),
     #[error("{} row {row}: {what}", bank.name())]
     Row { bank: Bank, row: usize, what: &'static str },
 }
@@ -69,8 +77,20 @@ pub enum ImageError {
 pub struct Image {
     bytes: Vec<u8>,
     header: ImageHeader,
+    text: Option<ImageText>,
+    /// The encoded tables of the text lane, if they are attached.
+    tables: Option<Arc<[u8]>>,
     policy: Vec<Row>,
     entropy: Vec<Row>,
+}
+
+/// How the rows of an image use classes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Directions {
+    /// Classes whose presence can open a gate.
+    pub opening: ClassSet,
+    /// Classes whose presence can close one.
+    pub closing: ClassSet,
 }
 
 impl Image {
@@ -80,15 +100,26 @@ impl Image {
         let truncated = ImageError::Truncated { needed: ImageHeader::BYTES, found: bytes.len() };
         let Ok((header, rest)) = ImageHeader::read_from_prefix(bytes) else { return Err(truncated) };
         check::header(&header)?;
+        let parts = u16::from(header.parts) & image_parts::TEXT != 0;
+        let (text, rest) = match ImageText::read_from_prefix(rest) {
+            Ok((text, rest)) if parts => (Some(text), rest),
+            Err(_) if parts => {
+                let needed = ImageHeader::BYTES + ImageText::BYTES;
+                return Err(ImageError::Truncated { needed, found: bytes.len() });
+            }
+            _ => (None, rest),
+        };
+        text.map_or(Ok(()), |text| check::text(&header, &text))?;
         let (policy, entropy) = (header.policy_rows.get(), header.entropy_rows.get());
         let rows = usize::from(policy) + usize::from(entropy);
-        let needed = ImageHeader::BYTES + rows * Row::BYTES;
+        let needed = bytes.len() - rest.len() + rows * Row::BYTES;
         let length = ImageError::Length { policy, entropy, needed, found: bytes.len() };
         let Ok((rows, [])) = <[Row]>::ref_from_prefix_with_elems(rest, rows) else { return Err(length) };
         let Some((policy, entropy)) = rows.split_at_checked(policy.into()) else { return Err(length) };
         check::rows(&header, Bank::Policy, policy)?;
         check::rows(&header, Bank::Entropy, entropy)?;
-        Ok(Self { bytes: bytes.to_vec(), header, policy: policy.to_vec(), entropy: entropy.to_vec() })
+        let (policy, entropy) = (policy.to_vec(), entropy.to_vec());
+        Ok(Self { bytes: bytes.to_vec(), header, text, tables: None, policy, entropy })
     }
 
     /// Makes an image from rows. The row counts of `header` are overwritten. Errors: as [`Image::from_bytes`], and more
@@ -97,10 +128,63 @@ impl Image {
         let count = |rows: &[Row]| u16::try_from(rows.len()).map_err(|_| ImageError::Header("more than 65535 rows"));
         header.policy_rows = count(policy)?.into();
         header.entropy_rows = count(entropy)?.into();
+        header.parts = 0;
         let mut bytes = header.as_bytes().to_vec();
         bytes.extend_from_slice(policy.as_bytes());
         bytes.extend_from_slice(entropy.as_bytes());
         Self::from_bytes(&bytes)
+    }
+
+    /// This image for cards with a text lane: `tables` are the encoded tables of its classes, and `opening` are those
+    /// of these classes that host and card must both find. Errors: as [`Image::from_bytes`].
+    pub fn with_text(&self, tables: Arc<[u8]>, opening: ClassSet) -> Result<Self, ImageError> {
+        let bytes = u32::try_from(tables.len()).map_err(|_| ImageError::Text("tables of 4 GiB or more"))?;
+        let digest = Sha256::digest(&tables).into();
+        let text = ImageText { digest, opening: opening.0.into(), bytes: bytes.into(), ..ImageText::ZERO };
+        let header = ImageHeader { parts: image_parts::TEXT as u8, ..self.header };
+        let mut bytes = header.as_bytes().to_vec();
+        bytes.extend_from_slice(text.as_bytes());
+        bytes.extend_from_slice(self.policy.as_bytes());
+        bytes.extend_from_slice(self.entropy.as_bytes());
+        Ok(Self { tables: Some(tables), ..Self::from_bytes(&bytes)? })
+    }
+
+    /// This image with the tables of its text part. Errors: tables of another digest or length; an image without a
+    /// text part.
+    pub fn with_tables(self, tables: Arc<[u8]>) -> Result<Self, ImageError> {
+        let text = self.text.as_ref().ok_or(ImageError::Text("there is none, but the package has its tables"))?;
+        if usize::try_from(text.bytes.get()) != Ok(tables.len()) || Sha256::digest(&tables)[..] != text.digest {
+            return Err(ImageError::Text("these are not its tables"));
+        }
+        Ok(Self { tables: Some(tables), ..self })
+    }
+
+    /// The text part; `None` in an image for cards without a text lane.
+    #[must_use]
+    pub const fn text(&self) -> Option<&ImageText> {
+        self.text.as_ref()
+    }
+
+    /// The encoded tables of the text part, if they are attached.
+    #[must_use]
+    pub fn tables(&self) -> Option<&Arc<[u8]>> {
+        self.tables.as_ref()
+    }
+
+    /// How the rows use classes, in the entry and in what is established.
+    #[must_use]
+    pub fn directions(&self) -> Directions {
+        let mut directions = Directions::default();
+        for row in self.policy.iter().chain(&self.entropy) {
+            let present = [row.classes_all, row.classes_any, row.established_all, row.established_any];
+            let present = present.iter().fold(0, |set, classes| set | classes.get());
+            let absent = row.classes_none.get() | row.established_none.get();
+            let permits = row.kind == u8::from(RowKind::Permit);
+            let (opening, closing) = if permits { (present, absent) } else { (absent, present) };
+            directions.opening = directions.opening.union(ClassSet(opening));
+            directions.closing = directions.closing.union(ClassSet(closing));
+        }
+        directions
     }
 
     /// The canonical bytes.

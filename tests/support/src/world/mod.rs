@@ -12,8 +12,8 @@ use portcullis_core::context::{CONTEXT_VERSION, ContextDocument, Mode, OnRefuse,
 use portcullis_core::hex::Hex;
 use portcullis_core::state::{Profile, Task};
 use portcullis_core::wire::{
-    self, Determination, Fault, Granularity, IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Row, RowKind,
-    SessionFields, key_flags,
+    self, Determination, Fault, Granularity, IMAGE_MAGIC, ImageHeader, ImageText, LAYOUT_VERSION, MAP_DIGEST, Row,
+    RowKind, SessionFields, features, image_parts, key_flags,
 };
 use portcullis_evidence::bundle::{self, Manifest, MemoryFiles};
 use portcullis_evidence::certificate::{Class, TrustStore, key_id};
@@ -298,6 +298,15 @@ pub fn image(package: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
     [header.as_bytes(), row.as_bytes(), row.as_bytes()].concat()
 }
 
+/// The image for cards with a text lane. These classes of the lane open gates.
+pub fn text_image(package: &BTreeMap<String, Vec<u8>>, opening: u128) -> Vec<u8> {
+    let mut image = image(package);
+    image[7] = image_parts::TEXT as u8;
+    let text = ImageText { digest: [5; 32], opening: opening.into(), bytes: 100.into(), ..ImageText::ZERO };
+    image.splice(ImageHeader::BYTES..ImageHeader::BYTES, text.as_bytes().iter().copied());
+    image
+}
+
 pub fn context(id: &str, package: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
     document(id, package).bytes()
 }
@@ -367,6 +376,7 @@ impl Parts {
             ticket_digest: sha(&self.ticket_bytes()),
             heartbeat_records: self.ticket.heartbeat_records.into(),
             heartbeat_ticks: self.ticket.heartbeat_ticks.into(),
+            features: if self.image.get(7) == Some(&1) { features::TEXT_LANE } else { 0 }.into(),
             ..SessionFields::ZERO
         };
         self.log = Log::open(self.card.identity(), session, self.count);

@@ -2,7 +2,7 @@
 
 use portcullis_core::wire::{
     self, Answer, Completion, Descriptor, Determination, Fault, LAYOUT_VERSION, Opcode, ROW_NONE, Record, RecordType,
-    Stage, StageOutcome, lane_of,
+    Stage, StageOutcome, features, lane_of,
 };
 use portcullis_policy::evaluate::Verdict;
 use zerocopy::{FromBytes, IntoBytes};
@@ -68,7 +68,6 @@ fn common<C: Card>(
     check(answer.epoch.get() == session.epoch, "epoch of another session")?;
     check(answer.lane == lane.number, "another lane")?;
     check(answer.key_flags == session.info.key_flags, "key flags of another card")?;
-    check(answer.reserved_is_zero(), "a reserved byte is set")?;
     Ok(RecordType::try_from(answer.record_type)?)
 }
 
@@ -102,12 +101,16 @@ pub(super) fn entry_record<C: Card>(
     check(kind == expected, "record type of another answer")?;
     let pinned = lane_of(entry.slot.get(), session.info.lanes) == Some(lane.number);
     check(kind == RecordType::Refused || pinned, "a slot of another lane")?;
+    // Classes are those of a text that the card read.
+    let text = matches!(kind, RecordType::Verdict | RecordType::End) && session.reads_texts();
+    check(text || answer.text_classes == 0 && answer.text_established == 0, "classes without a text")?;
     if let Some(c) = completion {
         let same = answer.determination == c.determination
             && answer.stage == c.stage
             && answer.fault == c.fault
             && answer.policy_row == c.policy_row
-            && answer.entropy_row == c.entropy_row;
+            && answer.entropy_row == c.entropy_row
+            && answer.text_classes == c.text_classes;
         check(same, "record and completion contradict")?;
         check(c.log_index.get() == index, "its completion names another record")?;
     }
@@ -129,11 +132,15 @@ pub(super) fn session_record<C: Card>(
     let blank = answer.determination == 0
         && answer.stage == 0
         && answer.policy_row.get() == ROW_NONE
-        && answer.entropy_row.get() == ROW_NONE;
+        && answer.entropy_row.get() == ROW_NONE
+        && answer.text_classes == 0
+        && answer.text_established == 0;
     check(blank, "a verdict on what is not judged")?;
     let fields =
         wire::SessionFields::read_from_bytes(record.descriptor.as_bytes()).unwrap_or(wire::SessionFields::ZERO);
     check(fields.reserved_is_zero(), "a reserved byte is set")?;
+    let lane_in_use = if session.reads_texts() { features::TEXT_LANE } else { 0 };
+    check(fields.features.get() == lane_in_use, "it uses other parts of the card")?;
     check(fields.policy_digest == session.policy_digest, "digest of other tables")?;
     check(fields.package_digest == session.package_digest, "another policy package")?;
     check(fields.ticket_digest == session.ticket_digest, "another ticket")?;

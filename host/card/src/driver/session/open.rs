@@ -15,6 +15,7 @@ use crate::driver::info::{CardInfo, Status, sticky_fault};
 use crate::driver::lane::LaneDriver;
 use crate::driver::load::load_only;
 use crate::driver::stream_table::StreamTable;
+use crate::driver::text::TextWindows;
 use crate::limits::{CHECKPOINT_LOG2_MAX, LOG_LOG2_MIN, RING_LOG2_MIN};
 use crate::registers::{self, words_of};
 use crate::tables::Tables;
@@ -60,6 +61,8 @@ impl<C: Card> Session<C> {
         let lanes = (0..info.lanes).map(|lane| LaneDriver::allocate(&mut card, lane, &config));
         let lanes = lanes.collect::<Result<Vec<_>, _>>()?;
         let checkpoints = config.checkpoints.map(|c| CheckpointRing::allocate(&mut card, c)).transpose()?;
+        let text = tables.text.as_ref();
+        let texts = text.map(|text| TextWindows::allocate(&mut card, &info, text, config.text_stride_log2)).transpose()?;
         // From here on the session owns the rings: an early return resets the card before it frees them.
         let mut session = Self {
             card,
@@ -75,6 +78,7 @@ impl<C: Card> Session<C> {
             checkpoint_requested: false,
             settling: None,
             checkpoints,
+            texts,
             lanes,
             submitted: 0,
             ready: VecDeque::new(),
@@ -103,6 +107,9 @@ impl<C: Card> Session<C> {
         })?;
         if let Some(checkpoints) = &self.checkpoints {
             checkpoints.configure(&mut self.card)?;
+        }
+        if let Some(texts) = &self.texts {
+            texts.configure(&mut self.card)?;
         }
         command(&mut self.card, Command::Open)?;
         // The card may have to make its key first, which takes as long as signing.
@@ -164,6 +171,7 @@ impl<C: Card> Session<C> {
     /// Frees the memory. The card must be quiet: its bus has no outstanding transfers.
     pub(super) fn release(&mut self, lanes: Vec<LaneDriver>) -> Result<(), SessionError> {
         lanes.into_iter().try_for_each(|lane| lane.rings.release(&mut self.card))?;
-        Ok(self.checkpoints.take().map_or(Ok(()), |checkpoints| self.card.release(checkpoints.ring))?)
+        self.checkpoints.take().map_or(Ok(()), |checkpoints| self.card.release(checkpoints.ring))?;
+        self.texts.take().map_or(Ok(()), |texts| texts.release(&mut self.card))
     }
 }

@@ -18,6 +18,12 @@ pub(super) const LOG_LOG2_MAX: u8 = 20;
 pub(super) const READS: u32 = 32;
 /// The key flags of the simulated card, so that the model's evidence never looks genuine.
 pub(super) const KEY_FLAGS: u8 = (key_flags::SIM | key_flags::NO_TRNG) as u8;
+/// Engines of the text lane, log2 of their states, and their byte classes.
+pub(super) const TEXT_ENGINES: u8 = 3;
+pub(super) const TEXT_STATES_LOG2: u8 = 12;
+pub(super) const TEXT_BYTE_CLASSES: u8 = 64;
+/// Blocks of text windows.
+pub(super) const TEXT_BLOCKS: u8 = 32;
 pub(super) const REGISTER_WINDOW: u32 = 1 << 20;
 pub(super) const BANK_WINDOW: u32 = 0x4_0000;
 const _: () = assert!(POLICY_WINDOW + BANK_WINDOW <= ENTROPY_WINDOW);

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use portcullis_core::wire::MAP_DIGEST;
 
 use super::capacity::{
-    ENTROPY_ROWS, KEY_FLAGS, LOG_LOG2_MAX, MAX_STREAMS, POLICY_ROWS, READS, REGISTER_WINDOW, RING_LOG2_MAX,
+    ENTROPY_ROWS, KEY_FLAGS, LOG_LOG2_MAX, MAX_STREAMS, POLICY_ROWS, READS, REGISTER_WINDOW, RING_LOG2_MAX, TEXT_BLOCKS,
+    TEXT_BYTE_CLASSES, TEXT_ENGINES, TEXT_STATES_LOG2,
 };
 use super::decode::{Decoder, Queue, Register};
 use super::lane::{HostBus, LaneModel, SessionLatch};
@@ -106,8 +107,11 @@ impl ModelCard {
                 let words = registers::words_of::<32, 8>(MAP_DIGEST);
                 words.get(usize::from(word)).copied().unwrap_or_default()
             }
-            // Lanes, one row per clock, table digest, heartbeats; no signer.
-            Register::Capabilities => lanes | 1 << 8 | 1 << 16 | 1 << 18,
+            // Lanes, one row per clock, table digest, heartbeats, text lane; no signer.
+            Register::Capabilities => lanes | 1 << 8 | 1 << 16 | 1 << 18 | 1 << 19,
+            Register::TextLimits => {
+                u32::from_le_bytes([TEXT_ENGINES, TEXT_STATES_LOG2, TEXT_BYTE_CLASSES, TEXT_BLOCKS])
+            }
             Register::Rows => u32::from(POLICY_ROWS) | u32::from(ENTROPY_ROWS) << 16,
             Register::MaxStreams => MAX_STREAMS,
             Register::QueueLimits => u32::from(RING_LOG2_MAX) | u32::from(LOG_LOG2_MAX) << 8 | READS << 16,
@@ -150,7 +154,9 @@ impl ModelCard {
             register if register.is_config() && self.lifecycle.configurable() => {
                 // These registers have eight bits, all others 32.
                 let bits = match register {
-                    Register::Lane(_, Queue::SqSize | Queue::LogSize) | Register::CheckpointSize => 0xff,
+                    Register::Lane(_, Queue::SqSize | Queue::LogSize)
+                    | Register::CheckpointSize
+                    | Register::TextStride => 0xff,
                     _ => u32::MAX,
                 };
                 self.written.insert(register, value & bits);

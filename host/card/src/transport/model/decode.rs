@@ -1,6 +1,7 @@
 //! Maps addresses to registers through the generated accessors, so that addresses stand in one place only.
 
-use crate::registers::Registers;
+use super::capacity::TEXT_BLOCKS;
+use crate::registers::{Registers, TEXT_BLOCKS_WINDOW};
 
 /// A register of the map. Registers that read zero and ignore writes are left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -12,6 +13,12 @@ pub(super) enum Register {
     Rows,
     MaxStreams,
     QueueLimits,
+    TextLimits,
+    TextTablesLo,
+    TextTablesHi,
+    TextStride,
+    /// A word of the addresses of the text blocks.
+    TextBlock(u8),
     KeyFlags,
     Command,
     Status,
@@ -75,6 +82,10 @@ impl Register {
                 | Self::CheckpointHi
                 | Self::CheckpointSize
                 | Self::CheckpointInterval
+                | Self::TextTablesLo
+                | Self::TextTablesHi
+                | Self::TextStride
+                | Self::TextBlock(_)
                 | Self::Lane(
                     _,
                     Queue::SqLo
@@ -107,6 +118,13 @@ impl Decoder {
         decoder.put(r.rows().as_ptr(), Register::Rows);
         decoder.put(r.max_streams().as_ptr(), Register::MaxStreams);
         decoder.put(r.queue_limits().as_ptr(), Register::QueueLimits);
+        decoder.put(r.text_limits().as_ptr(), Register::TextLimits);
+        decoder.put(r.text_tables_lo().as_ptr(), Register::TextTablesLo);
+        decoder.put(r.text_tables_hi().as_ptr(), Register::TextTablesHi);
+        decoder.put(r.text_stride().as_ptr(), Register::TextStride);
+        for (i, address) in (0..TEXT_BLOCKS * 2).zip((TEXT_BLOCKS_WINDOW as usize..).step_by(4)) {
+            decoder.put(std::ptr::without_provenance::<u32>(address), Register::TextBlock(i));
+        }
         decoder.put(r.key_flags().as_ptr(), Register::KeyFlags);
         decoder.put(r.command().as_ptr(), Register::Command);
         decoder.put(r.status().as_ptr(), Register::Status);

@@ -61,6 +61,13 @@ impl HostMemory {
         memory.get(offset..)?.first_chunk().copied()
     }
 
+    /// A read of `length` bytes by the card; `None` is an error response.
+    pub(super) fn bytes(&self, address: u64, length: usize) -> Option<&[u8]> {
+        let (start, memory) = self.buffers.range(..=address).next_back()?;
+        let offset = usize::try_from(address - start).ok()?;
+        memory.get(offset..)?.get(..length)
+    }
+
     /// A write by the card; `None` is an error response.
     pub(super) fn write(&mut self, address: u64, bytes: &[u8]) -> Option<()> {
         let (start, memory) = self.buffers.range_mut(..=address).next_back()?;

@@ -1,13 +1,15 @@
 //! A lane: fetching, judging, records, completions, doorbells.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
+use portcullis_core::class::ClassSet;
 use portcullis_core::wire::{
     self, Answer, Completion, Descriptor, Determination, Fault, ImageHeader, LAYOUT_VERSION, LOG_STRIDE, Opcode,
-    ROW_NONE, Record, RecordType, Stage,
+    ROW_NONE, Record, RecordType, Stage, features,
 };
 use portcullis_policy::evaluate::{Evaluator, Verdict};
-use zerocopy::little_endian::{U16, U32, U64};
+use zerocopy::little_endian::{U16, U32, U64, U128};
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::capacity::{KEY_FLAGS, LOG_LOG2_MAX, MAX_STREAMS, RING_LOG2_MAX};
@@ -15,6 +17,7 @@ use super::credit::Credit;
 use super::decode::Queue;
 use super::entry::{Slot, first_fault, slot_after};
 use super::host_memory::HostMemory;
+use super::text::{Text, TextLane, TextState};
 use crate::limits::{LOG_LOG2_MIN, RING_LOG2_MIN};
 use crate::registers;
 
@@ -74,6 +77,10 @@ pub(super) struct LaneModel {
     number: u8,
     pub(super) rings: RingRegisters,
     evaluator: Option<Evaluator>,
+    /// The text lane, if this session uses it.
+    text: Option<Arc<TextLane>>,
+    /// The text lane's state of each slot.
+    texts: Vec<TextState>,
     pub(super) credit: Credit,
     /// Indexed by slot; slots of other lanes are never open.
     slots: Vec<Slot>,
@@ -103,9 +110,35 @@ impl LaneModel {
         Self { number, ..Self::default() }
     }
 
-    pub(super) fn open(number: u8, rings: RingRegisters, evaluator: Evaluator, credit: Credit) -> Self {
+    pub(super) fn open(
+        number: u8,
+        rings: RingRegisters,
+        evaluator: Evaluator,
+        credit: Credit,
+        text: Option<Arc<TextLane>>,
+    ) -> Self {
         let slots = vec![None; MAX_STREAMS as usize];
-        Self { rings, evaluator: Some(evaluator), credit, slots, ..Self::new(number) }
+        let texts = vec![TextState::NEW; if text.is_some() { slots.len() } else { 0 }];
+        Self { rings, evaluator: Some(evaluator), text, texts, credit, slots, ..Self::new(number) }
+    }
+
+    /// The text of an entry without another fault; `None` for an entry without a text.
+    fn text(&self, bus: &HostBus, entry: &Descriptor) -> Result<Option<Text>, Fault> {
+        let opcode = Opcode::try_from(entry.opcode).ok().filter(|code| matches!(code, Opcode::Gate | Opcode::End));
+        let (Some(lane), Some(opcode)) = (&self.text, opcode) else { return Ok(None) };
+        let state = self.texts.get(usize::from(entry.slot.get())).ok_or(Fault::Slot)?;
+        lane.read(&bus.memory, entry, opcode, state).map(Some)
+    }
+
+    /// The entry as the banks compare it.
+    fn compared(&self, entry: &Descriptor, text: Option<&Text>) -> Descriptor {
+        let (Some(text), Some(lane)) = (text, &self.text) else { return *entry };
+        let joined = |host: U128, found| U128::new(ClassSet(host.get()).joined(found, lane.opening).0);
+        Descriptor {
+            classes: joined(entry.classes, text.classes),
+            established: joined(entry.established, text.established),
+            ..*entry
+        }
     }
 
     fn ring_size(&self) -> u16 {
@@ -234,22 +267,29 @@ impl LaneModel {
     ) -> Result<(), Fault> {
         let header = &opened.header;
         let own = wire::lane_of(entry.slot.get(), opened.lanes) == Some(self.number);
-        let slot = self.slots.get_mut(usize::from(entry.slot.get())).filter(|_| own);
-        let fault = match first_fault(entry, header, slot.as_deref().copied()) {
-            Fault::None if self.credit.is_spent(bus.tick) => Fault::Credit,
-            fault => fault,
+        let place = usize::from(entry.slot.get());
+        let slot = self.slots.get(place).filter(|_| own).copied();
+        let (fault, text) = match first_fault(entry, header, slot) {
+            Fault::None => match self.text(bus, entry) {
+                Ok(_) if self.credit.is_spent(bus.tick) => (Fault::Credit, None),
+                Ok(text) => (Fault::None, text),
+                Err(fault) => (fault, None),
+            },
+            fault => (fault, None),
         };
         let opcode = Opcode::try_from(entry.opcode);
         let none =
             Verdict { determination: Determination::None, stage: Stage::None, policy_row: None, entropy_row: None };
         let (record_type, verdict) = match (fault, opcode, &self.evaluator) {
-            (Fault::None, Ok(Opcode::Gate), Some(evaluator)) => (RecordType::Verdict, evaluator.judge(entry)),
+            (Fault::None, Ok(Opcode::Gate), Some(evaluator)) => {
+                (RecordType::Verdict, evaluator.judge(&self.compared(entry, text.as_ref())))
+            }
             (Fault::None, Ok(Opcode::Begin), _) => (RecordType::Begin, none),
             (Fault::None, Ok(Opcode::End), _) => (RecordType::End, none),
             (Fault::None, Ok(Opcode::Note), _) => (RecordType::Note, none),
             _ => (RecordType::Refused, none),
         };
-        if let (Fault::None, Some(slot)) = (fault, slot) {
+        if let (Fault::None, Some(slot)) = (fault, self.slots.get_mut(place)) {
             let after = slot_after(entry, *slot);
             match (slot.is_some(), after.is_some()) {
                 (false, true) => self.open_streams += 1,
@@ -258,6 +298,15 @@ impl LaneModel {
             }
             *slot = after;
             self.credit.accept();
+        }
+        if let Some(state) = self.texts.get_mut(place) {
+            match (record_type, text) {
+                (RecordType::Begin, _) => *state = TextState::NEW,
+                (RecordType::Verdict, Some(text)) if verdict.determination == Determination::Admit => {
+                    *state = text.admitted();
+                }
+                _ => {}
+            }
         }
         self.count(record_type, verdict.determination, header);
         let row = |row: Option<u16>| U16::new(row.unwrap_or(ROW_NONE));
@@ -268,6 +317,8 @@ impl LaneModel {
             fault: U16::new(fault.into()),
             policy_row: row(verdict.policy_row),
             entropy_row: row(verdict.entropy_row),
+            text_classes: U128::new(text.map_or(0, |text| text.classes.0)),
+            text_established: U128::new(text.map_or(0, |text| text.established.0)),
             ..self.blank_answer(bus, opened)
         };
         let log_index = self.write_record(bus, entry, answer)?;
@@ -283,6 +334,7 @@ impl LaneModel {
             sequence: entry.sequence,
             epoch: answer.epoch,
             log_index: U64::new(log_index),
+            text_classes: answer.text_classes,
             ..Completion::ZERO
         };
         let place = u64::from(self.cq_issued & (self.ring_size() - 1));
@@ -353,6 +405,7 @@ impl LaneModel {
             heartbeat_ticks: U32::new(self.credit.ticks_limit),
             open_streams: U32::new(self.open_streams),
             cause: U16::new(cause.into()),
+            features: U16::new(if self.text.is_some() { features::TEXT_LANE } else { 0 }),
             ..wire::SessionFields::ZERO
         };
         let half = Descriptor::read_from_bytes(session.as_bytes()).unwrap_or(Descriptor::ZERO);

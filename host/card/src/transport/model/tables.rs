@@ -1,11 +1,13 @@
 //! The table windows: header and two banks, written word by word.
 
-use portcullis_core::wire::{IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, MAP_DIGEST, Row};
+use portcullis_core::wire::{IMAGE_MAGIC, ImageHeader, ImageText, LAYOUT_VERSION, MAP_DIGEST, Row, image_parts};
 
 use super::capacity::{BANK_WINDOW, ENTROPY_ROWS, POLICY_ROWS};
 use crate::registers::{ENTROPY_WINDOW, HEADER_WINDOW, POLICY_WINDOW, bytes_of};
 
 const HEADER_WORDS: usize = ImageHeader::BYTES / 4;
+/// Words of the header and of the text part, which share a window.
+const HEAD_WORDS: usize = HEADER_WORDS + ImageText::BYTES / 4;
 const ROW_WORDS: usize = Row::BYTES / 4;
 
 /// Row and word for an address in a bank's window.
@@ -68,8 +70,8 @@ impl Bank {
 
 #[derive(Debug)]
 pub(super) struct TableMemory {
-    header: [u32; HEADER_WORDS],
-    header_valid: [bool; HEADER_WORDS],
+    head: [u32; HEAD_WORDS],
+    head_valid: [bool; HEAD_WORDS],
     policy: Bank,
     entropy: Bank,
 }
@@ -77,8 +79,8 @@ pub(super) struct TableMemory {
 impl Default for TableMemory {
     fn default() -> Self {
         Self {
-            header: [0; HEADER_WORDS],
-            header_valid: [false; HEADER_WORDS],
+            head: [0; HEAD_WORDS],
+            head_valid: [false; HEAD_WORDS],
             policy: Bank::new(POLICY_ROWS),
             entropy: Bank::new(ENTROPY_ROWS),
         }
@@ -87,7 +89,7 @@ impl Default for TableMemory {
 
 /// The table window of an address.
 enum Window {
-    Header(usize),
+    Head(usize),
     Policy,
     Entropy,
     Nothing,
@@ -95,8 +97,8 @@ enum Window {
 
 fn window(address: u32) -> Window {
     match address {
-        HEADER_WINDOW.. if address < HEADER_WINDOW + ImageHeader::BYTES as u32 => {
-            Window::Header((address - HEADER_WINDOW) as usize / 4)
+        HEADER_WINDOW.. if address < HEADER_WINDOW + HEAD_WORDS as u32 * 4 => {
+            Window::Head((address - HEADER_WINDOW) as usize / 4)
         }
         POLICY_WINDOW.. if address < POLICY_WINDOW + BANK_WINDOW => Window::Policy,
         ENTROPY_WINDOW.. if address < ENTROPY_WINDOW + BANK_WINDOW => Window::Entropy,
@@ -107,16 +109,16 @@ fn window(address: u32) -> Window {
 impl TableMemory {
     /// Makes everything invalid.
     pub(super) fn clear(&mut self) {
-        self.header.fill(0);
-        self.header_valid.fill(false);
+        self.head.fill(0);
+        self.head_valid.fill(false);
         self.policy.clear();
         self.entropy.clear();
     }
 
     pub(super) fn write(&mut self, address: u32, value: u32) {
         match window(address) {
-            Window::Header(word) => {
-                if let (Some(place), Some(valid)) = (self.header.get_mut(word), self.header_valid.get_mut(word)) {
+            Window::Head(word) => {
+                if let (Some(place), Some(valid)) = (self.head.get_mut(word), self.head_valid.get_mut(word)) {
                     *place = value;
                     *valid = true;
                 }
@@ -129,7 +131,7 @@ impl TableMemory {
 
     pub(super) fn read(&self, address: u32) -> u32 {
         match window(address) {
-            Window::Header(word) => self.header.get(word).copied().unwrap_or_default(),
+            Window::Head(word) => self.head.get(word).copied().unwrap_or_default(),
             Window::Policy => self.policy.read(address),
             Window::Entropy => self.entropy.read(address),
             Window::Nothing => 0,
@@ -137,7 +139,15 @@ impl TableMemory {
     }
 
     pub(super) fn header(&self) -> ImageHeader {
-        zerocopy::transmute!(bytes_of::<HEADER_WORDS, { ImageHeader::BYTES }>(self.header))
+        let words = self.head.first_chunk().copied().unwrap_or_default();
+        zerocopy::transmute!(bytes_of::<HEADER_WORDS, { ImageHeader::BYTES }>(words))
+    }
+
+    /// The text part, if the header says that there is one.
+    pub(super) fn text(&self) -> Option<ImageText> {
+        let words = self.head.last_chunk().copied().unwrap_or_default();
+        let text = zerocopy::transmute!(bytes_of::<{ ImageText::BYTES / 4 }, { ImageText::BYTES }>(words));
+        (u16::from(self.header().parts) & image_parts::TEXT != 0).then_some(text)
     }
 
     /// Whether the header fits this card: magic, version, map digest, reserved bits, row counts.
@@ -148,6 +158,8 @@ impl TableMemory {
             && header.version == LAYOUT_VERSION
             && header.map_digest == MAP_DIGEST
             && header.reserved_is_zero()
+            && u16::from(header.parts) & !image_parts::ALL == 0
+            && self.text().is_none_or(|text| text.reserved_is_zero())
             && header.quantities >> 4 == 0
             && counted(header.policy_rows.get(), POLICY_ROWS)
             && counted(header.entropy_rows.get(), ENTROPY_ROWS)
@@ -156,7 +168,8 @@ impl TableMemory {
     /// The rows that the header counts; `None` unless the header and all these rows were written completely.
     pub(super) fn complete(&self) -> Option<(Vec<Row>, Vec<Row>)> {
         let header = self.header();
-        let whole = self.header_valid.iter().all(|valid| *valid);
+        let words = if self.text().is_some() { HEAD_WORDS } else { HEADER_WORDS };
+        let whole = self.head_valid.iter().take(words).all(|valid| *valid);
         let policy = self.policy.rows(header.policy_rows.get())?;
         let entropy = self.entropy.rows(header.entropy_rows.get())?;
         whole.then_some((policy, entropy))

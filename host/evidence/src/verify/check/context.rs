@@ -5,7 +5,7 @@ use crate::format::ticket::Ticket;
 use crate::verify::code::Code;
 use crate::verify::findings::{At, Findings};
 use crate::verify::report::{ProfileUse, Summary};
-use portcullis_core::context::{ContextDocument, ContextError, Mode};
+use portcullis_core::context::{ContextDocument, ContextError, Mode, Release};
 use portcullis_core::hex::{self, Hex};
 use portcullis_core::state::Profile;
 use portcullis_core::wire::SessionFields;
@@ -25,11 +25,22 @@ enum Document {
 struct DocumentFacts {
     mode: Mode,
     profile: Hex<32>,
+    /// Whether admitted text is released before the next entry.
+    released: bool,
     continues: bool,
     /// Whether the document names the policy package that OPEN names.
     package: bool,
     /// SHA-256 of the id.
     id: [u8; 32],
+}
+
+/// How a stream is governed, from its context document.
+#[derive(Clone, Copy)]
+pub(crate) struct Governed {
+    /// Digest of its profile.
+    pub(crate) profile: Hex<32>,
+    /// Whether admitted text is released before the next entry.
+    pub(crate) released: bool,
 }
 
 /// The context documents of all streams, and the ids of these streams. Memory grows with the number of documents, not
@@ -42,8 +53,8 @@ pub(crate) struct Contexts {
 }
 
 impl Contexts {
-    /// Checks the context document of a new stream named `id`, also of a withheld stream. Returns the digest of its
-    /// profile if the document can be read.
+    /// Checks the context document of a new stream named `id`, also of a withheld stream. `None` if the
+    /// document cannot be read.
     #[expect(clippy::too_many_arguments, reason = "each stands for itself")]
     pub(crate) fn begin(
         &mut self,
@@ -54,7 +65,7 @@ impl Contexts {
         (open, withheld): (Option<&SessionFields>, bool),
         findings: &mut Findings,
         summary: &mut Summary,
-    ) -> Result<Option<Hex<32>>, BundleError> {
+    ) -> Result<Option<Governed>, BundleError> {
         let name = bundle::context(digest);
         if !bundle.has(&name) {
             if !withheld {
@@ -111,7 +122,7 @@ impl Contexts {
         findings.require(named, Code::StreamName, || {
             format!("`streams.jsonl` calls the stream at {at} by another name than its context")
         });
-        Ok(Some(known.profile))
+        Ok(Some(Governed { profile: known.profile, released: known.released }))
     }
 }
 
@@ -145,7 +156,8 @@ fn read(
     let used = ProfileUse { streams: 0, domain, audience, temporal, epistemic, register };
     summary.profiles.entry(profile).or_insert(used);
     let id = Sha256::digest(&context.id).into();
-    Ok(Document::Read(DocumentFacts { mode: context.mode, profile, continues, package, id }))
+    let released = context.release == Release::Span;
+    Ok(Document::Read(DocumentFacts { mode: context.mode, profile, released, continues, package, id }))
 }
 
 /// Checks that the ticket permits a stream's context.

@@ -8,7 +8,7 @@ use crate::verify::report::{RuleCount, Summary};
 use portcullis_core::hex::{self, Hex};
 use portcullis_core::manifest::MAPPING_VERSION;
 use portcullis_core::releases;
-use portcullis_core::wire::{IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, Row, Stage};
+use portcullis_core::wire::{IMAGE_MAGIC, ImageHeader, LAYOUT_VERSION, ImageText, Row, Stage, image_parts};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use zerocopy::FromBytes;
@@ -17,6 +17,8 @@ use zerocopy::FromBytes;
 pub(crate) struct Image {
     pub(crate) digest: [u8; 32],
     pub(crate) header: ImageHeader,
+    /// The text part, if sessions of this image use the text lane.
+    pub(crate) text: Option<ImageText>,
     rows: Vec<Row>,
 }
 
@@ -38,12 +40,22 @@ pub(crate) fn read(bundle: &Bundle<'_>, findings: &mut Findings, summary: &mut S
         return Ok(Tables::Unknown(what));
     }
     let parsed = ImageHeader::read_from_prefix(&bytes).ok().and_then(|(header, rest)| {
+        let has_text = u16::from(header.parts) & image_parts::TEXT != 0;
+        let (text, rest) = match ImageText::read_from_prefix(rest) {
+            Ok((text, rest)) if has_text => (Some(text), rest),
+            _ if has_text => return None,
+            _ => (None, rest),
+        };
         let rows = <[Row]>::ref_from_bytes(rest).ok()?;
         let counted = usize::from(header.policy_rows.get()) + usize::from(header.entropy_rows.get());
-        let good = header.magic.get() == IMAGE_MAGIC && header.version == LAYOUT_VERSION && header.reserved_is_zero();
-        (good && rows.len() == counted).then(|| (header, rows.to_vec()))
+        let good = header.magic.get() == IMAGE_MAGIC
+            && header.version == LAYOUT_VERSION
+            && header.reserved_is_zero()
+            && u16::from(header.parts) & !image_parts::ALL == 0
+            && text.is_none_or(|text| text.reserved_is_zero() && text.bytes.get() > 0);
+        (good && rows.len() == counted).then(|| (header, text, rows.to_vec()))
     });
-    let Some((header, rows)) = parsed else {
+    let Some((header, text, rows)) = parsed else {
         findings.add(Code::ImageMalformed, "the policy's table image is not one of this layout version");
         return Ok(Tables::Malformed);
     };
@@ -54,7 +66,7 @@ pub(crate) fn read(bundle: &Bundle<'_>, findings: &mut Findings, summary: &mut S
     }
     summary.package_digest = Some(Hex(header.package_digest));
     package(bundle, &header, findings, summary)?;
-    Ok(Tables::Image(Image { digest, header, rows }))
+    Ok(Tables::Image(Image { digest, header, text, rows }))
 }
 
 /// The layout version of an image, if it is not this program's. In every layout, magic and version come first and the

@@ -5,12 +5,19 @@ use crate::verify::check::image::Image;
 use crate::verify::code::Code;
 use crate::verify::findings::Findings;
 use portcullis_core::hex;
-use portcullis_core::wire::{RecordType, SessionFields};
+use portcullis_core::wire::{RecordType, SessionFields, features};
 
 /// Compares the tables in OPEN and CLOSE with the image, and reports an ALARM.
 pub(crate) fn tables(kind: RecordType, session: &SessionFields, image: Option<&Image>) -> Findings {
     let mut findings = Findings::default();
     let Some(image) = image else { return findings };
+    if kind == RecordType::Open {
+        let used = session.features.get() & features::TEXT_LANE != 0;
+        findings.require(used == image.text.is_some(), Code::OpenFeatures, || {
+            let (used, part) = if used { ("uses", "no") } else { ("does not use", "a") };
+            format!("the session {used} the text lane, but the image has {part} text part")
+        });
+    }
     match kind {
         RecordType::Open | RecordType::Close => {
             let open = kind == RecordType::Open;

@@ -3,6 +3,7 @@
 use crate::format::bundle::{self, Bundle, BundleError};
 use crate::format::certificate::{DeviceCertificate, key_id};
 use crate::format::ticket::{SELF_ISSUER, SignedTicket, Ticket};
+use crate::verify::check::image::Image;
 use crate::verify::code::Code;
 use crate::verify::findings::Findings;
 use crate::verify::report::Summary;
@@ -50,9 +51,9 @@ pub(crate) fn tables(ticket: &Ticket, image: &[u8; 32]) -> Findings {
     })
 }
 
-/// Reports a ticket that requires the text lane.
-pub(crate) fn text_lane(ticket: &Ticket) -> Findings {
-    Findings::unless(!ticket.text_lane, Code::TextLane, || {
-        "the ticket requires the text lane, and no card of this layout version has one".to_owned()
+/// Reports an image without a text part if the ticket requires the text lane.
+pub(crate) fn text_lane(ticket: &Ticket, image: Option<&Image>) -> Findings {
+    Findings::unless(!ticket.text_lane || image.is_none_or(|image| image.text.is_some()), Code::TextLane, || {
+        "the ticket requires the text lane, and the table image does not use it".to_owned()
     })
 }

@@ -1,14 +1,18 @@
 //! Commands, doorbells and faults, and their effects.
 
-use portcullis_core::wire::{self, Command, Fault, RecordType};
+use std::sync::Arc;
+
+use portcullis_core::wire::{self, Command, Fault, ImageText, RecordType};
 use portcullis_policy::evaluate::Evaluator;
 
 use super::ModelCard;
-use crate::tables::Tables;
+use crate::tables::{Tables, TextTables};
+use crate::transport::model::capacity::TEXT_BLOCKS;
 use crate::transport::model::credit::Credit;
 use crate::transport::model::decode::{Queue, Register};
 use crate::transport::model::lane::{LaneModel, RingRegisters, SessionLatch};
 use crate::transport::model::lifecycle::Lifecycle;
+use crate::transport::model::text::TextLane;
 
 impl ModelCard {
     pub(super) fn status(&self) -> u32 {
@@ -61,15 +65,20 @@ impl ModelCard {
             Fault::ImageHeader
         } else if let Some(rows) = self.tables.complete() {
             let header = self.tables.header();
-            let found = Tables { header: &header, policy: &rows.0, entropy: &rows.1 }.digest();
+            let part = self.tables.text();
+            let text = part.as_ref().map(|part| TextTables { part, encoded: &[] });
+            let found = Tables { header: &header, text, policy: &rows.0, entropy: &rows.1 }.digest();
             if self.value(Register::CheckpointSize) != 0 {
                 Fault::Unsupported
             } else if found != self.digest(Register::ExpectedDigest) {
                 Fault::ImageDigest
-            } else if !self.open_lanes(&rows, found) {
-                Fault::RingConfig
             } else {
-                Fault::None
+                match part.map(|part| self.text_lane(&part).map(Arc::new)).transpose() {
+                    Ok(text) if self.open_lanes(&rows, found, text.clone()) => Fault::None,
+                    Ok(_) => Fault::RingConfig,
+                    Err(Some(fault)) => fault,
+                    Err(None) => return self.fail(Fault::ReadResponse, true),
+                }
             }
         } else {
             Fault::ImageIncomplete
@@ -176,7 +185,12 @@ impl ModelCard {
     }
 
     /// Latches the session and zeroes all counters that start at OPEN. False if a lane's ring configuration is invalid.
-    pub(super) fn open_lanes(&mut self, rows: &(Vec<wire::Row>, Vec<wire::Row>), policy_digest: [u8; 32]) -> bool {
+    pub(super) fn open_lanes(
+        &mut self,
+        rows: &(Vec<wire::Row>, Vec<wire::Row>),
+        policy_digest: [u8; 32],
+        text: Option<Arc<TextLane>>,
+    ) -> bool {
         let header = self.tables.header();
         self.opened = SessionLatch {
             header,
@@ -188,10 +202,20 @@ impl ModelCard {
         let (records, ticks) = (self.value(Register::HeartbeatRecords), self.value(Register::HeartbeatTicks));
         let open = |number: u8| {
             let evaluator = Evaluator::of_rows(&rows.0, &rows.1, header.max_depth);
-            LaneModel::open(number, self.rings(number), evaluator, Credit::new(records, ticks, self.bus.tick))
+            let credit = Credit::new(records, ticks, self.bus.tick);
+            LaneModel::open(number, self.rings(number), evaluator, credit, text.clone())
         };
         self.lanes = (0..).zip(&self.lanes).map(|(number, _)| open(number)).collect();
         self.lanes.iter().all(|lane| lane.rings.fit())
+    }
+
+    /// The text lane as the registers place it. Errors: as [`TextLane::load`].
+    fn text_lane(&self, part: &ImageText) -> Result<TextLane, Option<Fault>> {
+        let address = self.pair(Register::TextTablesLo, Register::TextTablesHi);
+        let block = |number: u8| self.pair(Register::TextBlock(2 * number), Register::TextBlock(2 * number + 1));
+        let blocks = (0..TEXT_BLOCKS).map(block).collect();
+        let stride_log2 = (self.value(Register::TextStride) & 0xff) as u8;
+        TextLane::load(&self.bus.memory, part, address, stride_log2, blocks)
     }
 
     /// A lane's ring configuration from the registers.

@@ -1,0 +1,155 @@
+//! Sessions whose card reads the texts: the records show what the host did not describe, without any text.
+
+use portcullis_core::wire::{Descriptor, Fault, Record, features, flags};
+use portcullis_test_support::world::*;
+
+/// A class that opens a gate, and one that closes a gate.
+const OPENING: u128 = 1;
+const CLOSING: u128 = 2;
+
+/// The honest session on a card with a text lane.
+fn session(world: &World) -> Parts {
+    let mut parts = world.honest();
+    parts.image = text_image(&parts.package, OPENING);
+    parts.ticket.policy = sha(&parts.image);
+    parts.play();
+    parts
+}
+
+/// Record `index` of the honest session: 3 is an admit of stream 0, 4 a reject of stream 1, 7 and 9 judge stream 0 again.
+fn edited(index: usize, change: &dyn Fn(&mut Record)) -> portcullis_evidence::verify::Report {
+    let world = World::new();
+    let mut parts = session(&world);
+    let records = &mut parts.log.lanes[0];
+    change(&mut records[index]);
+    records[index].descriptor = records[index].descriptor.sealed();
+    parts.reroot();
+    world.check(&parts.files())
+}
+
+fn found(record: &mut Record, card: u128, host: u128) {
+    record.answer.text_classes.set(card);
+    record.descriptor.classes.set(host);
+}
+
+#[test]
+fn an_honest_session_is_affirmed() {
+    let world = World::new();
+    assert_affirmed(&world.check(&session(&world).files()));
+    // A class of either kind that the host describes, and a class that the host alone finds.
+    assert_affirmed(&edited(4, &|r| found(r, CLOSING, CLOSING)));
+    assert_affirmed(&edited(4, &|r| found(r, OPENING, 0)));
+    assert_affirmed(&edited(4, &|r| found(r, 0, CLOSING | OPENING | 8)));
+}
+
+#[test]
+fn an_omission_is_found_without_a_text() {
+    assert_contradicted(&edited(4, &|r| found(r, CLOSING, 0)), "policy/class-omitted");
+    assert_contradicted(&edited(4, &|r| found(r, CLOSING | OPENING, OPENING)), "policy/class-omitted");
+}
+
+#[test]
+fn established_classes_follow_from_the_admitted_entries() {
+    let world = World::new();
+    let with = |classes: u128, established: u128| {
+        let mut parts = session(&world);
+        let records = &mut parts.log.lanes[0];
+        let slot = records[3].descriptor.slot;
+        found(&mut records[3], classes, classes);
+        let later = |record: &&mut Record| record.descriptor.slot == slot && is_text(record);
+        for record in records.iter_mut().skip(4).filter(later) {
+            record.answer.text_established.set(established);
+        }
+        records[3].descriptor = records[3].descriptor.sealed();
+        parts.reroot();
+        world.check(&parts.files())
+    };
+    assert_affirmed(&with(OPENING | CLOSING, OPENING | CLOSING));
+    for (classes, established) in [(OPENING, 0), (0, OPENING), (OPENING, OPENING | CLOSING)] {
+        assert_contradicted(&with(classes, established), "complete/text-established");
+    }
+    // A refused entry establishes nothing.
+    assert_contradicted(&edited(9, &|r| r.answer.text_established.set(CLOSING)), "complete/text-established");
+}
+
+fn is_text(record: &Record) -> bool {
+    [1, 3].contains(&record.descriptor.opcode) && record.answer.fault.get() == 0
+}
+
+/// The streams of the world release each span, so a host cannot have taken text back.
+#[test]
+fn a_fresh_scan_of_released_text_is_found() {
+    let fresh = |r: &mut Record| r.descriptor.flags |= flags::SCAN_FRESH as u8;
+    assert_contradicted(&edited(4, &fresh), "policy/scan-fresh");
+}
+
+#[test]
+fn the_lane_is_in_use_exactly_if_the_image_says_so() {
+    let world = World::new();
+    for (image, bits) in [(true, 0), (false, features::TEXT_LANE)] {
+        let mut parts = if image { session(&world) } else { world.honest() };
+        for record in parts.log.lanes[0].iter_mut() {
+            if record.descriptor.commitment == [0; 32] || ![1, 2, 3, 4].contains(&record.descriptor.opcode) {
+                set_features(record, bits);
+            }
+        }
+        parts.reroot();
+        assert_contradicted(&world.check(&parts.files()), "policy/open-features");
+    }
+    // The lane is latched at OPEN.
+    let mut parts = session(&world);
+    let last = parts.log.lanes[0].last_mut().unwrap();
+    set_features(last, 0);
+    parts.reroot();
+    assert_contradicted(&world.check(&parts.files()), "complete/record-latched");
+    // An unknown part of a card.
+    let mut parts = session(&world);
+    set_features(&mut parts.log.lanes[0][0], features::TEXT_LANE | 2);
+    parts.reroot();
+    assert_contradicted(&world.check(&parts.files()), "complete/record-layout");
+}
+
+fn set_features(record: &mut Record, bits: u16) {
+    use zerocopy::{FromBytes, IntoBytes};
+    let mut bytes: [u8; Descriptor::BYTES] = record.descriptor.as_bytes().try_into().unwrap();
+    bytes[118..120].copy_from_slice(&bits.to_le_bytes());
+    record.descriptor = Descriptor::read_from_bytes(&bytes).unwrap();
+}
+
+#[test]
+fn only_texts_have_classes() {
+    let world = World::new();
+    for (index, record) in session(&world).log.lanes[0].iter().enumerate() {
+        if !is_text(record) {
+            let set = |of: fn(&mut Record)| {
+                let mut parts = session(&world);
+                of(&mut parts.log.lanes[0][index]);
+                parts.reroot();
+                let report = world.check(&parts.files());
+                assert_eq!(report.exit_code, 3, "record {index}: {:#?}", report.properties);
+            };
+            set(|r| r.answer.text_classes.set(1));
+            set(|r| r.answer.text_established.set(1));
+        }
+    }
+    // An END whose held bytes hold a class is refused by the card.
+    let end = session(&world).log.lanes[0].iter().position(|r| r.descriptor.opcode == 3).unwrap();
+    assert_contradicted(&edited(end, &|r| r.answer.text_classes.set(CLOSING)), "complete/record-answer");
+}
+
+#[test]
+fn faults_of_a_text_need_the_lane() {
+    let world = World::new();
+    let refused = |parts: &Parts| parts.log.lanes[0].iter().position(|r| r.answer.fault.get() != 0).unwrap();
+    for fault in [Fault::TextWindow, Fault::TextForm, Fault::TextCommitment, Fault::TextEnd] {
+        let mut parts = session(&world);
+        let at = refused(&parts);
+        parts.log.lanes[0][at].answer.fault.set(fault.into());
+        parts.reroot();
+        assert_affirmed(&world.check(&parts.files()));
+        let mut parts = world.honest();
+        parts.log.lanes[0][at].answer.fault.set(fault.into());
+        parts.reroot();
+        assert_contradicted(&world.check(&parts.files()), "complete/record-answer");
+    }
+}

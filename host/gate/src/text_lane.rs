@@ -1,0 +1,54 @@
+//! The host's side of a card's text lane. It walks the same tables over the same bytes, so that an honest descriptor
+//! names every class that the card finds.
+
+use portcullis_core::class::ClassSet;
+use portcullis_core::commitment::HEAD_BYTES;
+use portcullis_lane::{Entry, ScanState, Tables, Walk};
+use portcullis_policy::image::Image;
+
+/// log2 of the bytes of the smallest and of the largest text window that a session uses.
+const STRIDES: std::ops::RangeInclusive<u8> = 11..=16;
+
+/// The tables of a policy whose image has a text part.
+pub(crate) struct TextLane {
+    walk: Walk,
+    opening: ClassSet,
+}
+
+/// The scan of a stream after its admitted text.
+#[derive(Clone, Copy)]
+pub(crate) struct Scan {
+    state: ScanState,
+    /// Whether admitted text was taken back, so that the card starts anew with the next text.
+    pub(crate) fresh: bool,
+}
+
+impl Scan {
+    pub(crate) const NEW: Self = Self { state: ScanState::START, fresh: false };
+    /// The state after a rollback.
+    pub(crate) const FRESH: Self = Self { fresh: true, ..Self::NEW };
+}
+
+impl TextLane {
+    /// `None` without a text part, or without tables that can be walked. Then no text is presented to the card, and a
+    /// card with the lane refuses each entry.
+    pub(crate) fn of(image: &Image) -> Option<Self> {
+        let opening = ClassSet(image.text()?.opening.get());
+        let walk = Walk::new(Tables::decode(image.tables()?).ok()?)?;
+        Some(Self { walk, opening })
+    }
+
+    /// The classes in `parts` that the descriptor must name, and the state after them.
+    pub(crate) fn scan(&self, scan: &Scan, parts: &[&[u8]]) -> (ClassSet, Scan) {
+        let (mut state, mut entry) = (scan.state, Entry::default());
+        parts.iter().for_each(|part| self.walk.read(&mut state, &mut entry, part));
+        let found = self.walk.end(&mut state, entry).classes;
+        (ClassSet(found.0 & !self.opening.0), Scan { state, fresh: false })
+    }
+}
+
+/// log2 of the text windows for spans of at most `span` bytes after at most `held` held bytes.
+pub(crate) fn stride_log2(span: usize, held: usize) -> u8 {
+    let bytes = (HEAD_BYTES + span + held).next_power_of_two();
+    u8::try_from(bytes.trailing_zeros()).unwrap_or(u8::MAX).clamp(*STRIDES.start(), *STRIDES.end())
+}

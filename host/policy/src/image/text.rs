@@ -1,0 +1,56 @@
+//! The text part of an image: the classes that a card's text lane finds itself, and how the banks use them.
+
+use super::{Image, ImageError};
+use portcullis_core::class::ClassSet;
+use portcullis_lane::{Compiled, LeftOut, Limits, Sight, Source, compile};
+
+/// An image for cards with a text lane.
+#[derive(Clone, Debug)]
+pub struct TextImage {
+    pub image: Image,
+    /// The tables, and the coverage of each class.
+    pub compiled: Compiled,
+}
+
+impl Image {
+    /// This image with a text part. `source` has the forms of the policy's classes; `judged` are the classes whose
+    /// hits the host counts only in sentences of some polarity.
+    ///
+    /// A class stays with the host if
+    /// - rows read it in both directions: its presence opens a gate in one and closes a gate in another;
+    /// - its presence closes a gate, and the host judges its polarity: the lane does not see a negation;
+    /// - its presence opens a gate, and the lane misses some of its forms: then an honest text would be refused.
+    ///
+    /// Errors: as [`Image::from_bytes`].
+    pub fn with_text_lane(
+        &self,
+        source: &Source,
+        limits: &Limits,
+        judged: ClassSet,
+    ) -> Result<TextImage, ImageError> {
+        let directions = self.directions();
+        let (opening, closing) = (directions.opening.0, directions.closing.0);
+        let mut source = source.clone();
+        keep_on_host(&mut source, ClassSet(opening & closing), "rules read it both ways");
+        keep_on_host(&mut source, ClassSet(closing & judged.0), "the host judges its polarity");
+        let mut compiled = compile(&source, limits);
+        let partly = compiled.classes.iter().filter(|class| class.sight() == Sight::Part).map(|class| class.id);
+        let partly = ClassSet(partly.collect::<ClassSet>().0 & opening);
+        if partly != ClassSet::EMPTY {
+            keep_on_host(&mut source, partly, "it opens a gate, and the lane finds only some of its forms");
+            compiled = compile(&source, limits);
+        }
+        let held = compiled.classes.iter().filter(|class| !class.forms.is_empty()).map(|class| class.id);
+        let held: ClassSet = held.collect();
+        let image = self.with_text(compiled.tables.encode().into(), ClassSet(held.0 & opening))?;
+        Ok(TextImage { image, compiled })
+    }
+}
+
+/// Moves all forms of `classes` to the host.
+fn keep_on_host(source: &mut Source, classes: ClassSet, reason: &str) {
+    for class in source.classes.iter_mut().filter(|class| classes.contains(class.id)) {
+        let left_out = class.forms.drain(..).map(|form| LeftOut { form: form.name, reason: reason.to_owned() });
+        class.left_out.extend(left_out.collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,419 @@
+//! The text lane: whatever the host describes, no entry is admitted whose text holds a forbidden class of the lane.
+//! Each attack of a lying host is one test; what the verifier finds without a text is checked beside the card's answer.
+
+use crate::card_support;
+
+use card_support::{TestCard, World, keeping, small};
+use portcullis_card::driver::StreamHandle;
+use portcullis_card::transport::model::ModelCard;
+use portcullis_card::{Completed, Outcome, Session, SessionError, Tables, TextTables};
+use portcullis_core::class::{ClassId, ClassSet};
+use portcullis_core::commitment::{SpanKind, preimage};
+use portcullis_core::mutation::Place;
+use portcullis_core::wire::{
+    Descriptor, Determination, Fault, ImageText, Opcode, Record, Stage, StageOutcome, flags, image_parts,
+};
+use portcullis_evidence::format::log::{LogChecker, Violation};
+use portcullis_lane::{Border, ClassSource, Form, Limits, Relation, Source, compile};
+use sha2::{Digest, Sha256};
+use zerocopy::little_endian::{U16, U32, U128};
+
+/// Forbidden wherever it occurs.
+const CODE: u128 = 1;
+/// Opens the gate for [`ADVICE`].
+const NOTICE: u128 = 1 << 1;
+/// Refused without an established or present [`NOTICE`]. The lane does not hold it: the host alone finds it.
+const ADVICE: u128 = 1 << 2;
+
+const SALT: [u8; 16] = [7; 16];
+
+fn form(pattern: &str) -> Form {
+    let hir = regex_syntax::parse(pattern).unwrap();
+    Form { name: pattern.to_owned(), hir, border: Border::Free, check: None, relation: Relation::Equal }
+}
+
+/// A policy with its tables: "SECRET-" and four digits is a code, "no advice" is a notice.
+struct Lane {
+    world: World,
+    part: ImageText,
+    encoded: Vec<u8>,
+}
+
+impl Lane {
+    fn new() -> Self {
+        let class = |id: u8, pattern| ClassSource {
+            id: ClassId::try_from(id).unwrap(),
+            name: pattern_name(id),
+            forms: vec![form(pattern)],
+            left_out: Vec::new(),
+        };
+        let classes = vec![class(0, "SECRET-[0-9]{4}"), class(1, "no advice")];
+        let encoded = compile(&Source { classes, ..Source::default() }, &Limits::default()).tables.encode();
+        let part = ImageText {
+            digest: Sha256::digest(&encoded).into(),
+            opening: U128::new(NOTICE),
+            bytes: U32::new(encoded.len() as u32),
+            ..ImageText::ZERO
+        };
+        let mut world = World::permitting();
+        world.header.classes = U128::new(CODE | NOTICE | ADVICE);
+        world.header.parts = image_parts::TEXT as u8;
+        world.header.max_depth = 3;
+        let mut code = World::permit();
+        (code.kind, code.classes_any) = (2, U128::new(CODE));
+        let mut advice = World::permit();
+        (advice.kind, advice.classes_all) = (2, U128::new(ADVICE));
+        (advice.classes_none, advice.established_none) = (U128::new(NOTICE), U128::new(NOTICE));
+        world.policy = vec![World::permit(), code, advice];
+        world.header.policy_rows = U16::new(3);
+        Self { world, part, encoded }
+    }
+
+    fn tables(&self) -> Tables<'_> {
+        let text = TextTables { part: &self.part, encoded: &self.encoded };
+        Tables { text: Some(text), ..self.world.tables() }
+    }
+}
+
+fn pattern_name(id: u8) -> String {
+    format!("class {id}")
+}
+
+/// A session with one stream.
+struct Run<C: TestCard> {
+    session: Session<C>,
+    stream: StreamHandle,
+    kept: card_support::Kept,
+    sequence: u32,
+}
+
+/// What the host says of a text.
+#[derive(Clone, Copy, Default)]
+struct Said {
+    classes: u128,
+    established: u128,
+    flags: u8,
+}
+
+impl<C: TestCard> Run<C> {
+    fn new() -> Self {
+        let (config, kept) = keeping(small(5));
+        let mut session = Session::open_tables(C::fresh(), &Lane::new().tables(), config).unwrap();
+        assert!(session.reads_texts());
+        let stream = session.begin([1; 32]).unwrap().0;
+        Self { session, stream, kept, sequence: 1 }
+    }
+
+    fn entry(&self, bytes: &[u8], text: usize, said: Said) -> Descriptor {
+        Descriptor {
+            uncertainty: U16::new(10_000),
+            length: U16::new(text as u16),
+            flags: said.flags,
+            classes: U128::new(said.classes),
+            established: U128::new(said.established),
+            validation_outcome: StageOutcome::Pass.into(),
+            lineage_outcome: StageOutcome::Pass.into(),
+            ..Descriptor::entry(Opcode::Gate, Place { slot: 0, sequence: 0 }, Sha256::digest(bytes).into())
+        }
+    }
+
+    /// Submits `text` with an honest window.
+    fn gate(&mut self, text: &str, said: Said) -> Completed {
+        let bytes = preimage(SpanKind::Text, &SALT, &[text.as_bytes()]);
+        let entry = self.entry(&bytes, text.len(), said);
+        self.submit(&bytes, entry)
+    }
+
+    /// Submits `entry` with these bytes in its window.
+    fn submit(&mut self, window: &[u8], entry: Descriptor) -> Completed {
+        self.session.present_text(self.stream.slot(), window).unwrap();
+        self.session.gate_descriptor(&self.stream, entry).unwrap()
+    }
+
+    /// The rules of the log hold for all records so far; returns the last of them.
+    fn last(&self) -> Record {
+        let records = self.kept.lock().unwrap();
+        let mut checker = LogChecker::new((3, 1));
+        records.iter().for_each(|record| drop(checker.next(record).unwrap()));
+        *records.last().unwrap()
+    }
+}
+
+fn admitted(completed: &Completed) -> bool {
+    completed.outcome.is_admit()
+}
+
+fn rejected_by_row(completed: &Completed, row: u16) -> bool {
+    let Outcome::Judged(verdict) = completed.outcome else { return false };
+    verdict.determination == Determination::Reject && verdict.stage == Stage::Policy && verdict.policy_row == Some(row)
+}
+
+fn omitted(record: &Record) -> u128 {
+    record.answer.text_classes.get() & !NOTICE & !record.descriptor.classes.get()
+}
+
+macro_rules! on_cards {
+    ($($name:ident),* $(,)?) => {
+        mod model {
+            $(#[test] fn $name() { super::$name::<super::ModelCard>(); })*
+        }
+    };
+}
+
+on_cards!(
+    an_honest_text_passes_and_a_described_class_is_refused,
+    a_cleared_bit_is_forced,
+    an_invented_notice_opens_nothing,
+    an_invented_establishment_opens_nothing,
+    a_hit_over_two_entries_is_found,
+    a_refused_entry_leaves_no_trace,
+    a_new_stream_knows_nothing_of_the_old_one,
+    a_fresh_scan_is_recorded,
+    a_changed_text_is_refused,
+    a_text_in_the_window_of_another_slot_is_refused,
+    a_false_length_is_refused,
+    a_text_without_its_form_is_refused,
+    held_bytes_are_scanned,
+    an_end_with_a_hit_is_refused,
+    a_call_is_scanned,
+    tables_and_windows_are_checked_at_open,
+    a_refused_text_moves_nothing,
+);
+
+fn an_honest_text_passes_and_a_described_class_is_refused<C: TestCard>() {
+    let mut run = Run::<C>::new();
+    assert!(admitted(&run.gate("The weather is fine.", Said::default())));
+    assert_eq!(run.last().answer.text_classes.get(), 0);
+    assert!(rejected_by_row(&run.gate("It is SECRET-1234.", Said { classes: CODE, ..Said::default() }), 1));
+    assert_eq!((run.last().answer.text_classes.get(), omitted(&run.last())), (CODE, 0));
+    assert!(rejected_by_row(&run.gate("Buy it.", Said { classes: ADVICE, ..Said::default() }), 2));
+    let notice = Said { classes: ADVICE | NOTICE, ..Said::default() };
+    assert!(admitted(&run.gate("This is no advice: buy it.", notice)));
+    assert!(admitted(&run.gate("Buy it.", Said { classes: ADVICE, established: NOTICE, ..Said::default() })));
+    let record = run.last();
+    assert_eq!((record.answer.text_classes.get(), record.answer.text_established.get()), (0, NOTICE));
+}
+
+fn a_cleared_bit_is_forced<C: TestCard>() {
+    let mut run = Run::<C>::new();
+    assert!(rejected_by_row(&run.gate("It is SECRET-1234.", Said::default()), 1));
+    let record = run.last();
+    assert_eq!(omitted(&record), CODE, "the record shows the omission");
+    assert_eq!(record.descriptor.classes.get(), 0, "the record keeps the entry as fetched");
+}
+
+fn an_invented_notice_opens_nothing<C: TestCard>() {
+    let mut run = Run::<C>::new();
+    let invented = Said { classes: ADVICE | NOTICE, ..Said::default() };
+    assert!(rejected_by_row(&run.gate("Buy it.", invented), 2));
+}
+
+fn an_invented_establishment_opens_nothing<C: TestCard>() {
+    let mut run = Run::<C>::new();
+    let invented = Said { classes: ADVICE, established: NOTICE, ..Said::default() };
+    assert!(rejected_by_row(&run.gate("Buy it.", invented), 2));
+    // A refused notice establishes nothing either.
+    let refused = Said { classes: CODE | NOTICE, ..Said::default() };
+    assert!(rejected_by_row(&run.gate("This is no advice: SECRET-1234.", refused), 1));
+    assert!(rejected_by_row(&run.gate("Buy it.", invented), 2));
+}
+
+fn a_hit_over_two_entries_is_found<C: TestCard>() {
+    for cut in 1.."SECRET-1234".len() {
+        let mut run = Run::<C>::new();
+        let (first, second) = "SECRET-1234".split_at(cut);
+        assert!(admitted(&run.gate(first, Said::default())), "{cut}");
+        assert!(rejected_by_row(&run.gate(second, Said::default()), 1), "{cut}");
+        assert_eq!(omitted(&run.last()), CODE, "{cut}");
+    }
+}
+
+fn a_refused_entry_leaves_no_trace<C: TestCard>() {
+    let mut run = Run::<C>::new();
+    assert!(admitted(&run.gate("SECRET", Said::default())));
+    assert!(rejected_by_row(&run.gate(" and SECRET-9999", Said::default()), 1));
+    // The reader sees "SECRET-1234".
+    assert!(rejected_by_row(&run.gate("-1234", Said::default()), 1));
+    assert!(admitted(&run.gate(" is a word.", Said::default())));
+}
+
+fn a_new_stream_knows_nothing_of_the_old_one<C: TestCard>() {
+    let mut run = Run::<C>::new();
+    assert!(admitted(&run.gate("no advice. SECRET", Said { classes: NOTICE, ..Said::default() })));
+    let bytes = preimage(SpanKind::Text, &SALT, &[b""]);
+    run.session.present_text(run.stream.slot(), &bytes).unwrap();
+    let fresh = run.stream.again();
+    run.session.end(std::mem::replace(&mut run.stream, fresh), Sha256::digest(&bytes).into()).unwrap();
+    run.stream = run.session.begin([2; 32]).unwrap().0;
+    assert!(admitted(&run.gate("-1234", Said::default())));
+    let record = run.last();
+    assert_eq!((record.answer.text_classes.get(), record.answer.text_established.get()), (0, 0));
+}
+
+fn a_fresh_scan_is_recorded<C: TestCard>() {
+    let mut run = Run::<C>::new();
+    assert!(admitted(&run.gate("no advice. SECRET", Said { classes: NOTICE, ..Said::default() })));
+    let fresh = Said { flags: flags::SCAN_FRESH as u8, ..Said::default() };
+    assert!(admitted(&run.gate("-1234", fresh)), "the host says that the text before was taken back");
+    let record = run.last();
+    assert_eq!(record.answer.text_established.get(), 0);
+    assert_eq!(u16::from(record.descriptor.flags) & flags::SCAN_FRESH, flags::SCAN_FRESH);
+    // Without the lane the flag is refused.
+    let world = World::permitting();
+    let mut session = Session::open_tables(C::fresh(), &world.tables(), small(6)).unwrap();
+    let stream = session.begin([1; 32]).unwrap().0;
+    let entry = run.entry(b"", 0, fresh);
+    assert_eq!(session.gate_descriptor(&stream, entry).unwrap().outcome, Outcome::Fault(Fault::Reserved));
+}
+
+fn a_changed_text_is_refused<C: TestCard>() {
+    let mut run = Run::<C>::new();
+    let honest = preimage(SpanKind::Text, &SALT, &[b"SECRET-1234"]);
+    let entry = run.entry(&honest, 11, Said::default());
+    let mut window = honest.clone();
+    for at in [18, 33, 38, 44, 48] {
+        window[at] ^= 1;
+        let completed = run.submit(&window, entry);
+        assert_eq!(completed.outcome, Outcome::Fault(Fault::TextCommitment), "byte {at}");
+        let answer = completed.record.unwrap().answer;
+        assert_eq!((answer.text_classes.get(), answer.text_established.get()), (0, 0));
+        window[at] ^= 1;
+    }
+    assert!(rejected_by_row(&run.submit(&window, entry), 1));
+}
+
+fn a_text_in_the_window_of_another_slot_is_refused<C: TestCard>() {
+    let mut run = Run::<C>::new();
+    assert!(admitted(&run.gate("Fine.", Said::default())));
+    let bytes = preimage(SpanKind::Text, &SALT, &[b"Other."]);
+    run.session.present_text_raw(run.stream.slot() + 1, &bytes).unwrap();
+    let entry = run.entry(&bytes, 6, Said::default());
+    let outcome = run.session.gate_descriptor(&run.stream, entry).unwrap().outcome;
+    // The length of the old text contradicts the descriptor, before its digest does.
+    assert_eq!(outcome, Outcome::Fault(Fault::TextForm));
+}
+
+fn a_false_length_is_refused<C: TestCard>() {
+    let mut run = Run::<C>::new();
+    let bytes = preimage(SpanKind::Text, &SALT, &[b"SECRET-1234"]);
+    for said in [0, 10, 12, 65535] {
+        let entry = run.entry(&bytes, said, Said::default());
+        assert_eq!(run.submit(&bytes, entry).outcome, Outcome::Fault(Fault::TextForm), "the descriptor says {said}");
+    }
+    for (length, fault) in [(3, Fault::TextCommitment), (4096 - 38, Fault::TextForm), (4096 - 37, Fault::TextWindow)] {
+        let mut window = bytes.clone();
+        window[34..38].copy_from_slice(&u32::to_le_bytes(length));
+        let said = if fault == Fault::TextCommitment { 3 } else { 11 };
+        let entry = run.entry(&bytes, said, Said::default());
+        assert_eq!(run.submit(&window, entry).outcome, Outcome::Fault(fault), "the window says {length}");
+    }
+    // A shorter text with its own commitment is another text: what is released is proved by it alone.
+    let window = u32::MAX.to_le_bytes();
+    let mut longest = bytes.clone();
+    longest[34..38].copy_from_slice(&window);
+    let entry = run.entry(&bytes, 11, Said::default());
+    assert_eq!(run.submit(&longest, entry).outcome, Outcome::Fault(Fault::TextWindow));
+}
+
+fn a_text_without_its_form_is_refused<C: TestCard>() {
+    let mut run = Run::<C>::new();
+    let mut tag = preimage(SpanKind::Text, &SALT, &[b"Fine."]);
+    tag[0] ^= 1;
+    let entry = run.entry(&tag, 5, Said::default());
+    assert_eq!(run.submit(&tag, entry).outcome, Outcome::Fault(Fault::TextForm), "tag");
+    for text in [&b"\xff"[..], b"\xc3", b"a\xe2\x82", b"\xed\xa0\x80", b"\xc0\xaf"] {
+        let bytes = preimage(SpanKind::Text, &SALT, &[text]);
+        let entry = run.entry(&bytes, text.len(), Said::default());
+        assert_eq!(run.submit(&bytes, entry).outcome, Outcome::Fault(Fault::TextForm), "{text:?}");
+    }
+}
+
+fn held_bytes_are_scanned<C: TestCard>() {
+    let mut run = Run::<C>::new();
+    let bytes = preimage(SpanKind::Text, &SALT, &[b"SECRET-", b"1234"]);
+    let held = Said { flags: flags::INERT_PREFIX as u8, ..Said::default() };
+    let entry = run.entry(&bytes, 4, held);
+    assert!(rejected_by_row(&run.submit(&bytes, entry), 1));
+    assert_eq!(omitted(&run.last()), CODE);
+    let entry = run.entry(&bytes, 12, held);
+    assert_eq!(run.submit(&bytes, entry).outcome, Outcome::Fault(Fault::TextForm), "longer than the text");
+}
+
+fn an_end_with_a_hit_is_refused<C: TestCard>() {
+    let mut run = Run::<C>::new();
+    assert!(admitted(&run.gate("SECRET-", Said::default())));
+    let slot = run.stream.slot();
+    let end = |run: &mut Run<C>, text: &[u8]| {
+        let bytes = preimage(SpanKind::Text, &SALT, &[text]);
+        run.session.present_text(slot, &bytes).unwrap();
+        let stream = run.stream.again();
+        run.session.end(stream, Sha256::digest(&bytes).into()).unwrap()
+    };
+    assert_eq!(end(&mut run, b"1234").outcome, Outcome::Fault(Fault::TextEnd), "over the border");
+    assert_eq!(end(&mut run, b" SECRET-1234").outcome, Outcome::Fault(Fault::TextEnd));
+    assert_eq!(end(&mut run, b"\n\n").outcome, Outcome::Accepted);
+    run.last();
+}
+
+fn a_call_is_scanned<C: TestCard>() {
+    let mut run = Run::<C>::new();
+    let text = "send(to: \"SECRET-1234\")";
+    let bytes = preimage(SpanKind::Call, &SALT, &[text.as_bytes()]);
+    let entry = run.entry(&bytes, text.len(), Said::default());
+    assert!(rejected_by_row(&run.submit(&bytes, entry), 1));
+}
+
+fn tables_and_windows_are_checked_at_open<C: TestCard>() {
+    let lane = Lane::new();
+    let refusal = |tables: &Tables<'_>, log2: u8| {
+        let config = portcullis_card::SessionConfig { text_stride_log2: log2, ..small(5) };
+        Session::open_tables(C::fresh(), tables, config).map(drop).unwrap_err()
+    };
+    let mut other = lane.encoded.clone();
+    *other.last_mut().unwrap() ^= 1;
+    let changed = Tables { text: Some(TextTables { part: &lane.part, encoded: &other }), ..lane.world.tables() };
+    assert!(matches!(refusal(&changed, 12), SessionError::OpenRefused { fault: Fault::ImageDigest }));
+    // Tables that the lane cannot walk, under their own digest.
+    other[0] ^= 1;
+    let part = ImageText { digest: Sha256::digest(&other).into(), ..lane.part };
+    let broken = Tables { text: Some(TextTables { part: &part, encoded: &other }), ..lane.world.tables() };
+    assert!(matches!(refusal(&broken, 12), SessionError::OpenRefused { fault: Fault::ImageHeader }));
+    let missing = Tables { text: Some(TextTables { part: &lane.part, encoded: &[] }), ..lane.world.tables() };
+    assert!(matches!(refusal(&missing, 12), SessionError::NoTextTables));
+    for log2 in [10, 18] {
+        assert!(matches!(refusal(&lane.tables(), log2), SessionError::RingSize { ring: "text window", .. }));
+    }
+    assert!(matches!(refusal(&lane.tables(), 17), SessionError::TextWindows { .. }), "1,024 windows of 128 KiB");
+    let mut session = Session::open_tables(C::fresh(), &lane.tables(), small(5)).unwrap();
+    assert!(matches!(session.present_text(0, &[0; 4097]), Err(SessionError::TextTooLong { bytes: 4059, room: 4058 })));
+}
+
+fn a_refused_text_moves_nothing<C: TestCard>() {
+    let mut run = Run::<C>::new();
+    assert!(admitted(&run.gate("SECRET", Said::default())));
+    let honest = preimage(SpanKind::Text, &SALT, &[b" no advice"]);
+    let entry = run.entry(&honest, 10, Said::default());
+    let mut window = honest.clone();
+    window[20] ^= 1;
+    assert_eq!(run.submit(&window, entry).outcome, Outcome::Fault(Fault::TextCommitment));
+    let completed = run.gate("-1234", Said::default());
+    assert!(rejected_by_row(&completed, 1), "the scan stands where it stood");
+    assert_eq!(run.last().answer.text_established.get(), 0, "and nothing is established");
+}
+
+/// The log's rules find a card that establishes what was not admitted.
+#[test]
+fn the_log_shows_what_was_established() {
+    let mut run = Run::<ModelCard>::new();
+    assert!(admitted(&run.gate("no advice.", Said { classes: NOTICE, ..Said::default() })));
+    assert!(admitted(&run.gate("Fine.", Said::default())));
+    let records = run.kept.lock().unwrap().clone();
+    for (index, established) in [(2, NOTICE), (3, 0), (3, CODE | NOTICE)] {
+        let mut changed = records.clone();
+        changed[index].answer.text_established.set(established);
+        let mut checker = LogChecker::new((3, 1));
+        let found = changed.iter().find_map(|record| checker.next(record).err());
+        assert_eq!(found, Some(Violation::Established(0)), "record {index}");
+    }
+    assert_eq!(ClassSet(NOTICE).iter().count(), 1);
+}
