@@ -13,7 +13,7 @@ use portcullis_core::mutation::Place;
 use portcullis_core::wire::{
     Descriptor, Determination, Fault, ImageText, Opcode, Record, Stage, StageOutcome, flags, image_parts,
 };
-use portcullis_evidence::format::log::{LogChecker, Violation};
+use portcullis_evidence::log::{LogChecker, Violation};
 use portcullis_lane::{Border, ClassSource, Form, Limits, Relation, Source, compile};
 use sha2::{Digest, Sha256};
 use zerocopy::little_endian::{U16, U32, U128};

@@ -215,7 +215,8 @@ fn a_stream_that_changes_its_context() {
     }
 }
 
-/// These fields are for a seat, which no card of this release has, and for a text lane, which this session does not use.
+/// These fields are for a seat, which no card of this release has, and for a text lane, which this session does not
+/// use.
 #[test]
 fn fields_that_are_not_used_are_zero() {
     let world = World::new();

@@ -85,7 +85,8 @@ pub(crate) enum Next {
     Done,
 }
 
-/// Largest number of held inert bytes before a candidate. An engine that exceeds it, because it proposes nothing else, ends its stream.
+/// Largest number of held inert bytes before a candidate. An engine that exceeds it, because it proposes nothing else,
+/// ends its stream.
 pub(crate) const HELD_MAX: usize = 4096;
 
 /// The state machine of a stream.
