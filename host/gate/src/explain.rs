@@ -28,7 +28,6 @@ pub struct SpanExplanation {
     /// Every field of the descriptor, under its Cedar name.
     pub context: serde_json::Value,
     pub determination: Determination,
-    /// The deciding stage.
     pub stage: Stage,
     /// Ids of rules with a matching row, without duplicates, those of the policy bank first.
     pub rules: Vec<String>,

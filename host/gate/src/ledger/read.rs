@@ -63,7 +63,6 @@ impl Reader {
         Ok(reader)
     }
 
-    /// The head of the ledger.
     #[must_use]
     pub const fn header(&self) -> &Header {
         &self.header
