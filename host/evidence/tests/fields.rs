@@ -37,7 +37,7 @@ fn assert_refused(world: &World, mut files: MemoryFiles, what: &str) {
     assert_ne!(code, 0, "{what}, manifest made to fit: {found}");
 }
 
-/// Files in which every byte counts. The README and the stream numbers are for people only.
+/// Files in which the verifier checks every byte.
 fn evidence(files: &MemoryFiles) -> Vec<String> {
     // Only a replay checks the input of a stream.
     let people = [bundle::README, bundle::STREAMS, bundle::INPUTS, bundle::MANIFEST];

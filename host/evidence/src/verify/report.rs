@@ -9,7 +9,6 @@ use portcullis_core::wire::{Epistemic, Stage};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Options of a verification.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     /// Simulated evidence is checked like other evidence and marked, not refused.

@@ -71,7 +71,7 @@ pub enum WithholdError {
 }
 
 impl WithholdError {
-    /// Whether the error is not a result about the files.
+    /// Whether the error is about the request or the system. Otherwise it is a result about the files.
     #[must_use]
     pub const fn is_operational(&self) -> bool {
         match self {
@@ -108,7 +108,7 @@ pub fn withhold(
     let copy = Copy { bundle: &bundle, from, to, streams: &streams, chosen: &chosen, names: reason.names };
     let done = copy.all(&statement).and_then(|done| folder::seal(to).map(|()| done));
     done.map_err(|error| {
-        // An incomplete copy is useless.
+        // An incomplete copy must not remain.
         let _ = fs::remove_dir_all(to);
         error.into()
     })
@@ -144,7 +144,7 @@ pub fn withhold_in_place(
 struct Known {
     id: Option<String>,
     context: [u8; 32],
-    /// Log indices of the records that have a text, BEGIN first.
+    /// Log indices of the stream's records, BEGIN first.
     records: Vec<u64>,
     last: u64,
 }
