@@ -80,7 +80,7 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, head: Duration)
             let _place = place;
             let mut http = hyper::server::conn::http1::Builder::new();
             http.timer(TokioTimer::new()).header_read_timeout(head).max_headers(100);
-            // The client decides when a connection ends early.
+            // An error here only means that the client closed the connection.
             let _ = http.serve_connection(TokioIo::new(stream), service).await;
         });
     }

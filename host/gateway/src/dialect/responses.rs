@@ -272,7 +272,6 @@ impl Events {
         written
     }
 
-    /// Closes the open item.
     fn close(&mut self) -> String {
         let Some(part) = self.open.take() else { return String::new() };
         let (id, index) = (self.item_id(), self.done.len());

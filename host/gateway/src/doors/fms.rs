@@ -258,7 +258,7 @@ async fn detect_in_context(
     let body = super::body_of(service, headers, body).await?;
     let request: ContextRequest = fields::read(&body)?;
     match request.context_type.as_str() {
-        // The orchestrator sends the first; its documentation names the others.
+        // The orchestrator sends `docs`; its documentation names the other values.
         "docs" | "chunks" | "document" => {}
         "url" => return Err(ApiError::invalid("context_type", "this gate fetches nothing: give the documents' texts")),
         _ => return Err(ApiError::invalid("context_type", "`docs`, `chunks` or `document`")),
