@@ -124,9 +124,7 @@ pub struct PolicyReference {
     pub citations: Citations,
     /// Bounds of the governed loop.
     pub limits: Limits,
-    /// Settings of stages 2 and 3.
     pub continuity: Continuity,
-    /// Thresholds of the trust slope.
     pub trust_slope: TrustSlope,
     /// Tolerance of each quantity slot, in basis points.
     pub tolerances: [Option<u16>; QUANTITY_SLOTS],

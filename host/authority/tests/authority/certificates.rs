@@ -309,7 +309,7 @@ fn openssl(dir: &Path, args: &[&str]) -> Output {
     Command::new("openssl").args(args).current_dir(dir).output().expect("openssl runs")
 }
 
-/// OpenSSL parses all three, and validates the chain to our root only.
+/// OpenSSL parses all three certificates, and validates the chain to our root only.
 #[test]
 fn openssl_agrees() {
     let made = made();

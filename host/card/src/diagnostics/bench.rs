@@ -140,7 +140,7 @@ pub fn run_with<C: Card>(
     let mut next_gate = |slot: u16, sequence: u32| {
         left = left.checked_sub(1)?;
         let template = templates.next()?;
-        // Every GATE of a stream has the context of its first one.
+        // All GATEs of a stream must have the same context.
         let first = gates.get(usize::from(slot) % gates.len())?;
         let placed = Descriptor {
             slot: U16::new(slot),

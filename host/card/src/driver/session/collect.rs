@@ -201,7 +201,7 @@ impl<C: Card> Session<C> {
                 lane.rings.ring_consumed(&mut self.card, no_progress)?;
             }
             no_progress = true;
-            // A partly written completion already has its phase; without a byte to watch, the wait is short.
+            // A partly written completion already has its phase, so there is no byte to watch, and the wait is short.
             let watch = match next_answer(&self.lanes, &self.card)? {
                 Some((lane, NextCompletion::None)) => Some(lane.rings.watch()),
                 _ => None,
@@ -291,8 +291,7 @@ impl<C: Card> Session<C> {
     }
 }
 
-/// The lane of the oldest entry without an answer, and that lane's next completion. Entries are usually answered in
-/// order of submission.
+/// The lane of the oldest entry without an answer, and that lane's next completion. This answer usually comes first.
 fn next_answer<'a, C: Card>(
     lanes: &'a [LaneDriver],
     card: &C,
