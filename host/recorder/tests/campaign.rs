@@ -250,12 +250,13 @@ fn receipts(files: &MemoryFiles) -> Vec<String> {
     lines.filter_map(|line| Some(format!("{:?}", serde_json::from_str::<bundle::Receipt>(&line).ok()?))).collect()
 }
 
-/// The meaning of a bundle's files, without the parts for people. JSON has many encodings of one content.
+/// The content of a bundle's files in one encoding, because JSON has many encodings of one content. Files that only
+/// people read are left out.
 type Meaning = BTreeMap<String, Vec<u8>>;
 
 /// The meaning of a bundle for a verifier, and for a replay too if `replayed`; `None` if a line cannot be read. A
-/// receipt matters only to its reader, and any of them may be missing. So only receipts that differ from the `honest`
-/// ones count.
+/// receipt matters only to its reader, and a bundle may lack any receipt. So only receipts that differ from the
+/// `honest` ones count.
 fn meaning(files: &MemoryFiles, honest: &[String], replayed: bool) -> Option<Meaning> {
     let mut meaning = files.0.clone();
     let kinds = [bundle::STREAMS, bundle::INPUTS, bundle::SPANS, bundle::RECEIPTS];
