@@ -114,7 +114,7 @@ fn every_byte_of_every_record() {
     let world = World::new();
     let files = world.honest().files();
     let log = &files.0[bundle::RECORDS];
-    // Even bytes of one record, odd bytes of the next.
+    // The even bytes of one record are changed, and the odd bytes of the next.
     for at in (0..log.len()).filter(|at| (at + at / Record::BYTES).is_multiple_of(2)) {
         let mut wrong = files.clone();
         wrong.0.get_mut(bundle::RECORDS).unwrap()[at] ^= 0x10;
@@ -144,7 +144,7 @@ fn rules_hold_whoever_signs() {
             }
         }
     }
-    // The low byte of a tick may have any value that does not go back.
+    // Any low byte of a tick is valid if the tick does not go back.
     assert_eq!(silent, [24].into(), "bytes of the answer that no rule covers");
 }
 

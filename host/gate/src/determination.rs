@@ -85,7 +85,7 @@ pub struct Summary {
     pub bytes: usize,
     /// Admitted bytes, held inert bytes included.
     pub bytes_admitted: usize,
-    /// Trust slope at the end, in basis points.
+    /// Trust slope at the end of the stream, in basis points.
     pub trust_slope: u16,
     /// Why the stream stopped before its end, if it did. Safe non-execution is a result, not an error.
     pub stopped: Option<String>,

@@ -81,7 +81,7 @@ pub enum EventKind {
     Ended {
         /// Name of the text in the input.
         id: String,
-        /// Totals, and why it stopped early, if it did.
+        /// Totals, and why the stream stopped early, if it did.
         summary: Summary,
         /// The content of END; `None` if the card did not accept END.
         #[serde(default, skip_serializing_if = "Option::is_none")]

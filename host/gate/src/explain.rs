@@ -1,4 +1,4 @@
-//! Explains the mapping of a text and the deciding rows with the software evaluator, without a card or a release.
+//! Explains how a text is mapped and which rows decide. The software evaluator decides; nothing is released.
 
 use portcullis_core::mutation::Place;
 use portcullis_core::state::SemanticState;

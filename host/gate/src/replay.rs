@@ -80,7 +80,7 @@ pub struct StreamReplay {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Course {
     pub judgements: Vec<Judgement>,
-    /// Totals, and why it stopped early, if it did.
+    /// Totals, and why the stream stopped early, if it did.
     pub summary: Option<Summary>,
 }
 
@@ -153,7 +153,7 @@ pub struct Replayer {
     /// Policies, by their names in context documents.
     policies: BTreeMap<String, Arc<Policy>>,
     stores: BTreeMap<Hex<32>, Store>,
-    /// Indexed stores of earlier streams, by policy and digests.
+    /// Anchor stores that were indexed for earlier streams, by policy and digests of the stores.
     anchors: BTreeMap<(String, Vec<Hex<32>>), Anchors>,
     session: Session<ModelCard>,
     records: Arc<Mutex<Vec<Record>>>,

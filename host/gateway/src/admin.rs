@@ -100,7 +100,8 @@ async fn check_key(State(admin): State<Arc<AdminService>>, request: Request, nex
 }
 
 /// Like [`check_key`], but accepts the key also as the password of any user (RFC 7617), for browsers. A browser also
-/// sends a stored password when a page of another site asks, so this check is only for routes that change nothing.
+/// sends a stored password with a request of a page of another site, so this check is only for routes that change
+/// nothing.
 async fn check_password(State(admin): State<Arc<AdminService>>, request: Request, next: Next) -> Response {
     let headers = request.headers();
     if admin.is_key(bearer_or_key(headers)) || admin.is_key(password(headers).as_deref()) {

@@ -90,7 +90,7 @@ impl Said {
 pub(crate) struct Conversation {
     /// The start of the conversation.
     pub(crate) first: Turn,
-    /// The last answer in it whose state is kept.
+    /// The last answer in the conversation whose state is kept.
     pub(crate) last: Option<(Turn, Arc<EndState>)>,
 }
 

@@ -205,7 +205,7 @@ impl Writer {
 }
 
 impl Running {
-    /// Whether the next words follow this text; `admitted` is the end of the admitted text.
+    /// Whether the response continues right after the admitted text, which ends with `admitted`.
     fn follows(&self, admitted: &str) -> bool {
         // `admitted` starts at a character boundary. If it was cut, it can be up to three bytes shorter than the limit.
         let is_whole = admitted.len() == self.before.len() || admitted.len() + 3 >= View::ADMITTED_MAX;

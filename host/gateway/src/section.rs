@@ -424,7 +424,7 @@ impl Section {
                 }
                 (StreamMessage::Event(event), None) => self.event(event.what, call_index, &mut outputs),
                 (StreamMessage::Propose(request), _) => self.ask = Some(request),
-                // The next proposal request contains the admitted text.
+                // Not needed, because the next proposal request contains the admitted text.
                 (StreamMessage::Move(_), _) => {}
             }
         }

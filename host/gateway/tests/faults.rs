@@ -256,7 +256,7 @@ fn arguments_leave_as_they_were_judged() {
                 .all(|call| call["id"].as_str().unwrap().len() <= 40 && call["id"] != calls[0]["function"]["name"])
         );
         assert_ne!(calls[0]["id"], calls[1]["id"]);
-        // A whole answer contains them as JSON, not as a string.
+        // A whole answer contains the arguments as JSON, not as a string.
         let turn = json!([{"role": "user", "content": "go"}]);
         let message = gateway.post("/v1/messages", &json!({"model": "m", "max_tokens": 9, "messages": turn}));
         assert!(message.body.contains(&format!("\"input\":{arguments}")), "{}", message.body);

@@ -54,7 +54,7 @@ pub enum Violation {
     Answer,
 }
 
-/// The event of a record, after its check.
+/// The event that a record describes, after the record was checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogEvent {
     Session(RecordType, SessionFields),

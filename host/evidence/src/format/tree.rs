@@ -46,7 +46,7 @@ impl Frontier {
     /// Appends a leaf hash.
     pub fn push(&mut self, leaf: Hash) {
         let mut hash = leaf;
-        // Each trailing one bit of the size is a complete subtree of the same size as the one that ends here.
+        // For each trailing one bit of the size, the subtree that ends here is joined with an earlier one of its size.
         for _ in 0..self.size.trailing_ones() {
             if let Some(left) = self.peaks.pop() {
                 hash = node(&left, &hash);
@@ -199,7 +199,7 @@ const fn middle(within: &Range<u64>) -> u64 {
     within.start + (1 << (u64::BITS - 1 - (size - 1).leading_zeros()))
 }
 
-/// The half to continue in, and its sibling.
+/// The half of a range in which the search continues, and the other half.
 const fn halves(within: &Range<u64>, middle: u64, left: bool) -> (Range<u64>, Range<u64>) {
     let (low, high) = (within.start..middle, middle..within.end);
     if left { (low, high) } else { (high, low) }

@@ -36,7 +36,7 @@ pub(super) struct Lane<'a> {
     pub(super) state: LaneState,
     log: Box<dyn BufRead + 'a>,
     ended: bool,
-    /// Serial of the witness note whose nonce the last heartbeat had.
+    /// Serial of the witness note that contains the nonce of the last heartbeat.
     last_note: Option<u64>,
     streams: Lines<'a, StreamLine>,
     inputs: Lines<'a, InputLine>,

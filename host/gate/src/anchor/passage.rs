@@ -26,7 +26,7 @@ pub struct PassageFacts {
     pub uncertain: Vec<String>,
 }
 
-/// Reads passages. Their sentences may name entities of `contents`.
+/// Reads passages. A sentence also becomes a fact of each entity of `contents` that it names.
 #[must_use]
 pub fn read_passages(passages: &[Passage], contents: &Contents, mapper: &Mapper) -> PassageFacts {
     let entities = Contents { entities: contents.entities.clone(), ..Contents::default() };

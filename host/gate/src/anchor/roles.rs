@@ -16,7 +16,7 @@ const SUBJECT: &str = "subject";
 pub(super) enum Agreement {
     /// At least one fact gives the words the same roles.
     Agrees,
-    /// No fact agrees; the number of the first one.
+    /// No fact agrees. The value is the number of the first compared fact.
     Differs(usize),
 }
 
@@ -32,7 +32,7 @@ pub(super) struct Roles {
 struct Arguments {
     /// The role of each word: [`SUBJECT`], its preposition, or "" for an object; `None` if the word has several roles.
     roles: BTreeMap<String, Option<String>>,
-    /// Whether a subject is a name or the entity.
+    /// Whether a subject is a name, or the entity itself.
     named: bool,
     transitive: bool,
 }

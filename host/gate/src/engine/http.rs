@@ -52,9 +52,9 @@ pub enum Template {
     /// No template: the words, a blank line, the admitted text.
     #[default]
     None,
-    /// A text that contains `{prompt}` once; admitted text follows it.
+    /// A text that contains `{prompt}` once. The admitted text follows this text.
     Text(String),
-    /// The form that llama.cpp's `POST /apply-template` gives to the words as a user message.
+    /// The server's own chat template: llama.cpp's `POST /apply-template` renders the words as a user message.
     Server,
 }
 
@@ -247,8 +247,8 @@ impl Engine for HttpEngine {
 
     fn propose(&mut self, view: &View<'_>, attempt: u32) -> Result<Proposal, EngineError> {
         let prompt = self.prompt(view)?;
-        // In models, a token begins with the space before its word, so a prompt that ends with a space is unusual for
-        // them.
+        // In most models, a token begins with the space before its word. A prompt that ends with a space would be
+        // unusual.
         let (prompt, space) = prompt.split_at(prompt.trim_end_matches(' ').len());
         let digest = Sha256::digest(prompt).into();
         let asked = self.asked.get(&digest).copied().unwrap_or(0);

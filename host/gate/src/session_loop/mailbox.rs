@@ -61,7 +61,7 @@ pub enum StreamMessage {
     Move(Move),
 }
 
-/// Called after a change of a mailbox, so that no thread has to wait for it.
+/// Called after a change of a mailbox, so that no thread has to wait for the change.
 pub(super) type Notify = Arc<dyn Fn() + Send + Sync>;
 
 /// A stream that waits for a slot.
@@ -275,7 +275,7 @@ struct Mail {
     /// Whether messages are not read any more.
     unread: bool,
     messages: VecDeque<StreamMessage>,
-    /// Whether the loop waits for room in the messages.
+    /// Whether the loop waits for room for more messages.
     full: bool,
     /// Set when the stream is over; the inner value is the reason if it did not reach its own end.
     over: Option<Option<String>>,
@@ -350,7 +350,7 @@ impl Mailbox {
         self.inbox.mark(self.number);
     }
 
-    /// No more proposals come; queued parts are dropped.
+    /// Records why no more proposals come, and drops queued parts.
     pub(super) fn set_gone(&self, why: String) {
         let mut mail = self.mail();
         mail.parts.clear();
@@ -360,7 +360,7 @@ impl Mailbox {
         self.inbox.mark(self.number);
     }
 
-    /// The caller stops reading messages and proposing.
+    /// Records that the caller stops reading messages and proposing.
     pub(super) fn leave(&self, why: &str) {
         let mut mail = self.mail();
         mail.unread = true;

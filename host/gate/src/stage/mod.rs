@@ -42,7 +42,7 @@ pub(crate) struct HostFindings {
     pub(crate) apart: Vec<Range<usize>>,
 }
 
-/// The operator's facts in the form that the anchors search.
+/// The entity of the intent, and the stems of the operator's words, for comparisons with spans.
 pub(crate) struct OperatorFacts {
     intent: Option<String>,
     stems: Vec<String>,

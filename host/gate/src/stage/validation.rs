@@ -14,7 +14,7 @@ use portcullis_core::reason::ValidationReason;
 use portcullis_core::state::{ClaimValue, Relation, SemanticState};
 use portcullis_mapping::{Conflict, Mapper, Reading};
 
-/// The finding of a rule of this stage.
+/// A failed rule of this stage, and the deciding field.
 pub(super) type Failure = (ValidationReason, DecidingField);
 
 /// The first rule that the mutation fails, without the rules that the mapping checks.

@@ -337,7 +337,7 @@ impl StreamMachine {
         self.journal.end(self.state.bounds.trust_slope, None);
     }
 
-    /// The final state for a successor. It is moved out, because the stream has ended.
+    /// The final state for a successor. The memory is moved into it, because the stream has ended.
     fn end_state(&mut self, record: &Record) -> Arc<EndState> {
         let (policy, memory) = (self.state.policy.clone(), std::mem::take(&mut self.state.memory));
         Arc::new(EndState::new(record, policy, self.governor.profile().digest(), memory))
@@ -377,7 +377,7 @@ impl StreamMachine {
         self.journal.determined(answered, &position);
     }
 
-    /// Commits the change, and passes on the bytes.
+    /// Commits an admitted mutation to the state, and queues its bytes for release.
     fn admitted(&mut self, flight: InFlight, verdict: &Verdict, record: Option<&Record>) {
         let before = self.state.bounds.drift;
         let undo = self.state.admit(&flight.mutation, flight.sequence, flight.descriptor.commitment);

@@ -1,4 +1,4 @@
-//! Spans that wait for the card, and the span that the card has.
+//! Spans that wait to be submitted to the card, and the span that waits for the card's answer.
 
 use crate::stage::HostFindings;
 use portcullis_core::commitment::SpanKind;

@@ -180,7 +180,7 @@ async fn detect_contents(
     bounded("contents", request.contents.len())?;
     let mut inquiry = inquiry(service, headers, &body)?;
     let mut all = Vec::new();
-    // One list per content: the orchestrator treats a missing list as clean.
+    // One list per content: the orchestrator would treat a content without a list as clean.
     for content in request.contents {
         let verdict = inquiry.text(content.clone(), Some(OnRefuse::Skip)).await?;
         let place = |span: &RefusedSpan| {

@@ -223,7 +223,7 @@ impl<'a> Unfinished<'a> {
         fs::read(self.folder.join(name)).map_err(BundleError::io(name))
     }
 
-    /// The counts of a bundle that is already finished; `None` for any other.
+    /// The counts of a bundle that is already finished; `None` if it is not finished.
     fn sealed(&self) -> Result<Option<FinishReport>, FinishError> {
         let Some(_) = self.size(name::MANIFEST) else { return Ok(None) };
         if json::from_slice::<Manifest>(&self.read(name::MANIFEST)?).is_err() {

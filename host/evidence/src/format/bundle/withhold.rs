@@ -33,9 +33,9 @@ pub enum StreamChoice {
 /// The signer and the reason of a removal.
 #[derive(Clone, Copy, Debug)]
 pub struct WithholdReason<'a> {
-    /// Name of the signer: one line.
+    /// Name of the signer, in one line.
     pub name: &'a str,
-    /// Reason: one line.
+    /// The reason, in one line.
     pub reason: &'a str,
     pub key: &'a SigningKey,
     /// Whether to remove the ids of the streams too.
@@ -50,7 +50,7 @@ pub struct WithholdReport {
     pub contexts: u64,
 }
 
-/// The reasons why nothing was removed and nothing changed.
+/// Why no texts were removed; the bundle was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum WithholdError {
     #[error("no stream of the bundle is called `{0}`")]

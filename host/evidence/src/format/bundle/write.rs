@@ -46,7 +46,7 @@ impl Writer {
     }
 
     /// Reserves `closing` bytes of the disk for the end of the session, besides the space for the manifest. Errors:
-    /// [`BundleError::Io`]: the disk has no such room.
+    /// [`BundleError::Io`]: the disk does not have enough space.
     pub fn reserve(&self, closing: u64) -> Result<(), BundleError> {
         let reserved = self.disk.reserve(&self.folder, closing, self.last(0));
         reserved.map_err(BundleError::io(&self.folder.to_string_lossy()))
