@@ -203,7 +203,7 @@ impl Witness {
     /// Accepts a checkpoint at the Unix second `now`; returns its note. Errors: the reason to refuse it. A refusal does
     /// not affect later posts.
     pub fn add(&self, post: &Post, now: u64) -> Result<String, Refusal> {
-        // Signatures are slow to check, so this is done before the state is locked.
+        // Signatures are slow to check, so they are checked before the state is locked.
         let checked = self.check(post)?;
         let mut database = self.lock();
         let work = database.transaction_with_behavior(TransactionBehavior::Immediate)?;

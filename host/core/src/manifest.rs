@@ -295,7 +295,7 @@ pub struct Limits {
     pub max_depth: u8,
     /// Longest span in bytes; at most 65535.
     pub span_bytes: u16,
-    /// Ids of rules (reasons) whose rejects are deferred.
+    /// Ids of the rules and reasons whose rejects are deferred.
     pub defer: Vec<String>,
     /// Steps after which a deferred mutation expires.
     pub defer_expiry: u16,

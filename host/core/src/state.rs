@@ -204,7 +204,7 @@ impl SemanticState {
 }
 
 impl Relation {
-    /// Separates the two parts in the serialised form; the text of a claim never contains it.
+    /// Separates subject and relation in the serialised form; the text of a claim never contains it.
     const SEPARATOR: char = '\u{1f}';
 }
 

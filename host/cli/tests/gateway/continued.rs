@@ -19,7 +19,7 @@ fn program() -> Command {
     program
 }
 
-/// Exit code and output of a command about a bundle, with these earlier ones.
+/// Exit code and output of a command about a bundle, with these earlier bundles.
 fn run(command: &[&str], bundle: &Path, earlier: &[&Path]) -> (Option<i32>, String) {
     let mut run = program();
     run.args(command).arg(bundle);

@@ -81,7 +81,7 @@ impl<C: Card> Session<C> {
 
     fn collect_all(&mut self) -> Result<(), SessionError> {
         let before = self.ready.len();
-        // The number of answers is bounded by the submitted entries. No lane waits for another.
+        // A lane gives at most as many answers as it has entries, so no lane keeps the others waiting.
         (0..self.lanes.len()).try_for_each(|at| self.collect_lane(at))?;
         if self.ready.len() > before {
             for lane in &mut self.lanes {
@@ -267,7 +267,8 @@ impl<C: Card> Session<C> {
                 lane.alarm = Some(record);
             }
             RecordType::Close => {
-                // CLOSE was in progress. A record before the fault has no cause; a record after the ALARM has it.
+                // CLOSE was in progress. A CLOSE record from before the fault has no cause; after the ALARM it has the
+                // fault as cause.
                 let cause = self.session_record(at, &record, RecordType::Close)?;
                 let lane = self.lanes.get_mut(at).ok_or(SessionError::NotOpen)?;
                 let expected = if lane.alarm.is_some() { fault } else { Fault::None };
