@@ -24,7 +24,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::sleep;
 
-/// Connections at the same time.
+/// Largest number of connections at the same time.
 const CONNECTIONS: usize = 32;
 /// Pause after a failed `accept`.
 const PAUSE: Duration = Duration::from_millis(50);

@@ -57,11 +57,11 @@ pub(crate) struct Writer {
     calls: bool,
     /// A tool call was admitted. The server cannot continue after a call.
     called: bool,
-    /// Tokens of all proposals except refused ones.
+    /// Number of tokens of all proposals except refused ones.
     tokens: u64,
-    /// Tokens of the last proposal.
+    /// Number of tokens of the last proposal.
     last: u64,
-    /// Tokens of the prompt, as the server counts them.
+    /// Number of tokens of the prompt, as the server counts them.
     prompt: u64,
 }
 

@@ -32,7 +32,7 @@ use std::time::{Duration, Instant};
 use world::{Card, END, Parts, START, World, certificate, remanifest, sha};
 use zerocopy::{FromBytes, IntoBytes};
 
-/// `check` runs on one of this many bundles that `verify` contradicts.
+/// Of the bundles that `verify` contradicts, `check` runs only on those whose number is a multiple of this one.
 const SAMPLE: u64 = 16;
 const SHARD: u64 = 1000;
 const LANES: [u8; 3] = [1, 2, 4];
@@ -210,7 +210,7 @@ impl Forger {
             parts.ticket.issuer = "self".to_owned();
         }
         if random.one_in(2) {
-            // The digest of the new ticket, where the log contains it.
+            // Puts the digest of the new ticket where the log contains the old one.
             let digest = sha(&parts.ticket_bytes());
             for records in &mut parts.log.lanes {
                 let last = records.len().saturating_sub(1);
