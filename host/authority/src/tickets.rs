@@ -1,9 +1,9 @@
 //! The ticket issuer. A key has one session at a time, and each ticket names the end of the previous session.
 //!
 //! A ticket is first *issued*. It becomes *opened* when the opening checkpoint of its session is presented, and
-//! *closed* when the closing checkpoint is presented. From the first two states the issuer can make it *abandoned*. The
-//! next ticket of the key is issued only after the last one is closed or abandoned. It names the digest of that closing
-//! checkpoint and has the next serial, so there are no gaps.
+//! *closed* when the closing checkpoint is presented. The issuer can make an issued or opened ticket *abandoned*. The
+//! next ticket of the key is issued only after the last one is closed or abandoned. It has the next serial, so there
+//! are no gaps. It names the digest of the last closing checkpoint, or zeros after an abandoned ticket.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -120,8 +120,8 @@ pub struct Request {
     pub window: Window,
 }
 
-/// Makes a self-issued ticket with serial 1, signed with a temporary key. Errors: a request for heartbeats, which have
-/// no sender then; fields that no ticket may have.
+/// Makes a self-issued ticket with serial 1, signed with a temporary key. Errors: a request for heartbeats, which no
+/// witness would send; fields that no ticket may have.
 pub fn self_issued(request: &Request) -> Result<Vec<u8>, IssueError> {
     let mut seed = [0; 32];
     getrandom::fill(&mut seed)?;

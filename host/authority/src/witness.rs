@@ -1,16 +1,16 @@
 //! The witness: an outside party that stores the checkpoints that it accepts, so that a session has only one history.
 //!
-//! It accepts checkpoint `k` of a ticket's session only after checkpoint `k - 1`, from the same run of the card, over
-//! logs that continue the earlier ones (RFC 9162, 2.1.4), under the newest ticket of the key, and only once. It appends
-//! each accepted checkpoint to its own log of the key. It returns a note with the nonce of the next heartbeat
-//! (`portcullis_evidence::note`). A repeated post of the same checkpoint gives the same note again, so a client can
-//! retry after a lost answer.
+//! It accepts checkpoint `k` of a ticket's session only once, only after checkpoint `k - 1`, and only under the newest
+//! ticket of the key. Both checkpoints must come from the same run of the card, and the logs must continue the earlier
+//! ones (RFC 9162, 2.1.4). The witness appends each accepted checkpoint to its own log of the key, and returns a note
+//! with the nonce of the next heartbeat (`portcullis_evidence::note`). A repeated post of the same checkpoint gives the
+//! same note again, so a client can retry after a lost answer.
 //!
 //! The witness gives a nonce while the session runs and the ticket is valid by the witness's clock. Therefore a card
 //! whose ticket requires heartbeats stops soon after the ticket expires, even if its host is hostile.
 //!
-//! The state is one SQLite file; an answer is sent only after it is on the disk. Two checkpoints with the same serial,
-//! both signed by the card, prove a reset. The second one is stored, and [`Witness::forks`] lists both.
+//! The state is one SQLite file; an answer is sent only after the change is on the disk. Two checkpoints with the same
+//! serial, both signed by the card, prove a reset. The second one is stored, and [`Witness::forks`] lists both.
 
 pub mod client;
 mod http;
@@ -102,8 +102,8 @@ pub enum Conflict {
     Fork(u64),
     #[error("checkpoint {0} is next")]
     Gap(u64),
-    /// A proof does not start at the size that its lane has under the last checkpoint. The message contains these
-    /// sizes.
+    /// A proof does not start at the size that its lane has under the last checkpoint. The value is these sizes of all
+    /// lanes.
     #[error("the last checkpoint has {} records", spaced(.0))]
     Size(Vec<u64>),
     #[error("the session is closed")]
@@ -203,7 +203,7 @@ impl Witness {
     /// Accepts a checkpoint at the Unix second `now`; returns its note. Errors: the reason to refuse it. A refusal does
     /// not affect later posts.
     pub fn add(&self, post: &Post, now: u64) -> Result<String, Refusal> {
-        // Signatures are slow to check, so this is done before the state is locked.
+        // Signatures are slow to check, so they are checked before the state is locked.
         let checked = self.check(post)?;
         let mut database = self.lock();
         let work = database.transaction_with_behavior(TransactionBehavior::Immediate)?;

@@ -131,9 +131,9 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         (None, Some(policy)) => local(args, policy, kept, maker, shape)?,
         (None, None) => return Err(anyhow!("neither `--policy` nor `--gate`").into()),
     };
-    // With --json, programs read stdout and count texts themselves.
+    // Totals are printed for several texts only. With --json, they are not printed on stdout, which programs read.
     if sink.totals.texts < 2 {
-        // The summary of the only text contains everything.
+        // The summary of a single text contains everything.
     } else if !args.json {
         sink.output.line(&sink.totals)?;
     } else if std::io::stderr().is_terminal() {
@@ -287,7 +287,7 @@ fn local(
     let governed = match Session::open(card, &policy.compiled.image, config) {
         Ok(mut session) => {
             let governed = governor.govern(&mut session, items, |event| sink.event(event));
-            // Drop the salt key with the session.
+            // The salt key is not needed after the session.
             drop(governor);
             let closed = close(session);
             governed.and(closed)

@@ -191,7 +191,7 @@ fn a_disk_that_is_full_ends_the_session() {
     assert!(refused > 0 && ended > 0);
 }
 
-/// Prints a skip, which the run's tally counts.
+/// Prints a line that the tally of skipped tests counts.
 fn skipped(why: &str) {
     // Print past the test harness, which captures the output.
     std::io::stdout().write_all(format!("\nSKIPPED {why}\n").as_bytes()).unwrap();

@@ -460,7 +460,7 @@ fn served_meanwhile(gate: &Gate) {
     panic!("no one else is served");
 }
 
-/// Prints a skip, which the run's tally counts.
+/// Prints a line that the tally of skipped tests counts.
 fn skipped(why: &str) {
     // Print past the test harness, which captures the output.
     std::io::stdout().write_all(format!("\nSKIPPED {why}\n").as_bytes()).unwrap();

@@ -47,7 +47,7 @@ impl Mode {
     }
 }
 
-/// Behaviour of a stream when no alternative is left for a place.
+/// Behaviour of a stream when every alternative for a place in the text was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnRefuse {
@@ -79,7 +79,7 @@ pub struct ContextDocument {
     /// How the text came to the gate.
     pub mode: Mode,
     pub granularity: Granularity,
-    /// Behaviour of the stream when no alternative is left for a place.
+    /// Behaviour of the stream when every alternative for a place in the text was refused.
     pub on_refuse: OnRefuse,
     /// When admitted bytes are released; a rollback never takes back released bytes.
     pub release: Release,

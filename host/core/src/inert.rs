@@ -40,7 +40,7 @@ mod tests {
     #[test]
     fn the_list_is_closed() {
         assert!(is_formatting("") && is_formatting(" \n\t---\u{2026} \u{201c}**```\u{3002}"));
-        // Letters, digits, and invisible or control characters that can stand inside words.
+        // Not formatting: letters, digits, and invisible or control characters that can stand inside words.
         for c in [
             'a', 'Z', '0', 'é', '字', '\u{200b}', '\u{202e}', '\u{2060}', '\u{feff}', '\u{0}', '\u{1b}', '\u{7f}',
             '\u{ad}',

@@ -143,13 +143,14 @@ pub struct Class {
     pub patterns: Vec<Pattern>,
     #[serde(default, rename = "tool", skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<Tool>,
-    /// Whether vocabulary and patterns are also searched for in the matching view of a text.
+    /// Whether vocabulary and patterns are also searched for in the matching view: the text as a reader of the rendered
+    /// page sees it.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub view: bool,
     /// Whether other words with the same stem as a phrase's words match, too.
     #[serde(default, skip_serializing_if = "is_no")]
     pub inflect: bool,
-    /// What may come right before and after a match of a pattern.
+    /// Which characters may come right before and after a match of a pattern.
     #[serde(default, skip_serializing_if = "Letters::is_usual")]
     pub letters: Letters,
     #[serde(default, skip_serializing_if = "Polarity::is_usual")]
@@ -189,14 +190,14 @@ impl Polarity {
     }
 }
 
-/// What may come right before and after a match of a pattern.
+/// Which characters may come right before and after a match of a pattern.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Letters {
-    /// Whatever the pattern accepts; `\b` is the border of a word.
+    /// Those that the pattern accepts; `\b` is the border of a word.
     #[default]
     Border,
-    /// Also letters and underscores; `\b` separates a digit from another digit only.
+    /// All, so `\b` is ignored; but a match never begins or ends between two digits.
     Any,
 }
 
@@ -294,7 +295,7 @@ pub struct Limits {
     pub max_depth: u8,
     /// Longest span in bytes; at most 65535.
     pub span_bytes: u16,
-    /// Ids of rules (reasons) whose rejects are deferred.
+    /// Ids of the rules and reasons whose rejects are deferred.
     pub defer: Vec<String>,
     /// Steps after which a deferred mutation expires.
     pub defer_expiry: u16,

@@ -35,7 +35,7 @@ pub enum ExtractError {
     Io { name: String, source: io::Error },
 }
 
-/// Writes the files into a new folder. Errors: [`ExtractError`]; it is also an error if the folder exists.
+/// Writes the files into a new folder. Errors: [`ExtractError`], also if the folder exists.
 pub fn extract(files: &dyn Files, folder: &Path) -> Result<(), ExtractError> {
     let bundle = Bundle::open(files)?;
     let to = Folder(folder);

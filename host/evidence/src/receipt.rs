@@ -41,13 +41,13 @@ pub struct ReceiptProof {
     pub chain: String,
 }
 
-/// Accepts an object only: an absent head has no key, and `null` is refused.
+/// Reads a head, which must be an object: if there is no head, the key is absent, and `null` is refused.
 pub(crate) fn head_proof<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<HeadProof>, D::Error> {
     json::object(from).map(Some)
 }
 
-/// Proves the head of the record's lane under a checkpoint of several lanes. The lane's root is computed from the
-/// record's path.
+/// Proves the head of the record's lane under a checkpoint of several lanes. The lane's root is not included: it is
+/// computed from the record's path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HeadProof {

@@ -196,7 +196,7 @@ fn a_stream_that_changes_its_context() {
         for index in [7, 10] {
             assert_contradicted(&edited(index, &|r| change(&mut r.descriptor)), "complete/stream-context");
         }
-        // The card refuses an entry for its context only if nothing else is wrong with it.
+        // The card refuses an entry for its context only if the rest of the entry is right.
         let refusal = |r: &mut Record, sequence: u32| {
             r.answer.fault.set(Fault::Context.into());
             r.descriptor.sequence.set(sequence);
@@ -238,7 +238,7 @@ fn fields_that_are_reserved_are_zero() {
 fn withholding_the_tail() {
     let world = World::new();
     let honest = world.honest();
-    // Without CLOSE, its checkpoint and the witness's note of it.
+    // CLOSE, its checkpoint and the witness's note on that checkpoint are left out.
     let mut parts = honest.clone();
     parts.log.checkpoints.pop();
     let whole = parts.log.lanes[0].len();
@@ -314,13 +314,13 @@ fn reset_and_run_again() {
     second.gate(0, 1, "", "Something nicer.", Determination::Admit);
     second.end(0, 2, "");
     second.log.close();
-    // The witness saw the first session. Its OPEN is identical, since this card has no randomness; its end differs.
+    // The witness saw the first session. Both have the same OPEN, since this card has no randomness, but other ends.
     let mut files = second.files();
     let notes = first.notes();
     files.0.insert(bundle::witness(1), notes[1].clone());
     remanifest(&mut files);
     assert_contradicted(&world.check(&files), "no_gaps/witness-checkpoint");
-    // Without the witness's notes the report warns of that.
+    // Without the witness's notes, the report can only warn.
     second.witnessed = false;
     let report = world.check(&second.files());
     assert_eq!(report.exit_code, 5);
@@ -493,13 +493,13 @@ fn gaps_between_sessions() {
     again.open();
     again.log.close();
     assert_eq!(found(&[&again, &second]), (vec!["previous-close"], 3));
-    // The ticket states that the previous session was abandoned. First it was in fact closed, then really abandoned.
+    // The ticket states that the previous session was abandoned. That is false for `first` and true for `abandoned`.
     let after_abandoned = world.session(&world.card, 2, [0; 32]);
     assert_eq!(found(&[&first, &after_abandoned]), (vec!["previous-close"], 3));
     let mut abandoned = first.clone();
     abandoned.log.checkpoints.pop();
     assert_eq!(found(&[&abandoned, &after_abandoned]), (vec!["abandoned"], 5));
-    // The end of the previous session is withheld, but the issuer knows it.
+    // The operator hides how the previous session ended, but the ticket's issuer knows its last checkpoint.
     assert_eq!(found(&[&abandoned, &second]), (vec!["previous-close"], 3));
     assert_eq!(found(&[&abandoned]), (vec!["open"], 5));
 }
@@ -542,8 +542,8 @@ fn heartbeats() {
     }
     parts.log.close();
     assert_eq!(codes(&world.check(&parts.files())), set(&["no_gaps/heartbeat-gap", "replayable/id-twice"]));
-    // The limit of time is exact: one clock before it, an entry has credit; at the limit it has none. A record takes
-    // 400 clocks here.
+    // The limit of time is exact: one clock before it, an entry has credit; at the limit it has none. A record of this
+    // simulated log takes 400 clocks.
     let at = |behind: u64, refused: bool| {
         let mut parts = honest.clone();
         parts.open();

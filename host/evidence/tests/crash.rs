@@ -1,5 +1,5 @@
-//! A bundle of a process that died is completed. It then verifies as a session that was not closed; nothing is
-//! contradicted.
+//! Completes the bundle of a process that died. It then verifies as the bundle of a session that was not closed, and
+//! nothing is contradicted.
 //!
 //! With `PORTCULLIS_LONG=1` each bundle has 20,000 crash states, otherwise a few hundred.
 
@@ -148,7 +148,8 @@ fn load_raw(folder: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
     files
 }
 
-/// A killed process may have written more of one lane than of another: here one lane has two heartbeats more.
+/// A killed process may have written more of one lane than of another: here one lane has two heartbeats more than the
+/// others.
 #[test]
 fn heartbeats_that_other_lanes_do_not_have_are_cut() {
     let world = World::new();

@@ -37,7 +37,7 @@ fn assert_refused(world: &World, mut files: MemoryFiles, what: &str) {
     assert_ne!(code, 0, "{what}, manifest made to fit: {found}");
 }
 
-/// Files in which every byte counts. The README and the stream numbers are for people only.
+/// Files in which the verifier checks every byte.
 fn evidence(files: &MemoryFiles) -> Vec<String> {
     // Only a replay checks the input of a stream.
     let people = [bundle::README, bundle::STREAMS, bundle::INPUTS, bundle::MANIFEST];
@@ -114,7 +114,7 @@ fn every_byte_of_every_record() {
     let world = World::new();
     let files = world.honest().files();
     let log = &files.0[bundle::RECORDS];
-    // Even bytes of one record, odd bytes of the next.
+    // The even bytes of one record are changed, and the odd bytes of the next.
     for at in (0..log.len()).filter(|at| (at + at / Record::BYTES).is_multiple_of(2)) {
         let mut wrong = files.clone();
         wrong.0.get_mut(bundle::RECORDS).unwrap()[at] ^= 0x10;
@@ -144,7 +144,7 @@ fn rules_hold_whoever_signs() {
             }
         }
     }
-    // The low byte of a tick may have any value that does not go back.
+    // Any low byte of a tick is valid if the tick does not go back.
     assert_eq!(silent, [24].into(), "bytes of the answer that no rule covers");
 }
 

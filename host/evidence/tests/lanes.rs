@@ -17,7 +17,6 @@ use zerocopy::IntoBytes;
 const LANES: u8 = 4;
 const HEARTBEAT: u8 = RecordType::Heartbeat as u8;
 
-/// A change to the parts of a bundle.
 type Edit = fn(&mut Parts);
 
 fn none() -> BTreeSet<String> {
@@ -267,7 +266,7 @@ fn records_of_other_lanes_and_sessions() {
     for (what, edit, code) in edits {
         let mut parts = honest.clone();
         edit(&mut parts);
-        // The card's own signature does not help.
+        // The result is the same if the card itself signs the checkpoints.
         parts.reroot();
         let report = world.check(&parts.files());
         assert!(codes(&report).contains(&format!("complete/{code}")), "{what}: {:?}", codes(&report));
@@ -298,7 +297,7 @@ fn heartbeats_stand_in_every_lane() {
             parts.log.lanes[*lane].remove(index);
         }
         renumber(&mut parts);
-        // The roots of the checkpoints no longer match, which is a separate finding.
+        // The roots of the checkpoints do not match either; that is a separate finding.
         let found = codes(&world.check(&parts.files()));
         assert_eq!(!found.contains("complete/lane-heartbeats"), holds, "heartbeat {number} in {lanes:?}: {found:?}");
     }
@@ -367,7 +366,7 @@ fn alarms() {
         codes(&world.check(&closing.files())),
         ["complete/not-closed".to_owned(), "policy/alarm".to_owned()].into()
     );
-    // A lane that neither ended nor closed under a checkpoint with a fault; a lane with another cause.
+    // A checkpoint with a fault, and a lane with neither ALARM nor CLOSE; then a lane with another cause.
     let mut parts = closing.clone();
     parts.log.lanes[3].pop();
     parts.reroot();

@@ -28,7 +28,7 @@ fn each_mark_of_simulation_is_enough() {
     // The public key, certified as a real card's key by mistake.
     let mut parts = world.session(&Card::new(sim::SECRET_TEXT, [0x33; 16], Class::Device), 1, [0; 32]);
     assert_contradicted(&world.check(&parts.files()), "genuine/sim-key");
-    // The same with the key of the design's simulation; all files name the design itself.
+    // The public key of the design's simulation, in files that all name the real design.
     let mut simulated = [0x33; 16];
     simulated[0] |= 0x80;
     let key = Card::new(sim::SECRET_TEXT, simulated, Class::Device);

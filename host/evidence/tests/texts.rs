@@ -30,7 +30,8 @@ fn a_text_that_the_card_did_not_see() {
 
 #[test]
 fn what_remains_of_lying_descriptors_is_for_the_replay() {
-    // The commitment matches the text, but the descriptor is false. The log is valid; only a replay detects the lie.
+    // The commitment matches the text, but the descriptor states a false content. The log is valid; only a replay finds
+    // the lie.
     let world = World::new();
     let mut parts = world.honest();
     let record = &mut parts.log.lanes[0][3];

@@ -1,5 +1,5 @@
 //! Evidence of an unknown version: a warning names the version, nothing is affirmed, and unreadable data is not
-//! contradicted. Also: only their records distinguish two streams with one id, which gives a warning.
+//! contradicted. Also: two streams with one id give a warning, because only their records distinguish them.
 
 use portcullis_test_support::world;
 

@@ -94,7 +94,6 @@ fn time_is_the_witness_s() {
     assert_eq!(done.streams, 2);
     let report = world.check(&load(&to));
     assert_eq!(report.exit_code, 5, "{:#?}", report.properties);
-    // Without a witness note, times are unknown.
     let mut files = load(&from);
     files.0.retain(|name, _| !name.starts_with("witness/"));
     remanifest(&mut files);

@@ -1,5 +1,5 @@
-//! Admission to engines: the pre-execution filter judges each task. An engine can be made only with the pass that the
-//! filter's router issues.
+//! Admission of tasks: the pre-execution filter judges each task before an engine gets it. The filter's router issues a
+//! pass for an accepted task, and an engine can be made only with that pass.
 
 use crate::determination::Trigger;
 use crate::engine::{Engine, EngineError};
@@ -21,7 +21,7 @@ pub(crate) enum EngineAdmission {
     Filter(Arc<Prefilter>, Engines),
     /// The filter judges tasks; the caller who opens the stream runs the engine.
     Caller(Arc<Prefilter>),
-    /// Nothing executes: the engine's answers and the stream's notes come from the record.
+    /// Nothing executes: a record supplies the engine's answers and the digests of NOTE entries.
     Replay(ReplayEngines, Mode),
 }
 
@@ -31,12 +31,12 @@ pub(crate) enum EngineHome {
     Session(Box<dyn Engine>),
     /// In its own thread.
     Thread(Box<dyn Engine>),
-    /// At the caller who opens the stream.
+    /// With the caller who opens the stream.
     Caller,
 }
 
 pub(crate) struct Admission {
-    /// Digest of the report, for the NOTE record that follows BEGIN.
+    /// Digest of the filter's report, for the NOTE record that follows BEGIN.
     pub(crate) note: Option<[u8; 32]>,
     /// Where the engine runs, or why there is none.
     pub(crate) engine: Result<EngineHome, (Trigger, String)>,

@@ -3,7 +3,6 @@
 use portcullis_mapping::{Call, LogProbs, LogProbsError};
 use serde::{Deserialize, Serialize};
 
-/// A candidate of one step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Candidate {
     pub text: String,

@@ -39,10 +39,10 @@ impl From<SaltKey> for Salts {
 pub struct SaltKeyError(String);
 
 impl SaltKey {
-    /// Draws a key from the operating system.
+    /// A random key from the operating system.
     pub fn random() -> Result<Self, SaltKeyError> {
         let mut key = Arc::new(Zeroizing::new([0; 32]));
-        // The key is drawn in its final place, so that there are no other copies.
+        // The key is drawn directly into its shared memory, so that no other copy of it exists.
         getrandom::fill(Arc::make_mut(&mut key).as_mut_slice()).map_err(|e| SaltKeyError(e.to_string()))?;
         Ok(Self(key))
     }

@@ -21,7 +21,7 @@ fn governed(intent: &str, facts: &[&str]) -> (usize, Option<Trigger>) {
         filter(),
         Arc::new(move |_, pass| {
             *count.lock().unwrap() += 1;
-            // The pass is valid for the bytes of this task only.
+            // The pass can be used for the bytes of exactly this task.
             pass.spend(&judged).unwrap();
             Ok(Box::new(NgramEngine::new("Birds sing well here.", 2, 1, 1)?))
         }),

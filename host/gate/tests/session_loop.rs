@@ -52,7 +52,7 @@ enum Kind {
     Held(Vec<usize>),
 }
 
-/// Proposes parts in order, adds the attempt to the index, and takes this long for each.
+/// An engine that proposes the parts with these indexes, each after a wait. An alternative has the next index.
 struct Slow {
     parts: Vec<usize>,
     at: usize,

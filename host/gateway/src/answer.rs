@@ -47,13 +47,13 @@ pub(crate) struct Question {
     pub(crate) note: [u8; 32],
     /// Longest wait for the client.
     pub(crate) client: Duration,
-    /// Longest time for the whole answer; the same time applies again to its end.
+    /// Longest time for the whole answer. Ending the streams afterwards may take the same time again.
     pub(crate) limit: Duration,
     /// The gate's mode for the answer.
     pub(crate) mode: AnswerMode,
     /// Rules of the pre-execution filter that refused the input of an observed answer.
     pub(crate) input_rules: Vec<String>,
-    /// Release text only after its record is signed.
+    /// Whether text is released only after its record is signed.
     pub(crate) signed: bool,
     /// Longest wait for the proofs.
     pub(crate) proof: Duration,
@@ -61,7 +61,6 @@ pub(crate) struct Question {
     pub(crate) conversation: Conversation,
 }
 
-/// How an answer ended.
 #[derive(Debug)]
 pub(crate) struct AnswerEnd {
     pub(crate) usage: Usage,
@@ -84,7 +83,6 @@ struct CallPieces {
     arguments: String,
 }
 
-/// One choice of the answer.
 #[derive(Default)]
 struct Choice {
     /// One section for each channel, in the order in which the model first wrote to the channels.
@@ -116,7 +114,6 @@ pub(crate) struct Answer {
     usage: Usage,
     /// When the first output was sent.
     first: Option<Instant>,
-    /// The end reasons of its choices.
     finishes: Vec<Finish>,
     /// Wakes the answer at each checkpoint.
     _wakes: Option<Wakes>,
@@ -428,7 +425,7 @@ impl Answer {
         Ok(at.and_then(|at| found.sections.get_mut(at)))
     }
 
-    /// Index of that section in its choice.
+    /// As [`Self::section`], but returns the index of the section in its choice.
     fn place(&mut self, choice: u32, channel: Channel) -> Result<Option<usize>, Break> {
         let found = self.choices.entry(choice).or_default();
         if found.over || found.finish.is_some() || found.is_stopped() {
@@ -436,7 +433,7 @@ impl Answer {
         }
         if let Some(at) = found.sections.iter().position(|section| section.channel() == channel) {
             let known = |section: &Section| (section.is_open(), section.is_begun());
-            // Clients join a channel into one text, so the gate judges it as one text.
+            // Clients join a channel into one text, so a channel is one stream and cannot be resumed after it was left.
             match found.sections.get(at).map(known) {
                 Some((false, _)) => return Err(Break::Unfit("an answer that goes back to a channel that it had left")),
                 Some((true, true)) => return Ok(Some(at)),
@@ -493,7 +490,7 @@ impl Answer {
         Ok(section.timed(Arc::clone(&session.metrics)))
     }
 
-    /// The placeholder for refused text, if the answer continues.
+    /// The placeholder for refused text, if the answer continues after a refusal.
     fn placeholder(&self) -> Option<Arc<str>> {
         let has_gaps = self.question.mode == AnswerMode::Held && !self.question.request.is_json();
         if has_gaps { placeholder(&self.governor) } else { None }
@@ -602,7 +599,7 @@ impl Answer {
         AnswerEnd { usage, provenance, failure: broken.map(|broken| broken.failure()), states, first, finishes }
     }
 
-    /// The end states of the choices, as turns after `before`.
+    /// The end states of the finished choices, each under the turn that follows `before`.
     fn states(&self, before: Turn) -> Vec<(Turn, Arc<EndState>)> {
         let state = |choice: &Choice| {
             let content = choice.sections.iter().find(|section| section.channel() == Channel::Content)?;

@@ -32,8 +32,8 @@ pub struct Config {
     /// The models, at least one.
     #[serde(rename = "model")]
     pub models: Vec<Model>,
-    /// Keys of the clients. Without keys, every client that reaches the address may ask, so the address must be a
-    /// loopback address.
+    /// Keys of the clients. Without keys, every client that reaches the address may send requests, so the address must
+    /// be a loopback address.
     #[serde(default, rename = "key")]
     pub keys: Vec<Key>,
     /// Limits on time and size.
@@ -45,7 +45,7 @@ pub struct Config {
     /// How clients can prove that their answers were admitted.
     #[serde(default)]
     pub evidence: Evidence,
-    /// The listener for operators; without it there is none.
+    /// The admin listener; without this setting, there is none.
     #[serde(default)]
     pub admin: Option<Admin>,
     /// The collector for traces of requests; without it no traces are sent.
@@ -129,13 +129,9 @@ pub enum UpstreamKind {
     /// OpenAI's chat completions and completions, which many servers offer.
     #[default]
     OpenAi,
-    /// vLLM.
     Vllm,
-    /// llama.cpp's server.
     LlamaCpp,
-    /// SGLang.
     SgLang,
-    /// Ollama.
     Ollama,
     /// Anthropic's messages.
     Anthropic,
@@ -332,7 +328,7 @@ pub enum Release {
 pub struct Evidence {
     /// When text is sent to the reader.
     pub release: Release,
-    /// Shortest time in milliseconds between two checkpoints that are requested because streams have ended.
+    /// Shortest time in milliseconds between two checkpoints that the gateway requests after streams have ended.
     pub checkpoint_ms: u64,
     /// Longest wait in milliseconds for the checkpoint over an answer, if the client asks for proofs.
     pub proof_ms: u64,
@@ -366,7 +362,7 @@ pub enum ConfigError {
     /// A file cannot be read.
     #[error("cannot read `{path}`: {source}")]
     Read {
-        /// Path of the file.
+        /// The file.
         path: PathBuf,
         source: std::io::Error,
     },

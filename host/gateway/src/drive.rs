@@ -57,11 +57,11 @@ pub(crate) struct Writer {
     calls: bool,
     /// A tool call was admitted. The server cannot continue after a call.
     called: bool,
-    /// Tokens of all proposals except refused ones.
+    /// Number of tokens of all proposals except refused ones.
     tokens: u64,
-    /// Tokens of the last proposal.
+    /// Number of tokens of the last proposal.
     last: u64,
-    /// Tokens of the prompt, as the server counts them.
+    /// Number of tokens of the prompt, as the server counts them.
     prompt: u64,
 }
 
@@ -72,7 +72,7 @@ struct Running {
     most: usize,
     /// The admitted text that the next words follow.
     before: String,
-    /// Spaces at the end of the admitted text. The server was not sent them and may write them itself.
+    /// Spaces at the end of the admitted text that were not sent to the server. It may write them itself.
     unseen: String,
     /// Text that was received but not proposed yet.
     text: String,
@@ -205,9 +205,9 @@ impl Writer {
 }
 
 impl Running {
-    /// Whether the next words follow this text; `admitted` is the end of the admitted text.
+    /// Whether the response continues right after the admitted text, which ends with `admitted`.
     fn follows(&self, admitted: &str) -> bool {
-        // The end starts at a character boundary, so it can be up to three bytes shorter than its limit.
+        // `admitted` starts at a character boundary. If it was cut, it can be up to three bytes shorter than the limit.
         let is_whole = admitted.len() == self.before.len() || admitted.len() + 3 >= View::ADMITTED_MAX;
         is_whole && self.before.ends_with(admitted)
     }
@@ -228,7 +228,7 @@ impl Running {
                     return Err(DriveError::Unfit("an answer that goes on after its tool calls"));
                 }
                 let known = text.bytes().zip(self.unseen.bytes()).take_while(|(new, known)| new == known).count();
-                // The unseen spaces can be repeated only at the beginning.
+                // The server can repeat the unseen spaces only at the beginning of its text.
                 let is_all = known == text.len();
                 self.unseen = self.unseen.get(known..).filter(|_| is_all).unwrap_or_default().to_owned();
                 if let Some(track) = &mut self.track {

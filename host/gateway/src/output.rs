@@ -51,46 +51,39 @@ pub enum Finish {
 pub enum Output {
     /// Admitted text.
     Text {
-        /// Choice.
+        /// Index of the choice.
         choice: u32,
-        /// Channel.
         channel: Channel,
-        /// The text.
         text: String,
     },
     /// An admitted tool call.
     Call {
-        /// Choice.
+        /// Index of the choice.
         choice: u32,
         /// Index among the calls of the choice.
         index: u32,
         /// Id of the call, made by the gateway.
         id: String,
-        /// The tool.
         name: String,
         /// Its arguments, canonical JSON.
         arguments: String,
     },
     /// A constant that replaces refused text: the policy's placeholder or its refusal text.
     Constant {
-        /// Choice.
+        /// Index of the choice.
         choice: u32,
-        /// Channel.
         channel: Channel,
-        /// The text.
         text: String,
     },
     /// A choice is over.
     End {
-        /// Choice.
+        /// Index of the choice.
         choice: u32,
-        /// Why.
         finish: Finish,
     },
 }
 
 impl Output {
-    /// The choice that it belongs to.
     #[must_use]
     pub const fn choice(&self) -> u32 {
         match self {
@@ -185,9 +178,7 @@ pub struct StreamReport {
     pub stream: u64,
     /// Id that the BEGIN record binds.
     pub id: String,
-    /// Choice.
     pub choice: u32,
-    /// Channel.
     pub channel: Channel,
     /// Number of admitted mutations.
     pub admitted: u64,

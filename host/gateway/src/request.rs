@@ -109,7 +109,6 @@ pub enum Role {
 /// One message of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// The speaker.
     pub role: Role,
     /// The text; the parts of a message are joined by line feeds.
     pub text: String,
@@ -124,7 +123,6 @@ pub struct Message {
 pub struct ToolCall {
     /// Id of the call, chosen by the client.
     pub id: String,
-    /// The tool.
     pub name: String,
     /// Its arguments, JSON as text.
     pub arguments: String,
@@ -133,7 +131,6 @@ pub struct ToolCall {
 /// A tool that the model may call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tool {
-    /// Its name.
     pub name: String,
     /// What it does.
     pub description: Option<String>,

@@ -82,7 +82,8 @@ struct SignedRelease {
     lane: u8,
     /// Sequence of the last determination.
     last: u32,
-    /// Events, each with the number of signed records that it needs in its lane; `None` if it needs the END record.
+    /// Events, each with the number of signed records that it needs in its lane. `None` means that it needs END's
+    /// record, which does not exist yet.
     waiting: VecDeque<(Option<u64>, EventKind)>,
 }
 
@@ -111,12 +112,13 @@ impl SignedRelease {
         self.waiting.push_back((needed, event));
     }
 
-    /// Whether an event waits for a checkpoint. Events that need the END record do not count before END.
+    /// Whether the first event waits for a checkpoint. An event that needs END's record does not, until END is
+    /// recorded.
     fn is_waiting(&self) -> bool {
         self.waiting.front().is_some_and(|(needed, _)| needed.is_some()) && !self.book.is_over()
     }
 
-    /// The next event whose record is signed.
+    /// The next event, if its record is signed.
     fn pop(&mut self) -> Option<EventKind> {
         let signed = self.book.signed().get(usize::from(self.lane)).copied().unwrap_or(0);
         let next = self.waiting.pop_front_if(|(needed, _)| needed.is_some_and(|needed| needed <= signed));
@@ -305,12 +307,10 @@ impl Section {
         Ok(())
     }
 
-    /// Whether it has received input.
     pub(crate) const fn is_begun(&self) -> bool {
         !self.pieces.is_empty()
     }
 
-    /// Whether it accepts more input.
     pub(crate) const fn is_open(&self) -> bool {
         self.reader.is_some()
     }
@@ -414,7 +414,7 @@ impl Section {
     /// The outputs that can be sent now. `call_index` is the number of calls of the choice so far.
     pub(crate) fn outputs(&mut self, call_index: &mut u32) -> Vec<Output> {
         let mut outputs = Vec::new();
-        // Check before reading: messages that arrive during the reading are read in the next call.
+        // Checked before the messages are read: if the stream ends during the reading, the next call reports the end.
         let is_over = self.stream.end().is_some();
         while let Some(message) = self.stream.try_receive() {
             match (message, &mut self.signed) {
@@ -424,7 +424,7 @@ impl Section {
                 }
                 (StreamMessage::Event(event), None) => self.event(event.what, call_index, &mut outputs),
                 (StreamMessage::Propose(request), _) => self.ask = Some(request),
-                // The next proposal request contains the admitted text.
+                // Not needed, because the next proposal request contains the admitted text.
                 (StreamMessage::Move(_), _) => {}
             }
         }
@@ -526,7 +526,8 @@ impl Section {
         }
     }
 
-    /// Ends an observed stream once its input is complete: text after the gate's end is still sent.
+    /// Ends an observed stream. The gate may have stopped judging it, but the rest of its text is still sent, so the
+    /// section ends only when the input is complete, or after a fault.
     fn end_observed(&mut self) {
         if let Some(whole) = self.observer.as_ref().and_then(|observer| observer.over)
             && (self.reader.is_none() || !whole)

@@ -35,7 +35,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// How many sessions in succession a request is tried in.
+/// Number of successive sessions in which a request is tried.
 const ATTEMPTS: usize = 3;
 /// Pieces of an answer that are buffered for the network.
 const PIECES: usize = 16;

@@ -14,9 +14,7 @@ use tokio::sync::watch;
 
 /// The parts of a session.
 pub struct SessionParts {
-    /// The card.
     pub card: Box<dyn Card>,
-    /// Its configuration.
     pub config: SessionConfig,
     /// Writes the bundle, if there is one.
     pub recorder: Option<Recorder>,
@@ -175,7 +173,7 @@ impl Sessions {
     /// # Errors
     /// Why a session ended by itself.
     pub fn stop(self, drain: Duration) -> Result<(), SessionFailure> {
-        // A session that is just opening sees the flag, or is drained in a later iteration.
+        // A session that is just opening either stops because of the flag, or is drained in a later iteration.
         while !self.thread.is_finished() {
             self.drain(drain);
             std::thread::sleep(Duration::from_millis(5));

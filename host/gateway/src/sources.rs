@@ -66,8 +66,8 @@ fn store(sources: &[Source], policy: &Policy) -> Result<Store, ApiError> {
 }
 
 /// Makes a source from a document without a title. The title is the first line if that is a heading, otherwise the
-/// subject of the first sentence if that is a name, otherwise the document's number. With a number as title, only its
-/// statements about other titles count.
+/// subject of the first sentence if that is a name, otherwise the document's number. If the title is a number, only the
+/// document's statements about other titles count.
 pub(crate) fn document(number: usize, document: &str, mapper: &Mapper) -> Source {
     let source = |title: &str, text: &str| Source {
         title: title.to_owned(),

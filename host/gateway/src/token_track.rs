@@ -20,7 +20,7 @@ impl TokenTrack {
         self.at += skipped;
     }
 
-    /// Adds tokens that the server wrote, of text before or after this call.
+    /// Adds tokens that the server wrote. Their text may be added before or after them.
     pub(crate) fn tokens(&mut self, tokens: Vec<Token>) {
         self.tokens.extend(tokens);
     }
@@ -34,7 +34,7 @@ impl TokenTrack {
         Candidate { text, logprobs, logprobs_absent, call: None }
     }
 
-    /// Drops the tokens before the next candidate. A token across the border belongs to both candidates.
+    /// Drops the tokens before the next candidate. A token that also contains bytes of the next candidate is kept.
     fn forget(&mut self) {
         let (mut bytes, mut count) = (0, 0);
         for token in &self.tokens {
@@ -44,7 +44,7 @@ impl TokenTrack {
             bytes += token.bytes.len();
             count += 1;
         }
-        // If the tokens differ from the text, no part of them is useful.
+        // If the tokens do not match the text, they cannot be used, so they stay as they are.
         if self.text.is_char_boundary(bytes) && bytes <= self.at {
             self.tokens.drain(..count);
             self.text.drain(..bytes);

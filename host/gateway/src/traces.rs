@@ -87,7 +87,7 @@ impl Traces {
     }
 }
 
-/// The HTTP client of the exporter. The export thread is outside the runtime.
+/// The HTTP client of the exporter. The export thread is not a thread of the runtime, so requests are passed to it.
 #[derive(Debug)]
 struct Collector {
     client: reqwest::Client,

@@ -1,4 +1,4 @@
-//! Answers that continue an answer: its end state applies to the next turn, and to no other conversation.
+//! Answers that continue an earlier answer: its end state applies to the next turn of the same conversation only.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -89,7 +89,7 @@ fn replayed(session: &Path) -> ReplayReport {
     replay(&Snapshot::new(&*files), None, &mut || ()).unwrap()
 }
 
-/// The full check of `later` reports only the simulated root if it also gets the earlier bundle.
+/// With the earlier bundle, the full check of `later` reports only the simulated root.
 fn checked_after(first: &Path, later: &Path) {
     let mut trust = Trust::default();
     trust.roots.add_sim_root(ca::simulation().unwrap().certificate_pem().unwrap().as_bytes()).unwrap();
@@ -259,7 +259,8 @@ fn an_answer_with_calls_is_continued() {
     assert!(!chat_on(&gateway, &[user("x"), other.clone(), result(&other)]).0.contains(ADVICE));
 }
 
-/// The end state remains after its session. The next session's bundle replays with the first one; alone it warns.
+/// The end state outlives its session. The bundle of the next session replays together with the bundle of the first;
+/// without it, the replay gives a warning.
 #[test]
 fn an_answer_of_an_earlier_session_is_continued() {
     let (policy, upstream, folder) = (policy(), parrot(), tempfile::tempdir().unwrap());

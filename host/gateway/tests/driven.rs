@@ -136,7 +136,8 @@ fn where_no_alternative_is_left_the_answer_ends() {
     assert!((2..20).contains(&asked(&upstream).len()));
 }
 
-/// The client's limits apply to all requests together: refused tokens do not count, and a stop text may span two.
+/// The client's limits apply to all requests together: refused tokens do not count, and a stop text may span the texts
+/// of two requests.
 #[test]
 fn the_clients_bounds_hold() {
     let upstream = server("vllm", sentence);

@@ -1,5 +1,5 @@
-//! Log-probabilities of driven answers: each sentence is judged with those of its own tokens. They are not sent to
-//! clients.
+//! Log-probabilities of driven answers: each sentence is judged with the log-probabilities of its own tokens. They are
+//! not sent to clients.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -34,7 +34,7 @@ enum Form {
     Lists,
     /// Not at all.
     None,
-    /// For other bytes than those of the text.
+    /// The tokens have other bytes than the text.
     Other,
     /// `null` in place of a number.
     Null,

@@ -320,7 +320,7 @@ fn keys_open_their_models() {
     assert_eq!((gateway.get("/livez").status, gateway.get("/readyz").status), (200, 200));
 }
 
-/// An object is judged as a whole: a policy that redacts stops here.
+/// A JSON object is judged as a whole: a policy that replaces refused parts of a text ends a JSON answer instead.
 #[test]
 fn a_json_answer_is_never_cut_in_the_middle() {
     let upstream = echo();

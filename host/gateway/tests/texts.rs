@@ -201,7 +201,7 @@ fn changed_and_cut_files_of_sealed_texts() {
         let mut changed = sealed.clone();
         changed[at] ^= 1 << (at % 8);
         match open(&changed) {
-            // A stream at a wrong place, or with a length beyond the end, is not opened.
+            // A text at a wrong place in the file, or with a length beyond the end of the file, is not opened.
             Err(error) => assert!(matches!(error, BundleError::Content { .. } | BundleError::Io { .. }), "{error}"),
             Ok(opened) => assert!(opened.report().torn > 0, "byte {at}"),
         }

@@ -22,7 +22,6 @@ pub enum RecorderError {
         /// The kind of file.
         what: &'static str,
         path: PathBuf,
-        /// The error of the system.
         source: std::io::Error,
     },
     /// The key for sealing texts is invalid.

@@ -79,14 +79,15 @@ impl LaneWriter {
         self.texts.as_ref().map_or(0, |texts| texts.receipts.len())
     }
 
-    /// Sets the input of the stream whose BEGIN is record `begin`; the stream has ended.
+    /// Sets the input of the stream whose BEGIN is record `begin`. The caller ensures that the stream has ended.
     pub(crate) fn given(&mut self, begin: u64, input: Input) {
         if self.texts.is_some() {
             self.given.insert(begin, Some(input));
         }
     }
 
-    /// Writes inputs in the order of the BEGIN records. An input that is too long is left out, and so is withheld.
+    /// Writes inputs in the order of the BEGIN records. An input that is too long is left out, and then counts as
+    /// withheld.
     pub(crate) fn write_inputs(&mut self) -> Result<(), RecorderError> {
         let mut written = Ok(());
         while let Some(entry) = self.given.first_entry()

@@ -59,7 +59,8 @@ struct Lane {
 
 struct Signed {
     message: Hex<{ cose::MESSAGE_BYTES }>,
-    /// For each lane: the number of records that it covers, and the proof of the lane's head if there are several.
+    /// For each lane: the number of records that the checkpoint covers, and the proof of the lane's head if the card
+    /// has several lanes.
     lanes: Vec<(u64, Option<HeadProof>)>,
 }
 
@@ -182,7 +183,7 @@ impl ProofBook {
         while state.ended.len() > self.streams {
             let oldest = state.ended.pop_front().and_then(|place| state.streams.remove(&place));
             if let Some(number) = oldest.and_then(|stream| stream.number) {
-                // Callers can still learn that the stream is no longer kept.
+                // This place does not exist, so callers learn that the stream is no longer kept.
                 state.numbers.entry(number).and_modify(|place| *place = (u8::MAX, u64::MAX));
             }
         }

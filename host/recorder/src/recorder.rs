@@ -24,7 +24,6 @@ const CLOSING: u64 = 1 << 16;
 /// Bytes reserved in addition for each lane: the records in flight, and their texts.
 const CLOSING_LANE: u64 = 1 << 16;
 
-/// Writes a bundle.
 pub struct Recorder {
     writer: Arc<Writer>,
     logs: Arc<Mutex<Logs>>,

@@ -74,7 +74,7 @@ pub enum Fate {
     NotJudged,
 }
 
-/// Tries policies on the streams of a bundle. `image` is compiled from them; there may be just one. Errors: [`Error`]:
+/// Tries policies on the streams of a bundle. `image` is compiled from these policies, at least one. Errors: [`Error`]:
 /// there is no bundle, reading it failed, or this program failed.
 pub fn trial(
     files: &Snapshot<'_>,

@@ -32,7 +32,7 @@ use std::time::{Duration, Instant};
 use world::{Card, END, Parts, START, World, certificate, remanifest, sha};
 use zerocopy::{FromBytes, IntoBytes};
 
-/// `check` runs on one of this many bundles that `verify` contradicts.
+/// Of the bundles that `verify` contradicts, `check` runs only on those whose number is a multiple of this one.
 const SAMPLE: u64 = 16;
 const SHARD: u64 = 1000;
 const LANES: [u8; 3] = [1, 2, 4];
@@ -210,7 +210,7 @@ impl Forger {
             parts.ticket.issuer = "self".to_owned();
         }
         if random.one_in(2) {
-            // The digest of the new ticket, where the log contains it.
+            // Puts the digest of the new ticket where the log contains the old one.
             let digest = sha(&parts.ticket_bytes());
             for records in &mut parts.log.lanes {
                 let last = records.len().saturating_sub(1);
@@ -250,12 +250,13 @@ fn receipts(files: &MemoryFiles) -> Vec<String> {
     lines.filter_map(|line| Some(format!("{:?}", serde_json::from_str::<bundle::Receipt>(&line).ok()?))).collect()
 }
 
-/// The meaning of a bundle's files, without the parts for people. JSON has many encodings of one content.
+/// The content of a bundle's files in one encoding, because JSON has many encodings of one content. Files that only
+/// people read are left out.
 type Meaning = BTreeMap<String, Vec<u8>>;
 
 /// The meaning of a bundle for a verifier, and for a replay too if `replayed`; `None` if a line cannot be read. A
-/// receipt matters only to its reader, and any of them may be missing. So only receipts that differ from the `honest`
-/// ones count.
+/// receipt matters only to its reader, and a bundle may lack any receipt. So only receipts that differ from the
+/// `honest` ones count.
 fn meaning(files: &MemoryFiles, honest: &[String], replayed: bool) -> Option<Meaning> {
     let mut meaning = files.0.clone();
     let kinds = [bundle::STREAMS, bundle::INPUTS, bundle::SPANS, bundle::RECEIPTS];

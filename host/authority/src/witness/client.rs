@@ -67,8 +67,8 @@ impl Client {
         Self { address, witness, time }
     }
 
-    /// Posts a checkpoint. It may be posted again. Errors: no answer in time, a refusal, or an answer that is not this
-    /// witness's note on this checkpoint.
+    /// Posts a checkpoint. The same checkpoint may be posted again. Errors: no answer in time, a refusal, or an answer
+    /// that is not this witness's note on this checkpoint.
     pub fn post(&self, post: &Post) -> Result<WitnessReply, ClientError> {
         let http = |error| ClientError::Http(self.address, error);
         let stream = TcpStream::connect_timeout(&self.address, self.time)

@@ -1,4 +1,4 @@
-//! A log that keeps only its right edge: enough to append an entry and to prove its inclusion.
+//! A witness's log. Only the right edge of its tree is kept: enough to append an entry and to prove its inclusion.
 
 use portcullis_evidence::tree::{self, Hash};
 use rusqlite::{OptionalExtension, Transaction, params};

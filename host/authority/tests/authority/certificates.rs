@@ -77,7 +77,7 @@ fn what_is_certified_is_read_back() {
     assert_eq!((found.not_before, found.not_after), (WINDOW.not_before, WINDOW.not_after));
     assert_eq!(found.serial.len(), 16);
 
-    // Directly under the root, without a chain; and an issuing authority loaded from its files.
+    // A card directly under the root, without a chain; and an issuing authority loaded from its files.
     let root = root(1, false);
     let leaf = root.certify(&Device { class: Class::Class, supervised: false, ..device() }).unwrap();
     let found = verify(&Made { leaf, chain: String::new(), root: made.root.clone() }, &trust(&[&made.root])).unwrap();
@@ -309,7 +309,7 @@ fn openssl(dir: &Path, args: &[&str]) -> Output {
     Command::new("openssl").args(args).current_dir(dir).output().expect("openssl runs")
 }
 
-/// OpenSSL parses all three, and validates the chain to our root only.
+/// OpenSSL parses all three certificates, and validates the chain to our root only.
 #[test]
 fn openssl_agrees() {
     let made = made();

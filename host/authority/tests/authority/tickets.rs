@@ -122,7 +122,7 @@ fn a_ticket_is_used_once() {
     let message = card.sign(&second.wire);
     assert!(matches!(issuer.redeem(&message, &card.public_key), Err(IssueError::Used(1))));
 
-    // The second run cannot close it either.
+    // The second run of the card cannot close the ticket either.
     second.advance(3, 2, Life::Closing);
     let message = card.sign(&second.wire);
     assert!(matches!(issuer.close(&message, &card.public_key), Err(IssueError::Used(1))));

@@ -228,7 +228,7 @@ fn what_does_not_follow_is_refused() {
     assert_eq!(bench.conflict(&next(&|s| s.wire.key_flags = 4)), Conflict::OtherRun);
     assert_eq!(bench.conflict(&next(&|s| s.wire.state = Life::Opening as u8)), Conflict::State);
 
-    // A proof from another size than the last accepted one. The answer contains the right size.
+    // A proof that starts at another size than the last accepted one. The answer contains the right size.
     let good = next(&|_| ());
     for old in [0, 1, 5, 7, u64::MAX] {
         let wrong = post(&bench.card, &bench.ticket, &good, old);
@@ -351,7 +351,7 @@ fn every_lane_goes_on() {
             let mut shrunk = next.clone();
             shrunk.leaves[lane].truncate(old[lane] as usize - 1);
             assert_eq!(conflict(witness.add(&shrunk.post(&card, &ticket, &old), NOW)), Conflict::Backwards);
-            // A proof from another size than the stored one.
+            // A proof that starts at another size than the stored one.
             let mut sizes = old.clone();
             sizes[lane] -= 1;
             let wrong = witness.add(&next.post(&card, &ticket, &sizes), NOW);

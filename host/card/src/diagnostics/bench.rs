@@ -42,7 +42,7 @@ pub struct BenchReport {
     pub opened: Duration,
     /// Wall time from the first submission to the last answer.
     pub elapsed: Duration,
-    /// Clocks of the card in the same time, if the transport counts them.
+    /// Clocks of the card during `elapsed`, if the transport counts them.
     pub clocks: Option<u64>,
     /// Rows of the larger bank: the clocks of one sweep at one row per clock.
     pub rows: u16,
@@ -84,7 +84,7 @@ impl BenchReport {
     }
 
     /// A histogram of latencies with steps that double from 1 µs: the upper end of each step in nanoseconds, and the
-    /// number of its answers.
+    /// number of answers in the step.
     #[must_use]
     pub fn latency_steps(&self) -> Vec<(u64, u64)> {
         let steps = self.latency.iter_log(1000, 2.0);
@@ -140,7 +140,7 @@ pub fn run_with<C: Card>(
     let mut next_gate = |slot: u16, sequence: u32| {
         left = left.checked_sub(1)?;
         let template = templates.next()?;
-        // Every GATE of a stream has the context of its first one.
+        // All GATEs of a stream must have the same context.
         let first = gates.get(usize::from(slot) % gates.len())?;
         let placed = Descriptor {
             slot: U16::new(slot),

@@ -167,7 +167,7 @@ fn neighbours(sysfs: &Sysfs, function: &Function) -> DoctorFinding {
         .filter_map(|bdf| sysfs.function(bdf).ok())
         .filter(|other| !fine(&other.driver))
         .collect();
-    // The advice never gives away a device that the machine uses.
+    // The advice never includes binding a device that the machine uses for something else.
     let used = busy.iter().any(|other| !other.has_card_ids() && !other.bdf.is_beside(function.bdf));
     let commands: Vec<String> = busy.iter().map(|other| bind_command(sysfs, other)).collect();
     let remedy = if used {

@@ -69,7 +69,8 @@ pub(crate) fn image() -> Result<Image, ImageError> {
     Image::new(header, &policy, &[uncertain, row(&header, RowKind::Permit, 1)])
 }
 
-/// An image with the given numbers of rows: forbids that rarely match, then a permit in the last row of each bank.
+/// An image with the given numbers of rows. In each bank, forbid rows that rarely match come first, and a permit row
+/// last.
 pub(crate) fn full_image(policy: u16, entropy: u16) -> Result<Image, ImageError> {
     let header = header();
     let bank = |rows: u16| -> Vec<Row> {

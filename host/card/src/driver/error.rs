@@ -52,7 +52,7 @@ pub enum SessionError {
     Wait(#[from] WaitError),
     #[error("the operating system gives no randomness: {0}")]
     Random(getrandom::Error),
-    /// The card has a sticky fault; the entries in flight got it as their answer.
+    /// The card has a sticky fault; the entries in flight got this fault as their answer.
     #[error("the card has a sticky fault: {} ({:#06x})", .0.name(), u16::from(*.0))]
     Faulted(Fault),
     /// The bus may still have transfers of an earlier session outstanding, and may write to that session's memory.
@@ -87,7 +87,7 @@ pub enum SessionError {
     NotOpen,
 }
 
-/// The message for the fault that caused the condition, empty if there is none.
+/// The fault behind [`SessionError::NeedsReset`], as a part of its message; empty if there is none.
 fn cause(fault: Fault) -> String {
     match fault {
         Fault::None | Fault::NeedsReset => String::new(),

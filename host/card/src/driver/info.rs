@@ -47,7 +47,7 @@ pub struct CardInfo {
 }
 
 impl CardInfo {
-    /// Reads `card`. For anything but a card of this register map it fails before it touches other registers. Errors:
+    /// Reads `card`. If it is not a card of this register map, this fails before any other register is read. Errors:
     /// [`SessionError::NoCard`], [`SessionError::MapVersion`], [`SessionError::MapDigest`],
     /// [`SessionError::Undecodable`], and the transport's.
     pub fn read<C: Card + ?Sized>(card: &mut C) -> Result<Self, SessionError> {

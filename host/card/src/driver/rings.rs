@@ -104,7 +104,7 @@ impl Rings {
     }
 
     fn ring_offset(&self, index: u64, bytes: usize) -> usize {
-        // The result is below the ring's size in bytes, which is a usize.
+        // The result fits, because it is below the ring's size in bytes, which is a usize.
         (index & ((1 << self.ring_log2) - 1)) as usize * bytes
     }
 

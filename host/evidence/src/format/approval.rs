@@ -1,6 +1,7 @@
 //! The approval of a policy: the owner of an approver's key states that a table image may be used.
 //!
-//! A signed statement (module `statement`) with the payload `{1: policy digest bstr 32, 2: approver's name text}`.
+//! An approval is a signed statement (module `statement`) with the payload
+//! `{1: policy digest bstr 32, 2: approver's name text}`.
 
 use crate::format::cbor::{CborError, Major, Reader, put_bytes, put_head, put_text};
 use crate::format::statement::Statement;

@@ -48,12 +48,13 @@ pub enum Violation {
     /// A judged entry whose domain, audience, register or epistemic mode differs from the first one of its stream.
     #[error("the context is not that of the first GATE of the stream in slot {0}")]
     Context(u16),
-    /// Determination, stage, fault and rows do not fit each other or the record, or an entry was refused without cause.
+    /// Determination, stage, fault and rows do not fit each other or the record, or the card had no cause to refuse an
+    /// entry.
     #[error("determination, stage, fault and rows contradict")]
     Answer,
 }
 
-/// The event of a record, after its check.
+/// The event that a record describes, after the record was checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogEvent {
     Session(RecordType, SessionFields),
@@ -69,7 +70,6 @@ pub struct Counts {
     pub admits: u64,
     pub rejects: u64,
     pub decomposes: u64,
-    /// NOTE records.
     pub notes: u64,
     pub heartbeats: u64,
     pub alarms: u64,
@@ -149,7 +149,7 @@ struct Stream {
 }
 
 impl Stream {
-    /// Whether a GATE differs from the earlier ones of its stream only in its context.
+    /// Whether a GATE has another context than the first judged entry of its stream.
     fn changes_context(&self, entry: &Descriptor) -> bool {
         self.context.is_some_and(|first| first != context(entry))
     }
@@ -199,7 +199,6 @@ impl LogChecker {
         }
     }
 
-    /// Counts so far.
     #[must_use]
     pub const fn counts(&self) -> &Counts {
         &self.counts
@@ -281,7 +280,8 @@ impl LogChecker {
         if !session.reserved_is_zero() || !bare {
             return Err(Violation::Layout);
         }
-        // A cause is present exactly if something went wrong. It must be a fault that ends a session.
+        // An ALARM, and a CLOSE after it, must have a cause that ends a session. Other session records must not have a
+        // cause.
         let ends = cause.class().ends_session();
         let caused = if kind == RecordType::Alarm || self.alarm { ends } else { cause == Fault::None };
         if !caused {
@@ -366,7 +366,7 @@ impl LogChecker {
             return Err(Violation::Context(slot));
         }
         let judged = (opcode == Opcode::Gate).then(|| context(entry));
-        // After the largest sequence number, only END is possible.
+        // Only END may have the largest sequence number, because no other entry could follow.
         match (opcode, found.checked_add(1)) {
             (Opcode::End, _) => drop(self.streams.remove(&slot)),
             (_, Some(next)) => drop(self.streams.insert(slot, Stream { next, context: judged.or(stream.context) })),
@@ -375,8 +375,8 @@ impl LogChecker {
         Ok(())
     }
 
-    /// Whether the outcomes of the stages, in their order, lead to this determination. The record shows the outcome of
-    /// a bank only if no row matched.
+    /// Whether the outcomes of the stages, in their order, lead to this determination. If a row of a bank matched, the
+    /// record does not show the bank's outcome, so every outcome is possible.
     fn is_verdict(&self, entry: &Descriptor, answer: &Answer, determination: Determination, stage: Stage) -> bool {
         let (policy, entropy) = (answer.policy_row.get(), answer.entropy_row.get());
         let in_image = |row: u16, rows: u16| row == ROW_NONE || row < rows;
@@ -413,7 +413,7 @@ impl LogChecker {
         })
     }
 
-    /// Whether an entry fits its stream except for its context.
+    /// Whether an entry has the next sequence number of its stream, but another context.
     fn is_out_of_context(&self, entry: &Descriptor) -> bool {
         let stream = self.streams.get(&entry.slot.get());
         entry.opcode == u8::from(Opcode::Gate)
@@ -452,7 +452,7 @@ impl LogChecker {
             (Opcode::Note, _) => counts.notes += 1,
             (Opcode::Gate, Determination::Admit) => counts.admits += 1,
             (Opcode::Gate, _) => {
-                // A row of the other bank did not decide.
+                // Only a row of the deciding bank decided.
                 let row = match stage {
                     Stage::Policy => answer.policy_row.get(),
                     Stage::Entropy => answer.entropy_row.get(),

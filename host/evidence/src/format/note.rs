@@ -35,7 +35,7 @@ pub use signed::{Note, WitnessKey, cosign};
 
 use crate::format::tree::{self, Hash};
 
-/// The entry of a witness's log.
+/// A checkpoint in the log of a witness, as read from a signed note.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WitnessedCheckpoint {
     /// SHA-256 of the card's public key.

@@ -10,11 +10,11 @@
 //! bstr 32; 5 permitted context digests, an ascending array of bstr 32, empty for any; 6 heartbeat records u32; 7
 //! heartbeat ticks u32; 8 previous close bstr 32; 9 \[not before, not after\], Unix seconds; 10 issuer's name, text; 11
 //! seat u16; 12 permitted profile digests, an ascending array of bstr 32, empty for any; 13 text lane, 1 if required,
-//! else 0. A reader refuses any other version and any other key. The card binds the *ticket digest*: SHA-256
-//! over the whole message, signature included.
+//! else 0. A reader refuses any other version and any other key. The card binds the *ticket digest*: SHA-256 over the
+//! whole message, signature included.
 //!
-//! The operator makes a ticket whose issuer is `self`. Its key is discarded and its signature is not checked; the
-//! ticket only carries the parameters of the session. Its heartbeats are off.
+//! An operator without an issuer makes a ticket with the issuer `self`. The signing key is discarded, and verifiers do
+//! not check the signature: the ticket only carries the parameters of the session. Its heartbeats are off.
 
 use std::collections::BTreeSet;
 
@@ -296,7 +296,7 @@ impl SignedTicket<Ticket> {
         let name = &self.content.issuer;
         let mut candidates = issuers.into_iter().filter(|key| kid(key) == self.kid).peekable();
         if name == SELF_ISSUER {
-            // If it also named a trusted issuer, the ticket would have two meanings.
+            // A ticket that names `self` must not have the key id of a trusted issuer: it would have two meanings.
             return if candidates.peek().is_none() {
                 Ok(TicketIssuer::SelfIssued)
             } else {

@@ -1,7 +1,7 @@
 //! A withholding: the signed statement that texts of streams were removed from a bundle, with the reason.
 //!
-//! A signed statement with the payload `{0: version 1, 1: ticket digest bstr 32, 2: digest of the bundle before bstr
-//! 32, 3: name text, 4: reason text, 5: streams}`, where streams is an array of `[lane, log index of BEGIN]` in
+//! Its payload (module `statement`) is `{0: version 1, 1: ticket digest bstr 32, 2: digest of the bundle before bstr
+//! 32, 3: name text, 4: reason text, 5: streams}`. The streams are an array of `[lane, log index of BEGIN]` in
 //! ascending order.
 
 use crate::format::cbor::{CborError, Major, Reader, put_bytes, put_head, put_text};

@@ -71,7 +71,7 @@ impl Log {
         self.entry(Opcode::Begin, slot, 0, context, RecordType::Begin);
     }
 
-    /// Adds a judged mutation. If the answer names rows, they are row 0 in both banks.
+    /// Adds a judged mutation. The answer names row 0 of both banks.
     pub fn gate(&mut self, slot: u16, sequence: u32, commitment: [u8; 32], determination: Determination) {
         self.entry(Opcode::Gate, slot, sequence, commitment, RecordType::Verdict);
         let Some(record) = self.last_mut(slot) else { return };

@@ -89,8 +89,8 @@ impl Findings {
         self.add_as(code.status(), code, detail);
     }
 
-    /// Adds a finding with a status that the verifier's options determine. A code without a property is added to every
-    /// property.
+    /// Adds a finding with this status in place of the code's default. A finding whose code has no property is added to
+    /// every property.
     pub(super) fn add_as(&mut self, status: Status, code: Code, detail: impl fmt::Display) {
         match code.property() {
             Some(property) => self.add_to(property, status, code, &detail),
@@ -129,7 +129,7 @@ impl Findings {
             .or_insert_with(|| Reason { code, status, detail: detail.to_string(), count: 1 });
     }
 
-    /// The five properties. No property is affirmed if a certified card did not sign the records.
+    /// The conclusions on the five properties. If a certified card did not sign the records, none is affirmed.
     pub(super) fn conclude(mut self) -> Properties {
         let bases = [Property::Genuine, Property::Complete];
         let false_base = |((property, _), reason): (&(Property, Code), &Reason)| {

@@ -9,7 +9,6 @@ use portcullis_core::wire::{Epistemic, Stage};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Options of a verification.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     /// Simulated evidence is checked like other evidence and marked, not refused.
@@ -64,7 +63,7 @@ pub struct Summary {
     pub policy_digest: Option<Hex<32>>,
     /// SHA-256 of the policy package's listing.
     pub package_digest: Option<Hex<32>>,
-    /// Mapping version for which the package digest holds.
+    /// Mapping version with which the package has the digest in the image.
     pub mapping_version: Option<u32>,
     pub approvals: Vec<Signer>,
     /// Unix seconds of the first and the last checkpoint that a witness saw. The session ran between them, and may have

@@ -168,7 +168,6 @@ impl TrustedKey {
 }
 
 impl Signer {
-    /// The signer with this key of the trust folder.
     fn of(claimed: &str, keys: &[TrustedKey], key: &[u8; 32]) -> Self {
         let file = TrustedKey::find(keys, key).map(|trusted| trusted.file.clone());
         Self { claimed: claimed.to_owned(), key: Some(Hex(Sha256::digest(key).into())), file }

@@ -37,7 +37,6 @@ pub struct Header {
     pub host_time_unverified: u64,
 }
 
-/// One event with the host's time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// Host time in milliseconds since 1970, unverified.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// When written entries are flushed to the disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fsync {
-    /// Never: entries survive the end of the process, but not of the machine.
+    /// Never: entries survive a crash of the process, but not a loss of power.
     Never,
     /// Before bytes are released.
     #[default]

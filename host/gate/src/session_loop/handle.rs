@@ -39,7 +39,7 @@ impl SessionHandle {
         match self.inbox.arrive(request, supply, Entry { wait: true, further: false }) {
             Ok(mailbox) => Ok(StreamHandle { mailbox }),
             Err(Refusal::Over(why)) => Err(SessionClosed(why)),
-            // Only calls that must not wait can get this refusal.
+            // `Full` is only for calls that do not wait.
             Err(Refusal::Full(_)) => Err(SessionClosed("it has no room".into())),
         }
     }
@@ -49,8 +49,8 @@ impl SessionHandle {
         self.enter(request, Entry { wait: false, further: false })
     }
 
-    /// Opens a further stream for a caller with an open stream of this session, `open`. It is accepted even during a
-    /// shut-down. Returns the request instead of waiting.
+    /// Opens a further stream for a caller whose stream `open` is still open in this session. It is accepted even
+    /// during a shut-down. If there is no room, it returns the request instead of waiting.
     pub fn try_open_further(
         &self,
         open: &StreamHandle,
@@ -72,7 +72,7 @@ impl SessionHandle {
         }
     }
 
-    /// The session's room for work at the time of the card's last answer.
+    /// The session's room for more work when the card last answered.
     #[must_use]
     pub fn credit(&self) -> Credit {
         self.inbox.credit()
@@ -114,8 +114,8 @@ impl Drop for SessionHandle {
 
 /// One stream, for the caller that submits its parts or proposals and reads its messages.
 ///
-/// Dropping it ends a stream that needs more proposals, with a stated reason; a whole text is still judged. A caller
-/// that must not block uses the `try_` methods and [`StreamHandle::on_change`].
+/// Dropping the handle ends a stream that needs more parts or proposals, and states a reason; a whole text is still
+/// judged. A caller that must not block uses the `try_` methods and [`StreamHandle::on_change`].
 pub struct StreamHandle {
     pub(super) mailbox: Arc<Mailbox>,
 }

@@ -1,4 +1,4 @@
-//! The turns of the loop: step the streams, wait for the card, distribute its answers.
+//! The turns of the loop. In a turn, it lets each stream submit, waits for the card, and distributes the answers.
 
 use super::handle::SessionHandle;
 use super::intake::{Arrivals, Entrant, Intake, Items};
@@ -22,21 +22,19 @@ pub struct SessionLoop {
 }
 
 impl SessionLoop {
-    /// Makes a loop with these bounds.
     #[must_use]
     pub fn new(bounds: Bounds) -> Self {
         Self { inbox: Inbox::new(bounds) }
     }
 
-    /// A handle for opening streams.
     #[must_use]
     pub fn handle(&self) -> SessionHandle {
         SessionHandle::new(Arc::clone(&self.inbox))
     }
 
     /// Judges streams until the session is shut down or every handle is dropped, and all streams have ended. `keep`
-    /// receives each event before the stream's caller; streams are numbered in the order of their opening. Errors: the
-    /// session's, or the first error of `keep`. Every stream then ends with that reason and releases nothing more.
+    /// receives each event before the stream's caller. Streams are numbered in the order of their opening. Errors: the
+    /// session's, or the first error of `keep`; every stream then ends with that reason and releases nothing more.
     pub fn run<C: Card, E: From<SessionError> + ToString>(
         self,
         session: &mut Session<C>,
@@ -60,9 +58,9 @@ impl Drop for SessionLoop {
 
 impl Governor {
     /// Governs every item over one session. `sink` receives the events: in order for each stream, with streams
-    /// interleaved. The next item is taken, and waited for, when a slot becomes free. Engines run in their own threads.
-    /// Errors: the session's; streams that are still open then end with a report of the error, and release nothing
-    /// more. An error of `sink` ends the run.
+    /// interleaved. When a slot becomes free, the next item is taken from the iterator, which may block. Engines run in
+    /// their own threads. Errors: the session's; streams that are still open then end with a report of the error, and
+    /// release nothing more. An error of `sink` ends the run.
     pub fn govern<C: Card, E: From<SessionError>>(
         self: &Arc<Self>,
         session: &mut Session<C>,
@@ -128,7 +126,7 @@ struct Turns<'l, C: Card, K> {
     settling: Settling,
 }
 
-/// Longest step of a wait for a checkpoint. New work waits until the step ends.
+/// Longest step of a wait for a checkpoint when there is no other work. New work waits until the step ends.
 const STEP: Duration = Duration::from_millis(2);
 /// Time between two checks for a finished checkpoint while streams are judged.
 const LOOK: Duration = Duration::from_millis(20);
@@ -220,7 +218,7 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
     {
         let room = self.session.room();
         if self.runnable.len() <= room {
-            // All streams are runnable. In order of slot, equal items always give the same log.
+            // There is room for every runnable stream. Ordered by slot, equal items always give the same log.
             self.runnable.make_contiguous().sort_unstable();
         }
         let mut entries = Vec::new();
@@ -294,7 +292,6 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
         Err(error.into())
     }
 
-    /// Ends the session: all waiting callers get the reason.
     fn close(&mut self, why: &str) {
         self.inbox.close(why);
         for stream in std::mem::take(&mut self.streams).into_values() {

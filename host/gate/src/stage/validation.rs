@@ -1,9 +1,10 @@
-//! Stage 2, descriptor validation: a mutation must be consistent in itself, must not presuppose anything that is not
-//! established, and must not contradict anything that is. The first failure in this order is reported:
+//! Stage 2, descriptor validation: a mutation must be consistent in itself. It must not presuppose anything that was
+//! not established, and must not contradict anything that was. The rules are checked in this order, and the first
+//! failure is reported:
 //!
 //! 1. text that cannot be mapped, and quantities (found by the mapping),
 //! 2. two claims of the span that cannot both hold,
-//! 3. another value for something established, or its negation, unless the span declares a revision,
+//! 3. another value for an established fact, or its negation, unless the span declares a revision,
 //! 4. references to something that was not introduced.
 
 use super::propositions::Conflicts;
@@ -13,10 +14,10 @@ use portcullis_core::reason::ValidationReason;
 use portcullis_core::state::{ClaimValue, Relation, SemanticState};
 use portcullis_mapping::{Conflict, Mapper, Reading};
 
-/// The finding of a rule of this stage.
+/// A failed rule of this stage, and the deciding field.
 pub(super) type Failure = (ValidationReason, DecidingField);
 
-/// The first rule that the mutation fails, apart from the mapping's.
+/// The first rule that the mutation fails, without the rules that the mapping checks.
 pub(super) fn check(
     state: &SemanticState,
     mutation: &Mutation,
@@ -51,7 +52,7 @@ fn inconsistency(state: &SemanticState, mutation: &Mutation) -> Option<Failure> 
             return Some(failed(ValidationReason::Inconsistent, named(key), &claim.value, condition));
         }
     }
-    // An end before its beginning: both in the span, or one of them in memory.
+    // For an end before its beginning: one claim is in the span, and the other in the span or in memory.
     for (first, last) in [("born year", "died year"), ("founded year", "closed year"), ("begin year", "end year")] {
         for (key, claim) in &claims {
             let other = if key.relation == first {
@@ -92,13 +93,13 @@ fn contradiction(state: &SemanticState, mutation: &Mutation, conflicts: Option<&
     found.or_else(|| contradicted_quantity(state, mutation))
 }
 
-/// In a language without a grammar: another value of a relation, or the denial of the same words.
+/// For a language without a grammar: another value of a relation, or the denial of the same words.
 fn contradicted_claim(state: &SemanticState, mutation: &Mutation) -> Option<Failure> {
     let proposed = &mutation.proposed;
     for claim in &proposed.claims {
         let key = state.memory.relation(claim);
         let Some(ClaimValue { value, negated }) = state.memory.claims.get(&key) else { continue };
-        // A value that was replaced is a regression, and stage 3's.
+        // A value that was replaced earlier is a regression; stage 3 finds it.
         if state.memory.superseded.contains(&(key.clone(), claim.value.clone())) {
             continue;
         }

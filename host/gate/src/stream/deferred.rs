@@ -8,7 +8,6 @@ use std::collections::VecDeque;
 /// Largest number of deferred mutations per stream. More are rejected at once.
 const MOST: usize = 64;
 
-/// A deferred mutation.
 #[derive(Debug)]
 struct DeferredWork {
     work: Work,
@@ -78,14 +77,13 @@ impl DeferredQueue {
         expired
     }
 
-    /// The oldest mutation for which the knowledge has changed. Its last determination becomes the parent of the next.
+    /// The oldest mutation since whose last judgement the knowledge has changed. That judgement becomes its parent.
     pub(super) fn due(&mut self, known: Knowledge) -> Option<Work> {
         let at = self.waiting.iter().position(|d| d.known != known)?;
         let DeferredWork { work, seq, steps, .. } = self.waiting.remove(at)?;
         Some(Work { parent: Some(seq), waited: Some(steps), ..work })
     }
 
-    /// Empties the queue.
     pub(super) fn drain(&mut self) -> Vec<u32> {
         self.waiting.drain(..).map(|d| d.seq).collect()
     }

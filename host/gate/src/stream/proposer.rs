@@ -1,10 +1,11 @@
 //! The candidates of a driven stream: makes the next request to the engine, and keeps the steps for a rollback.
 //!
-//! It never waits. The proposer describes the next request ([`Proposer::request`]) and the messages before it
+//! The proposer never waits. It describes the next request ([`Proposer::request`]) and the messages before it
 //! ([`Proposer::take_moves`]); the code that runs the engine brings the answer.
 //!
 //! If more text could turn the end of a candidate into a part of a hit, this end stays pending. The engine continues
-//! from it, and it is judged with the following text. A hit across the border joins both candidates into one step.
+//! from it, and it is judged with the following text. A hit that crosses from one candidate into the next joins both
+//! into one step.
 
 use super::pending::{Pending, Upcoming};
 use crate::engine::{EngineError, Move, View};
@@ -14,7 +15,7 @@ use portcullis_core::state::{SemanticState, Undo};
 /// Greatest length of a pattern's match in bytes.
 const REACH: usize = 1024;
 
-/// One candidate, or several that hits join, admitted completely or in parts.
+/// One candidate, or several that a hit joins. It is admitted completely or in part.
 #[derive(Debug)]
 pub(super) struct Step {
     /// Number of the candidate at its place, from 0.
@@ -28,9 +29,9 @@ pub(super) struct Step {
     /// Number of bytes of proposed text before it.
     proposed_before: usize,
     pub(super) proposed: String,
-    /// Number of places, that is of candidates, in the step.
+    /// Number of candidates in the step; each has its own place.
     pub(super) places: usize,
-    /// Number of these places that the engine has already passed because their ends were pending.
+    /// Number of places of this step that the engine was already moved past, because their ends were pending.
     passed: usize,
 }
 
@@ -124,7 +125,6 @@ impl Proposer {
         Some((View { intent: &state.intent.text, facts: &state.intent.facts, admitted: shown }, *attempt))
     }
 
-    /// Messages that the engine receives before the request, in order.
     pub(super) fn take_moves(&mut self) -> Vec<Move> {
         std::mem::take(&mut self.moves)
     }
@@ -160,11 +160,11 @@ impl Proposer {
     pub(super) fn resubmitted(&mut self, bytes: &str) {
         self.text.push_str(bytes);
         self.proposed.push_str(bytes);
-        // A rollback to text before a resubmitted text is not possible.
+        // A rollback to a place before resubmitted text is not possible.
         self.reversible.clear();
     }
 
-    /// Keeps the judged text and the pending end: the engine continues from both.
+    /// Moves the engine past the judged text and the pending end, which is judged later with the following text.
     pub(super) fn wait(&mut self, held: &str) {
         let said = [self.said(held), &self.pending.text()].concat();
         self.moves.push(Move::Advance(said));
@@ -181,7 +181,7 @@ impl Proposer {
     /// Ends the current step. `held` are inert bytes that no admitted span has taken yet; `keep` is whether the step
     /// can be undone later.
     pub(super) fn advance(&mut self, held: &str, keep: bool) {
-        // After a refusal, the engine must continue from the admitted text and the held bytes, so it first goes back.
+        // After a refusal, the engine must continue from admitted text and held bytes. So it first goes back.
         if self.refused {
             self.take_back();
         }
@@ -227,8 +227,8 @@ impl Proposer {
         self.reversible.clear();
     }
 
-    /// Searches backwards, at least `back` steps, for an admitted step with another alternative, and requests it. The
-    /// rollback takes place only when the engine has answered. Returns whether there is such a step.
+    /// Looks for an earlier admitted step with another alternative, at least `back` steps ago, and requests that
+    /// alternative. The rollback takes place only when the engine has answered. Returns whether there is such a step.
     pub(super) fn seek(&mut self, back: usize, limits: &Limits) -> bool {
         if self.rollbacks >= limits.rollbacks {
             return false;
@@ -250,8 +250,8 @@ impl Proposer {
         false
     }
 
-    /// Handles a place without another alternative: moves the engine forward over the remaining text, and tries an
-    /// earlier place.
+    /// Called when the engine has no alternative at the target: moves the engine forward again over the text after the
+    /// target, and tries an earlier place.
     pub(super) fn seek_further(&mut self, Target { back, at }: Target, limits: &Limits) -> bool {
         let ends = self.reversible.iter().skip(at + 1).map(|s| s.text_before).chain([self.text.len()]);
         for (step, end) in self.reversible.iter().skip(at).zip(ends) {

@@ -1,6 +1,5 @@
 //! The numbers and the slot of a stream.
 
-/// The numbers and the slot of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seat {
     /// Number in its events.

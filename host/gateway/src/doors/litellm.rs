@@ -85,7 +85,7 @@ struct GuardrailAnswer {
     blocked_reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     texts: Option<Vec<String>>,
-    /// Number of characters at the end of each text whose verdict can still change.
+    /// For each text, the number of characters at its end whose verdict can still change.
     #[serde(skip_serializing_if = "Option::is_none")]
     stream_holdback_chars: Option<Vec<usize>>,
 }

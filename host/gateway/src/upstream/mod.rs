@@ -21,16 +21,14 @@ use tokio::time::{Instant, timeout_at};
 pub enum Delta {
     /// Text of a channel.
     Text {
-        /// Choice.
+        /// Index of the choice.
         choice: u32,
-        /// Channel.
         channel: Channel,
-        /// The text.
         text: String,
     },
     /// A piece of a tool call. `index` distinguishes calls; a call is complete when another begins or its choice ends.
     Call {
-        /// Choice.
+        /// Index of the choice.
         choice: u32,
         /// Which call.
         index: u64,
@@ -41,15 +39,14 @@ pub enum Delta {
     },
     /// Tokens of a choice's text, with log-probabilities. Sent before that text, if the gate requested them.
     Tokens {
-        /// Choice.
+        /// Index of the choice.
         choice: u32,
         tokens: Vec<Token>,
     },
     /// The end of a choice.
     Finish {
-        /// Choice.
+        /// Index of the choice.
         choice: u32,
-        /// Why.
         finish: Finish,
     },
     /// Token counts of the whole answer.
@@ -375,7 +372,7 @@ impl DeltaStream {
 /// # Errors
 /// The certificates cannot be read.
 pub fn client(connect: Duration, authorities: Option<&[u8]>) -> Result<reqwest::Client, reqwest::Error> {
-    // If another part of the program has installed a provider, it is the same one.
+    // An error means that a provider is installed already, and all parts of the program install this one.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = reqwest::Client::builder()
         .connect_timeout(connect)

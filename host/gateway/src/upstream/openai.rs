@@ -189,7 +189,7 @@ fn read_tokens(asked: bool, event: &SseEvent, deltas: &mut Deltas) -> Result<(),
     tokens.into_iter().try_for_each(|(choice, tokens)| deltas.push(Delta::Tokens { choice, tokens }))
 }
 
-/// Decodes chunks of chat completions; the flag tells whether log-probabilities were requested.
+/// Decodes chunks of chat completions. The flag is whether log-probabilities were requested.
 pub(super) struct ChatChunks(pub(super) bool);
 
 impl Decoder for ChatChunks {
@@ -249,7 +249,7 @@ fn read_call(choice: u32, call: &Value, deltas: &mut Deltas) -> Result<(), Upstr
     deltas.push(Delta::Call { choice, index, name, arguments })
 }
 
-/// Decodes chunks of completions; the flag tells whether log-probabilities were requested.
+/// Decodes chunks of completions. The flag is whether log-probabilities were requested.
 pub(super) struct CompletionChunks(pub(super) bool);
 
 impl Decoder for CompletionChunks {

@@ -313,7 +313,6 @@ impl Gateway {
         Self { address, stop: Some(stop), served: Some(served) }
     }
 
-    /// Ends the service.
     pub fn stop(mut self) {
         self.end().unwrap();
     }

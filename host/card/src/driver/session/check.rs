@@ -140,7 +140,7 @@ pub(super) fn session_record<C: Card>(
     let limits = (fields.heartbeat_records.get(), fields.heartbeat_ticks.get());
     check(limits == (session.heartbeat.records, session.heartbeat.ticks), "other heartbeat limits")?;
     check(fields.heartbeat_nonce.get() == lane.heartbeat.nonce, "another heartbeat nonce")?;
-    // A cause is present if and only if something went wrong.
+    // An ALARM must have a cause, a CLOSE may have one, and other records must not have one.
     let cause = Fault::try_from(fields.cause.get())?;
     let caused = match kind {
         RecordType::Alarm => cause != Fault::None,

@@ -12,8 +12,8 @@ use crate::registers;
 use std::time::{Duration, Instant};
 
 impl<C: Card> Session<C> {
-    /// Requests a checkpoint over all records so far. A later call passes it to the sink, once it is signed. Errors:
-    /// the session's state, and the transport's.
+    /// Requests a checkpoint over all records so far. Once the card has signed it, [`Session::collect_checkpoints`]
+    /// passes it to the sink. Errors: the session's state, and the transport's.
     pub fn flush(&mut self) -> Result<(), SessionError> {
         self.healthy()?;
         Ok(registers::with(&mut self.card, |r| r.checkpoint_flush().try_write(|w| w.set_v(true)))?)

@@ -81,7 +81,7 @@ impl<C: Card> Session<C> {
 
     fn collect_all(&mut self) -> Result<(), SessionError> {
         let before = self.ready.len();
-        // The number of answers is bounded by the submitted entries. No lane waits for another.
+        // A lane gives at most as many answers as it has entries, so no lane keeps the others waiting.
         (0..self.lanes.len()).try_for_each(|at| self.collect_lane(at))?;
         if self.ready.len() > before {
             for lane in &mut self.lanes {
@@ -201,7 +201,7 @@ impl<C: Card> Session<C> {
                 lane.rings.ring_consumed(&mut self.card, no_progress)?;
             }
             no_progress = true;
-            // A partly written completion already has its phase; without a byte to watch, the wait is short.
+            // A partly written completion already has its phase, so there is no byte to watch, and the wait is short.
             let watch = match next_answer(&self.lanes, &self.card)? {
                 Some((lane, NextCompletion::None)) => Some(lane.rings.watch()),
                 _ => None,
@@ -267,7 +267,8 @@ impl<C: Card> Session<C> {
                 lane.alarm = Some(record);
             }
             RecordType::Close => {
-                // CLOSE was in progress. A record before the fault has no cause; a record after the ALARM has it.
+                // CLOSE was in progress. A CLOSE record from before the fault has no cause; after the ALARM it has the
+                // fault as cause.
                 let cause = self.session_record(at, &record, RecordType::Close)?;
                 let lane = self.lanes.get_mut(at).ok_or(SessionError::NotOpen)?;
                 let expected = if lane.alarm.is_some() { fault } else { Fault::None };
@@ -291,8 +292,7 @@ impl<C: Card> Session<C> {
     }
 }
 
-/// The lane of the oldest entry without an answer, and that lane's next completion. Entries are usually answered in
-/// order of submission.
+/// The lane of the oldest entry without an answer, and that lane's next completion. This answer usually comes first.
 fn next_answer<'a, C: Card>(
     lanes: &'a [LaneDriver],
     card: &C,

@@ -45,7 +45,8 @@ impl<C: Card> Session<C> {
 
     /// Presents the sink's next nonce, if it has one and every lane has recorded the previous one.
     pub(super) fn present_next(&mut self) -> Result<(), SessionError> {
-        // Idle lanes show their heartbeat record only in a register; it is read after the busy lanes are done.
+        // An idle lane shows its heartbeat record only in a register. It is read when only idle lanes still await the
+        // record.
         let idle = |lane: &LaneDriver| !lane.heartbeat.awaited || lane.is_idle();
         if self.presented.is_some() && self.in_flight() > 0 && self.lanes.iter().all(idle) {
             self.consume_heartbeats()?;
@@ -92,9 +93,9 @@ impl<C: Card> Session<C> {
     /// Waits until there is credit for `share` more entries of each lane. Waits only if a witness answers; without a
     /// witness the card decides about the entries.
     ///
-    /// A nonce follows a checkpoint. If the records do not cause a checkpoint, the driver requests one after half of
-    /// the time limit. After three quarters of the limit, entries wait for the heartbeat, so that they do not reach the
-    /// card too late.
+    /// The witness gives a nonce after a checkpoint. If the records do not cause a checkpoint, the driver requests one
+    /// after half of the time limit. After three quarters of the limit, entries wait for the heartbeat, so that they do
+    /// not reach the card too late.
     pub(super) fn await_credit(&mut self, share: impl Fn(&LaneDriver) -> usize) -> Result<(), SessionError> {
         if !self.witnessed {
             return Ok(());

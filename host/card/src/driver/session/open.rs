@@ -133,7 +133,7 @@ impl<C: Card> Session<C> {
         self.present_next()
     }
 
-    /// Waits for a status that may follow the hashing of all lanes' tables, one after another, and a signature.
+    /// Waits for a status, with time for hashing the tables of all lanes, one after another, and for a signature.
     /// Collects checkpoints meanwhile, so that their ring has room.
     pub(super) fn await_signed(
         &mut self,

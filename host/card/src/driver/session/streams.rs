@@ -47,7 +47,7 @@ impl<C: Card> Session<C> {
                 }
             }
             if let Some(completed) = mine {
-                // They are older than any answer that arrives later.
+                // The other answers are older than any answer that arrives later.
                 self.ready.extend(others);
                 return Ok(completed);
             }

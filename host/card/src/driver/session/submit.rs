@@ -13,8 +13,8 @@ fn is_gate(entry: &Descriptor) -> bool {
 
 impl<C: Card> Session<C> {
     /// Submits `entries`, each to the lane of its slot. Returns the ticket of the first; the others have the following
-    /// numbers. The caller sets slots, sequences and CRCs; at most one GATE per slot is in flight. A busy card learns
-    /// of the entries with the next batch, at the latest at [`Session::poll`] or [`Session::wait`]. Errors, with
+    /// numbers. The caller sets slots, sequences and CRCs; at most one GATE per slot is in flight. If the card is busy,
+    /// the doorbell is rung with the next batch, at the latest at [`Session::poll`] or [`Session::wait`]. Errors, with
     /// nothing submitted: [`SessionError::RingFull`], [`SessionError::InFlight`], the session's state.
     pub fn submit(&mut self, entries: &[Descriptor]) -> Result<u64, SessionError> {
         for (i, entry) in entries.iter().enumerate().filter(|(_, entry)| is_gate(entry)) {

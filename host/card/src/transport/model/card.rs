@@ -106,7 +106,7 @@ impl ModelCard {
                 let words = registers::words_of::<32, 8>(MAP_DIGEST);
                 words.get(usize::from(word)).copied().unwrap_or_default()
             }
-            // Lanes, one row per clock, table digest, heartbeats; no signer.
+            // Number of lanes, one row per clock, a table digest, heartbeats, and no signer.
             Register::Capabilities => lanes | 1 << 8 | 1 << 16 | 1 << 18,
             Register::Rows => u32::from(POLICY_ROWS) | u32::from(ENTROPY_ROWS) << 16,
             Register::MaxStreams => MAX_STREAMS,
@@ -229,7 +229,7 @@ impl Card for ModelCard {
     }
 
     fn patience(&self) -> u32 {
-        // Every effect is immediate, so one look suffices; the second is a reserve.
+        // Every effect is immediate, so one wait suffices; the second is a reserve.
         2
     }
 }

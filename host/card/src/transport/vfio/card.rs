@@ -150,8 +150,8 @@ impl Card for VfioCard {
     }
 
     fn patience(&self) -> u32 {
-        // Thousands of times the card's own watchdog, which is a matter of milliseconds: a simulated card behind a
-        // virtual machine is slower.
+        // Thousands of times the card's own watchdog, which takes milliseconds, because a simulated card behind a
+        // virtual machine is slow.
         30_000
     }
 }

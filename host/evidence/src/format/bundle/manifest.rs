@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 /// `schema` of a manifest.
 pub const SCHEMA: &str = "portcullis/bundle/1";
 
-/// `manifest.json`: every other file of the bundle. It proves nothing: an attacker can rewrite it with the files.
+/// `manifest.json`: lists every other file of the bundle. It proves nothing, because whoever changes the files can
+/// rewrite it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {

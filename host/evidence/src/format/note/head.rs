@@ -30,7 +30,6 @@ impl Head {
         self.origin.strip_prefix(ORIGIN).and_then(hex::decode).ok_or(NoteError::Origin)
     }
 
-    /// The note's text.
     #[must_use]
     pub fn text(&self) -> String {
         format!("{}\n{}\n{}\n", self.origin, self.size, Base64::encode_string(&self.root))

@@ -1,4 +1,4 @@
-//! Checks heartbeats: their nonces are those of the witness, in the witness's order.
+//! Checks heartbeats: their nonces are those that the witness gave, in the same order.
 
 use crate::format::note::WitnessedCheckpoint;
 use crate::verify::code::Code;
@@ -16,7 +16,6 @@ pub(crate) struct Nonces {
 }
 
 impl Nonces {
-    /// The nonces of these notes.
     pub(crate) fn new(notes: &BTreeMap<u64, WitnessedCheckpoint>) -> Self {
         let nonces = notes.iter().filter_map(|(serial, note)| Some((note.nonce?, *serial))).collect();
         Self { nonces, serials: notes.keys().copied().collect() }
@@ -39,7 +38,8 @@ impl Nonces {
         checkpoints: u64,
         findings: &mut Findings,
     ) -> Option<u64> {
-        // A lane uses each nonce once, in the witness's order, and not before the checkpoint that the nonce answers.
+        // A lane uses each nonce once, in the witness's order, and only after the checkpoint whose note contains the
+        // nonce.
         let from = last.map_or(0, |last| last.saturating_add(1));
         let (note, all) = self.find(nonce, &(from..checkpoints.max(from)));
         let what = || format!("heartbeat nonce {nonce:#018x} is none that the witness gave by then");
