@@ -34,7 +34,7 @@ impl Token<'_> {
     }
 }
 
-/// Average length of a word with its space in bytes, to estimate the size of a list of words.
+/// Average length in bytes of a word and the space after it, to estimate the number of words.
 const WORD: usize = 6;
 
 /// The words of `span`, in order; their numbers are not set yet.

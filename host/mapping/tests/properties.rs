@@ -1,4 +1,4 @@
-//! Properties of every text: pieces cover it, reading it is pure, hits are never cut, splitting ends.
+//! Properties that hold for every text: pieces cover it, reading it is pure, no cut divides a hit, splitting ends.
 #![cfg(test)]
 
 use portcullis_core::manifest::Manifest;

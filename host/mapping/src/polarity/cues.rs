@@ -77,7 +77,7 @@ pub(crate) struct Lists {
     inverted: Vec<String>,
     plans: Vec<String>,
     maybe: Vec<String>,
-    /// The following lists contain stems.
+    /// From this list on, the lists contain stems.
     denying: Vec<String>,
     ending: Vec<String>,
     unreal: Vec<String>,

@@ -1,4 +1,4 @@
-//! Words of a sentence, with their entries in grammar and word tables.
+//! The words of a sentence, with their entries in the grammar and in the word tables.
 
 use super::grammar::{Grammar, role};
 use crate::language::{Language, kind};
@@ -34,7 +34,7 @@ impl Word {
         self.kinds & kinds != 0
     }
 
-    /// Whether the word introduces a phrase. "Of" does not; it belongs to the words before it.
+    /// Whether the word introduces a phrase. "Of" does not, because it continues the words before it.
     pub(super) fn leads(&self) -> bool {
         (self.is(kind::PREPOSITION) || self.text == "than") && self.text != "of"
     }

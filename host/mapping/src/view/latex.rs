@@ -2,15 +2,15 @@
 
 /// The meaning of a backslash.
 pub(super) enum Control {
-    /// These bytes are not visible.
+    /// That many bytes are not visible.
     Nothing(usize),
-    /// These bytes are a space.
+    /// That many bytes are a space.
     Space(usize),
-    /// A dash.
+    /// That many bytes are a dash.
     Dash(usize),
-    /// The mark after the backslash.
+    /// The mark after the backslash is shown.
     Escaped(u8),
-    /// A backslash.
+    /// The backslash is shown.
     Backslash,
 }
 
