@@ -1,4 +1,4 @@
-//! A composition's use of an image, and the numbers of its members.
+//! Reports how much of an image a composition uses, and the numbers of its members.
 
 use super::{Composition, Member};
 use crate::compile::{Capacity, Compiled};
@@ -31,7 +31,7 @@ pub struct CompositionReport {
     pub classes: Use,
     /// Rows of the policy bank.
     pub policy_rows: Use,
-    /// Rows of the entropy bank, the common permit-all included.
+    /// Rows of the entropy bank, including the common row permit-all.
     pub entropy_rows: Use,
     /// The members, in the order of their numbers.
     pub members: Vec<MemberReport>,
