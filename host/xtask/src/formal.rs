@@ -48,7 +48,7 @@ fn prove(proof: &Proof) -> Result<()> {
         "-f",
         &table,
     ]))?;
-    // sby ends with 0 only if every task passes. The text check guards against a run without a task.
+    // sby ends with code 0 only if every task passes. The text check finds a run that had no task.
     ensure!(output.contains("DONE (PASS"), "no task passed:\n{output}");
     Ok(())
 }
