@@ -148,7 +148,7 @@ fn declarations_are_compared_by_name() {
     let found = compare(&a, &b);
     assert!(found.rules.is_empty() && found.decide_alike(), "{found:#?}");
 
-    // If only one package declares a class, the mapping of the other package never finds that class.
+    // If a class exists in one package only, the mapping of the other package never finds it.
     let without = MANIFEST.replace("[[class]]\nname = \"greeting\"\n", "");
     let c = Package::from_files(files_with(&without, PERMIT)).unwrap();
     let found = compare(&a, &c);
