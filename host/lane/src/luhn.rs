@@ -30,7 +30,7 @@ pub(crate) struct Luhn {
     /// For each sum, its values after the last 20 digits, the newest in the lowest 4 bits. One sum doubles the digits
     /// at odd places, the other those at even places.
     sums: [u128; 2],
-    /// The index of the sum in which the last digit is not doubled.
+    /// 1 if the first sum does not double the last digit, 0 if the second sum does not.
     plain: u8,
     /// For each length from 12 on, the digits at which a number of a network with that length begins; bit 0 is the last
     /// digit.
