@@ -41,7 +41,7 @@ module lifecycle
     output logic         locked_o,
     output logic         cfg_locked_o,
     output logic         tables_clear_o,
-    // Both checks below are registered in this clock and read one clock later.
+    // `header_fits_i` and `complete_i` are registered in this clock, and read one clock later.
     output logic         check_o,
     input  logic         header_fits_i,
     input  logic         complete_i,  // Header and every counted row are valid.

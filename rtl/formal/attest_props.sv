@@ -12,8 +12,8 @@
 // different digests of the lanes, or with another digest than OPEN's.
 //
 // The core is a stand-in. Its users (device_key, table_digest, checkpoint, slh_dsa) are arbitrary
-// here, except for what their own proofs show: one request at a time, only while busy; for a
-// checkpoint, only while granted and not during an abort; a checkpoint is signed once, and is
+// here, except for facts that their own proofs show. A user makes one request at a time, only while
+// busy; checkpoint only while granted and not during an abort. A checkpoint is signed once, and is
 // wanted until its last word is written.
 module attest_props
   import layout_pkg::*;

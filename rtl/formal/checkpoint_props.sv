@@ -10,10 +10,10 @@
 // hash core is used only while granted, for one hash at a time. No level beyond the tree is read.
 // An abort ends everything in the next clock without a change of the tail.
 //
-// Assumed: the grant holds while requested; an answer only to a request; a snapshot of 48 levels,
-// only on request; a constant size of the ring between opens, and a head never past its tail; beats
-// accepted only when offered and answered only after that; a log that is not empty; a checkpoint
-// due only in RUN or for the lifecycle. The signer's words are arbitrary.
+// Assumed: the grant holds while requested. An answer comes only to a request. A snapshot has 48
+// levels, and comes only on request. Between opens, the ring's size is constant and its head never
+// passes its tail. Beats are accepted only when offered, and answered after that. The log is not
+// empty. A checkpoint is due only in RUN or for the lifecycle. The signer's words are arbitrary.
 module checkpoint_props
   import layout_pkg::*;
   import sha256_pkg::*;

@@ -10,11 +10,11 @@
 // eight is watched.
 //
 // Lifecycle, session_fork, lane, sweep and resolve are the card's own, with two lanes, wired by
-// portcullis_top. Registers, tables, entries, answers of the banks, logs, rings and their faults,
-// and the attestation are arbitrary in every clock, within these contracts: an entry holds until it
-// is accepted, and a judged entry is a GATE without a fault (tick); a bank answers four clocks
-// after the last row (deny); a presented record enters the log, and stays until its ring accepts it
-// (commit); a dead bus is a fault (ring); tables are read back only while they are hashed.
+// portcullis_top. All other parts are arbitrary in every clock, except for these contracts: an
+// entry holds until it is accepted, and a judged entry is a GATE without a fault (tick). A bank
+// answers four clocks after the last row (deny). A presented record enters the log, and stays until
+// its ring accepts it (commit). A dead bus is a fault (ring). Tables are read back only while they
+// are hashed.
 module flow_props
   import layout_pkg::*;
 (

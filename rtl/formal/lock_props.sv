@@ -1,9 +1,9 @@
-// Proves: from the clock in which OPEN is written in LOAD until the card enters LOAD again, no word
-// of a bank, no row's validity and no word of the image header changes, whatever else is written,
-// commanded or answered. This time includes the hash in OPENING, the first signature, every
-// heartbeat, CLOSE with its second hash, and the last signature. The lane runs only after the
-// tables' hash gave the expected digest and the first checkpoint was reported as written. A table
-// is reported complete if and only if every row that the header counts was completely written.
+// Proves: while the tables are sealed, no word of a bank, no row's validity and no word of the
+// image header changes, whatever is written, commanded or answered. They are sealed from the clock
+// in which OPEN is written in LOAD until the card enters LOAD again. This includes the hash in
+// OPENING, all heartbeats, CLOSE with its second hash, and all signatures. The lane runs only after
+// the hash gave the expected digest and the first checkpoint was reported as written. A table is
+// reported complete if and only if every row that the header counts was completely written.
 //
 // While the card needs its hardware reset, no session is opened or runs, and RESET is not reached.
 //

@@ -145,7 +145,7 @@ module sha256_props
     if (Rounds == 1 && dut.last_q) begin
       {due_a, due_e} = {due_a + into_kept[255-:32], due_e + into_kept[127-:32]};
     end
-    // The same for the first round over the digest.
+    // Expected sums for the first round over the digest.
     due_g = now.g + into_kept[31:0];
     due_c = now.c + into_kept[159-:32];
     due_h = due_g + RoundConstants[0];

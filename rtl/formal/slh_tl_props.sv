@@ -1,7 +1,7 @@
-// Proves about T_l (FIPS 205, 11.2.1), without bound: the hashed blocks have address and nodes in
-// order, each byte once and in its place, then 0x80, zeros and the length in bits, block by block
-// from the state after the seed block on. The resulting node is the first half of the last answer.
-// One arbitrary byte of the message is watched, with up to 35 nodes.
+// Proves about T_l (FIPS 205, 11.2.1), without bound: the hashed blocks are address and nodes in
+// order, each byte once and in its place, then 0x80, zeros and the length in bits. The first block
+// continues the state after the seed block, each other block the block before it. The node is the
+// first half of the last answer. One arbitrary byte is watched, with up to 35 nodes.
 //
 // Assumed, by the module's contract: open, push and finish one at a time, and first an open; at
 // most 35 nodes; an answer only to a request.

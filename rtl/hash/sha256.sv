@@ -34,7 +34,7 @@ module sha256
   localparam int unsigned Steps = RoundCount / Rounds;
   typedef logic [$clog2(Steps)-1:0] step_t;
 
-  // Those sums of a round that do not depend on the round before it.
+  // The sums of a round that do not depend on the round before it.
   typedef struct packed {
     word_t to_a;  // h + K + W
     word_t to_e;  // d + h + K + W

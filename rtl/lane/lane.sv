@@ -25,7 +25,7 @@ module lane
 #(
     parameter int unsigned PolicyRows = 256,    // 1 to 1024, 1536 bits of RAM each.
     parameter int unsigned EntropyRows = 64,    // 1 to 1024, 1536 bits of RAM each.
-    // Of the whole card: 1 to 65536. A slot costs 33 bits of RAM in one lane.
+    // Slots of the whole card: 1 to 65536. Each costs 33 bits of RAM, in one lane.
     parameter int unsigned MaxStreams = 1024,
     parameter int unsigned Lanes = 1,           // Of the whole card: 1, 2, 4 or 8.
     parameter int unsigned MaxReads = 32,       // Reads in flight; see ring.

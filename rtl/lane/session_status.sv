@@ -5,7 +5,7 @@
 // can follow CLOSE. `opened_o` and `closed_o` rise when their record is in the tree, and fall with
 // `open_i` or `clear_i`. A presented nonce (`presented_o`) becomes the session's (`nonce_o`) one
 // clock after its record has left for the ring.
-// After reset: neither, nonces 0.
+// After reset: neither record is in the log, both nonces are 0.
 // Duties of the caller: one session record at a time.
 module session_status
   import layout_pkg::*;

@@ -13,20 +13,20 @@
 // the bus for 3 clocks, a completion for 1.
 //
 // Faults: `fault_o` holds the first fault until `open_i` or `clear_i`. After a fault nothing more
-// is fetched, but fetched entries are still delivered. After an error response, a response without
-// a request, or 2^WatchdogLog2 clocks without progress, the bus is also dead: fetched entries are
-// dropped, nothing new is issued, and records are accepted and dropped, so that the lane does not
-// wait for the bus. VALID is not withdrawn before READY, except when the watchdog has expired.
+// is fetched, but fetched entries are still delivered. An error response, a response without a
+// request, or 2^WatchdogLog2 clocks without progress also make the bus dead. Then fetched entries
+// are dropped and nothing new is issued. Records are accepted and dropped, so that the lane need
+// not wait. VALID is withdrawn before READY only when the watchdog has expired.
 //
 // `needs_reset_o` rises when the watchdog expires, or with a response without a request. Then the
 // bus may still answer a request, or wait for its data, although this ring no longer tracks it.
 // Only `rst_i` clears the signal; with it, the shell must reset the bus or close the fence.
 //
-// The caller gives `open_i` only if `idle_o` is high and `needs_reset_o` is low, ends `clear_i`
-// only when `idle_o` is high, holds `cfg_i` from `open_i` until the ring is idle after the session,
-// and presents no record in the clock of `open_i`. So nothing is outstanding on the bus when a
-// session opens, and the session accepts no answer of an earlier session. Before a good `open_i`,
-// doorbells and records are dropped. After reset: idle, no fault, not open.
+// Duties of the caller: `open_i` comes only if `idle_o` is high and `needs_reset_o` is low, and
+// without a record in its clock. `clear_i` holds until `idle_o`. `cfg_i` holds from `open_i` until
+// the ring is idle after the session. So nothing is outstanding on the bus when a session opens,
+// and the session accepts no answer of an earlier one. Before a good `open_i`, doorbells and
+// records are dropped. After reset: idle, no fault, not open.
 `include "assert.svh"
 
 module ring

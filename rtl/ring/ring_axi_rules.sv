@@ -1,9 +1,10 @@
 // The bus rules of this master, as assertions only. Simulation and proofs use this module.
 //
-// They combine the strictest rules of AWS F2 and the Alveo XDMA bridge: 64-byte beats, INCR, no
-// burst across 4 KiB, reads of at most 512 bytes with unique ids, full strobes, write data from the
-// clock of their request on, no signal withdrawn or changed before it is accepted, responses
-// accepted within 64 clocks. In the clock after `give_up_*_i`, a hung channel may be abandoned.
+// They combine the strictest rules of AWS F2 and the Alveo XDMA bridge. A beat has 64 bytes; bursts
+// are INCR and never cross 4 KiB. Reads have at most 512 bytes and unique ids. Strobes are full.
+// Write data come from the clock of their request on. No signal is withdrawn or changed before it
+// is accepted. Responses are accepted within 64 clocks. A channel that hangs may be abandoned in
+// the clock after `give_up_*_i`.
 `include "assert.svh"
 
 module ring_axi_rules

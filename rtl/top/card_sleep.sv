@@ -40,8 +40,8 @@ module card_sleep #(
     end
     assign csr_clk_o = clk_i && csr_awake_q;
     assign attest_clk_o = clk_i && attest_awake_q;
-    // It depends on registers only, not on inputs of the card. So in the second half of a clock it
-    // already has its value for the next edge.
+    // `csr_awake` depends on registers only, not on inputs of the card. So in the second half of a
+    // clock it already has its value for the next edge.
     logic shown_clk;
     assign shown_clk = !clk_i && csr_awake;
     always_ff @(posedge shown_clk) shown_o <= standing_i;

@@ -19,7 +19,7 @@ module card_status
     output logic      [255:0]           policy_digest_o,
     input  logic      [127:0]           boot_nonce_i,
     output logic      [127:0]           boot_nonce_o,
-    // Of each lane.
+    // Inputs of each lane.
     input  fault_e    [Lanes-1:0]       lane_fault_i,
     input  logic                        head_fault_i,  // Fault of the checkpoint ring's head.
     output fault_e                      fault_o,
@@ -28,7 +28,7 @@ module card_status
     input  logic      [Lanes-1:0][31:0] records_i,
     input  logic      [Lanes-1:0][31:0] credit_i,
     input  logic      [Lanes-1:0][15:0] cq_tail_i,
-    // Of all lanes together.
+    // Sums and flags of all lanes together.
     output counters_t                   counters_o,
     output logic      [63:0]            size_o,
     output logic      [31:0]            records_o,

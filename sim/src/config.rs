@@ -14,8 +14,8 @@ pub const WATCHDOG_CLOCKS: u64 = 1 << portcullis_verilated::WATCHDOG_LOG2;
 pub const ROUNDS: u64 = portcullis_verilated::ROUNDS;
 /// Clocks in RUN after which the simulated card hashes its tables again; the card's default is 2^24.
 pub const PATROL_CLOCKS: u64 = portcullis_verilated::PATROL_CLOCKS;
-/// This build has two cards: one with one lane, and one with this number of lanes: 4, or `PORTCULLIS_LANES` in the
-/// environment of the build.
+/// Lanes of the second of the two cards in this build: 4, or `PORTCULLIS_LANES` in the environment of the build. The
+/// first card has one lane.
 pub const LANES: u32 = portcullis_verilated::LANES;
 
 /// When the bus model stalls.

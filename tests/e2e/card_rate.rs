@@ -122,7 +122,7 @@ fn lanes_multiply_the_rate() {
 fn verdicts_cost_few_register_accesses() {
     for lanes in [1, LANES] {
         let touched = |verdicts| measure_lanes(lanes, 100, 64, verdicts, false).1;
-        // Both measurements include the opening, the first entries and the end.
+        // Both reports include opening, first entries and end, so their difference is the cost of the further verdicts.
         let (few, more) = (4_000, 12_000);
         let (short, long) = (touched(few), touched(more));
         let doorbells = long.doorbells - short.doorbells;

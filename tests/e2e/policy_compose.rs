@@ -104,7 +104,7 @@ fn hold_to_alone(
         let decided = plain(alone.1, &d, &before);
         assert_eq!(plain(member.1, &moved, &after), decided, "{name}");
         oracle.check(&moved, &after).unwrap_or_else(|error| panic!("{name}: {error}"));
-        // The same descriptor in the words of the package.
+        // The descriptor as JSON, with the names that the package declares.
         let show = |package: &Package, d| Contexts::new(package.vocabulary()).json(d).unwrap();
         assert_eq!(show(member.0, &moved), show(alone.0, &d));
         for bank in Bank::ALL {

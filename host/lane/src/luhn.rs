@@ -5,8 +5,7 @@
 //!
 //! - is a whole run, with at most one space or dash between two digits, or
 //! - begins at the start of a group, has the first digits and length of a card network, and its groups have one size
-//!   with
-//!   a shorter or equal last group, or sizes 4, 6 and 4 or 5.
+//!   with a shorter or equal last group, or have the sizes 4, 6 and 4 or 5.
 //!
 //! The mapping has more conditions on the digits next to some of these windows, so it reports a subset.
 

@@ -27,7 +27,7 @@ pub(crate) enum Prefix {
     Value(Json),
     /// The beginning of a value.
     Open,
-    /// Neither a value nor its beginning, or a value with too much nesting.
+    /// Other text, or a value with too much nesting.
     Other,
 }
 

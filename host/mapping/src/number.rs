@@ -108,7 +108,7 @@ fn in_digits(text: &str, language: &Language) -> Vec<Number> {
             let mut before = text.get(..start).unwrap_or_default().chars().rev();
             let (last, first) = (before.next().unwrap_or(' '), before.next().unwrap_or(' '));
             let minus = matches!(last, '-' | '\u{2212}') && !first.is_alphanumeric();
-            // "B12" has no value. If a unit follows it, it counts as a number that could not be read.
+            // "B12" has no value. Before a unit, such a word counts as a number that could not be read.
             let value = if last.is_alphabetic() { None } else { value(shown, language) };
             let value = value.map(|v| if minus { Decimal { digits: -v.digits, ..v } } else { v });
             found.push(Number { range: start..end, value, joined: false });

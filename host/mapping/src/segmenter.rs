@@ -1,9 +1,9 @@
 //! Reads a text that arrives in chunks: returns each span as soon as later text cannot change it.
 //!
-//! The rest of the text is read again with each new sentence. A sentence is returned when its end is certain (UAX #29
-//! looks ahead), when no class pattern, phrase, citation or quantity continues beyond it, when markup and JSON objects
-//! before its end are closed, and when it does not end with a list number. All these searches have a bounded reach, in
-//! complete texts too. So the spans of a text and their readings do not depend on the chunks.
+//! The rest of the text is read again with each new sentence. A sentence is returned when all of this is true: its end
+//! is certain (UAX #29 looks ahead), no class pattern, phrase, citation or quantity continues beyond it, no markup or
+//! JSON object is open at its end, and it does not end with a list number. All these searches have a bounded reach, in
+//! complete texts too. So the spans and their readings do not depend on the chunks.
 
 use crate::mapper::Mapper;
 use crate::sentence::settled_end;

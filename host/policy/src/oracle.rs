@@ -3,9 +3,9 @@
 //! Check 1: both banks pass if and only if Cedar answers Allow for the whole policy set.
 //!
 //! Check 2: each bank is also a policy set of its own (the entropy bank with a permit-all). Cedar names the determining
-//! rules of that set. The bank must give the first of these answers that applies: reject, if there are forbids with
-//! outcome reject; decompose, if there are other forbids; pass, if there are permits; otherwise the default reject. It
-//! must name the rule with the smallest id among those of that kind. A forbid that it names must also be determining in
+//! rules of that set, and the bank must answer accordingly. It must reject if there are forbids with outcome reject,
+//! otherwise decompose if there are other forbids, otherwise pass if there are permits, and otherwise give the default
+//! reject. It must name the rule of that kind with the smallest id. A forbid that it names must also be determining in
 //! the whole set, and so must the permit if both banks pass.
 //!
 //! Cedar must not report an error, because it skips a rule that fails at run time, even a forbid.

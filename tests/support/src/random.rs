@@ -70,7 +70,7 @@ impl Random {
         std::array::from_fn(|_| self.byte())
     }
 
-    /// This many random bytes.
+    /// `count` random bytes.
     pub fn many(&mut self, count: usize) -> Vec<u8> {
         (0..count).map(|_| self.byte()).collect()
     }

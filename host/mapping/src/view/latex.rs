@@ -2,11 +2,11 @@
 
 /// The meaning of a backslash.
 pub(super) enum Control {
-    /// That many bytes are not visible.
+    /// Invisible bytes; their number.
     Nothing(usize),
-    /// That many bytes are a space.
+    /// Bytes that are a space; their number.
     Space(usize),
-    /// That many bytes are a dash.
+    /// Bytes that are a dash; their number.
     Dash(usize),
     /// The mark after the backslash is shown.
     Escaped(u8),

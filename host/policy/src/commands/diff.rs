@@ -31,8 +31,8 @@ const TOTAL_BUDGET: u32 = 2_000_000;
 pub struct Diff {
     /// Changed declarations and limits, in words.
     pub declarations: Vec<String>,
-    /// Those of `declarations` that the comparison does not cover. They have no effect on descriptors, or they make
-    /// some descriptors valid under one package only.
+    /// The entries of `declarations` that the comparison does not cover. Such a change has no effect on descriptors, or
+    /// makes some descriptors valid under one package only.
     pub not_compared: Vec<String>,
     /// Rules that changed, by id.
     pub rules: Vec<RuleChange>,

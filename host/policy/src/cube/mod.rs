@@ -148,7 +148,7 @@ impl SetCondition {
         Some(self)
     }
 
-    /// Both conditions. If both have an `any`, there may be several results, because a row has room for one `any`.
+    /// The sets that meet both conditions. If both have an `any`, there may be several results: a row has room for one.
     fn and(self, other: Self) -> Vec<Self> {
         let base = Self { all: self.all | other.all, any: 0, none: self.none | other.none };
         let (larger, smaller) =

@@ -3,7 +3,7 @@
 
 use super::{Cube, SetCondition};
 
-/// The same descriptors in at most as many cubes, sorted. The result does not depend on the order of the input.
+/// Cubes with the same descriptors, at most as many, sorted. The order of the input does not matter.
 pub(crate) fn simplify(mut cubes: Vec<Cube>) -> Vec<Cube> {
     loop {
         cubes.sort_unstable();

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The same result, computed byte by byte.
+    /// The results of `begins`, computed byte by byte.
     fn plain(bytes: &[u8]) -> Vec<usize> {
         let mut in_word = false;
         let mut all = Vec::new();

@@ -65,7 +65,7 @@ impl Cells {
         Ok(cells)
     }
 
-    /// The same mutation, for the other design; `None` if the other design does not contain the cell.
+    /// The command for this mutation in the other design; `None` if that design does not contain the cell.
     pub(super) fn carry(&self, command: &str, other: &Self) -> Option<String> {
         let cell = option(command, "-cell");
         let form = self.cells.get(cell)?;
