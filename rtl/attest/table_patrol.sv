@@ -2,7 +2,7 @@
 // the last hash of this kind ended.
 //
 // The time from a change of a table to the fault is at most the pause, one checkpoint and two
-// hashes: one that had already read the changed row, and one that finds the change.
+// hashes: the first has already read the row before its change, the second finds it.
 //
 // Latency: `due_o` rises in the clock after the pause and stays until the hash is done or RUN ends.
 // After reset: not due.

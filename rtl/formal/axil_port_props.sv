@@ -110,7 +110,7 @@ module axil_port_props (
         else assert (ar_q && req_addr == araddr_q);
         for (int b = 0; b < 4; b++) assert (req_bits[8*b+:8] == {8{strb[b]}});
       end
-      // No access is accepted in the place of one that waits.
+      // No access overwrites an access that waits.
       assert (!(aw_q && rsp.aw_ready) || (req && req_write));
       assert (!(w_q && rsp.w_ready) || (req && req_write));
       assert (!(ar_q && rsp.ar_ready) || (req && !req_write));

@@ -149,7 +149,7 @@ module bus_share_props
     ar_was_q <= rst ? 2'b0 : ar_q & ~arready;
     w_was_q <= rst ? 2'b0 : wvalid & ~wready;
     broken_q <= !rst && (broken_q || (writing_q && !writing));
-    // Whether the other lane was served while this one waited.
+    // Whether the other lane was served while lane `l` waited.
     for (int l = 0; l < 2; l++) begin
       waits_ar_q[l] <= !rst && ar_q[l] && !(ar_lane == l[0] && m_arvalid)
           && (waits_ar_q[l] || (m_arvalid && m_arready));

@@ -56,7 +56,7 @@ module event_cdc_props (
       assert (dut.pending_q == owed_q);
       if (dut.request_q != was_q) assert (owed_was_q);
       assert (requests_q[0] == dut.request_q);
-      // Every request gives a pulse, except the one in progress.
+      // Every request has given a pulse, except a request in progress.
       assert (requests_q - pulses_q == 2'(dut.request_q != dut.seen_q) + 2'(pulse));
       assert ((changes & (changes - 5'd1)) == '0);
       // Requests and answers arrive in time.

@@ -87,7 +87,7 @@ module patrol_props
     if (waits_q && read) assume (mine == mine_q && read_row == read_row_q);
   end
 
-  // Signals of both banks: of the one with read-back and of the one without.
+  // Signals of the bank with read-back (0) and of the bank without (1).
   logic [1:0] port_read, port_ready, done;
   step_t [1:0] port_step;
   table_answer_t [1:0] word;

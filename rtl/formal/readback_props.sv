@@ -24,7 +24,7 @@ module readback_props
   logic rst;
   assign rst = !started;
 
-  // The contract of the bank.
+  // The bank's contract: a window read, a step and a read-back never come in the same clock.
   always_comb if (access.valid && !access.write) assume (!step.valid && !read);
   always_comb assume (!(step.valid && read));
 

@@ -27,7 +27,7 @@ module ring_watchdog_props #(
       .expired_o(expired)
   );
 
-  // A one for each clock of waiting, the latest lowest; cleared by progress, and when it is full.
+  // A set bit per clock of waiting, the latest lowest; progress and a full register clear it.
   logic [2**Log2-2:0] waited_q;
   logic waiting, twice_q;
   assign waiting = pending && !progress;

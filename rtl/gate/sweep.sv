@@ -1,5 +1,5 @@
 // Sweeps a checked entry through both banks, one step per clock. The first step of the next entry
-// can follow directly after the last step of this one.
+// can directly follow the last step of this entry.
 //
 // A judged entry takes max(policy_rows_i, entropy_rows_i) steps. Any other entry takes one step
 // that matches nothing, so that all entries stay in order. `hold_i` delays a step, because a window

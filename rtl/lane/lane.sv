@@ -4,10 +4,10 @@
 // next is checked. Sweeps follow each other without a gap. So a verdict takes max(policy rows,
 // entropy rows) clocks in steady state, and at most 16 more, if the ring keeps up. While `run_i` is
 // low, entries that the ring still delivers are accepted and dropped. From the clock in which
-// `run_i` falls, nothing enters the log; records that are in the log by then still go out. The lane
-// also assembles records of the session (OPEN, HEARTBEAT, CLOSE, ALARM). An entry's record has the
-// tick at which the entry's check ended, a session's record the tick of its assembly. The log takes
-// max(6 blocks, sweep) per verdict in steady state.
+// `run_i` falls, no record enters the log; records in the log still leave. The lane also assembles
+// records of the session (OPEN, HEARTBEAT, CLOSE, ALARM). An entry's record has the tick at which
+// the entry's check ended, a session's record the tick of its assembly. The log takes max(6 blocks,
+// sweep) per verdict in steady state.
 //
 // Latency: 12 clocks from the ring to the first row, the sweep, 6 clocks to the record, then the
 // log.

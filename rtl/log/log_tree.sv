@@ -196,7 +196,7 @@ module log_tree
     if (commit) frontier_q[level_q] <= digest;
   end
 
-  // The offered record is the one that was hashed last: its index is the size minus one.
+  // The offered record was hashed last, so its index is the size minus one.
   always_comb begin
     record_o = record_i;
     record_o.answer.log_index = size_q - 64'd1;

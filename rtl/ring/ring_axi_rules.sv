@@ -76,7 +76,7 @@ module ring_axi_rules
       if (aw_new) begin
         `ASSERT(burst_ok(req_i.aw),
                 "ring_axi_rules: a write burst of another kind");
-        // All data of the burst before this one were sent.
+        // All data of the previous burst were sent.
         `ASSERT(beats_q == '0, "ring_axi_rules: a write burst over another's data");
       end
       if (req_i.w_valid) `ASSERT(beats_now != '0 && req_i.w.last == (beats_now == 9'd1),

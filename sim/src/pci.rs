@@ -27,7 +27,7 @@ pub struct PciCard {
     config: SimConfig,
     sim: Arc<Mutex<Sim>>,
     space: ConfigSpace,
-    /// Whether BAR4 exists, whose registers disturb the bus.
+    /// Whether the card has BAR4, with registers that disturb the bus.
     bench: bool,
     /// The MSI-X table as the host wrote it. It has no effect, because interrupts are signalled through event files.
     table: Vec<u8>,
@@ -114,7 +114,7 @@ impl PciCard {
                 self.failure.get_or_insert(error.to_string());
                 None
             }
-            // The card did not answer; the caller then returns what a root complex would.
+            // The card did not answer; the caller then returns the value that a root complex would return.
             Err(_) => None,
         }
     }

@@ -280,7 +280,7 @@ fn a_row_that_was_not_written_whole_is_not_opened<C: TestCard>() {
         card.write32(address, word).unwrap();
         assert_eq!(open_by_hand(&mut card), (Life::Load, Fault::ImageIncomplete), "{address:#x}");
     }
-    // LOAD clears what was loaded before.
+    // LOAD clears the tables that were loaded before.
     load_only(&mut card, &world.tables()).unwrap();
     command(&mut card, Command::Load as u8);
     card.pass(10);

@@ -1,4 +1,4 @@
-//! Oracles 1 and 2 ([`portcullis_policy::oracle`] states what is compared). Over generated policies and descriptors,
+//! Oracles 1 and 2 ([`portcullis_policy::oracle`] defines both comparisons). Over generated policies and descriptors,
 //! the compiled rows decide as `cedar-policy` does, and name Cedar's determining rule. The index is also compared with
 //! the simple row function, and the resolution of the stages with the order in the design.
 #![cfg(test)]

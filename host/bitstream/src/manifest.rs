@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// Name of the manifest's file.
 pub const MANIFEST: &str = "manifest.toml";
 const SCHEMA: u32 = 1;
-/// The value of a manifest's policy if the host loads the tables and the bitstream contains none.
+/// The value of a manifest's field for the policy if the bitstream contains no policy and the host loads the tables.
 const LOADABLE: &str = "loadable";
 
 /// The manifests of this program's own sources.

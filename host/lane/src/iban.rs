@@ -60,7 +60,7 @@ struct Head {
 pub(crate) struct Iban {
     /// State of the gap automaton.
     pub(crate) gap: u16,
-    /// The beginnings at the two most recent characters: the one that began earlier comes first.
+    /// The possible numbers that began with the letter before the last character, and with the last character.
     heads: [Head; 2],
     candidates: [Candidate; CANDIDATES],
     /// Candidates in use, one bit each.

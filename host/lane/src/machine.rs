@@ -116,8 +116,8 @@ impl Machine {
         }
     }
 
-    /// A hash of what all threads do with a byte. Bytes with equal hashes count as equal. If hashes collide, the proof
-    /// fails.
+    /// A hash of the behaviour of all threads on a byte. Bytes with equal hashes count as equal. If hashes collide, the
+    /// proof fails.
     pub(crate) fn signature(&self, byte: u8) -> u64 {
         let mut hash = Mix::default();
         hash.write_u8(self.check.kind(byte));

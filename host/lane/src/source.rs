@@ -84,7 +84,7 @@ pub enum Border {
 /// Relation between the lane's matches and the mapping's hits in the same bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Relation {
-    /// The lane finds exactly what the mapping finds.
+    /// The lane's matches are exactly the mapping's hits.
     Equal,
     /// As `Equal` in ASCII text; next to or inside other characters the lane may find more.
     EqualOnAscii,

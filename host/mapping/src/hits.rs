@@ -102,7 +102,7 @@ struct LocatedPattern {
     class: ClassId,
     regex: Regex,
     validator: Option<Validator>,
-    /// Automaton over the phrases of `near`, one of which must be near a match; `None` if there are none.
+    /// Automaton over the phrases of `near`, one of which must be near a match; `None` if the pattern has no `near`.
     near: Option<AhoCorasick>,
     /// Whether letters may be adjacent to a match.
     letters: Letters,

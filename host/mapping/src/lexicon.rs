@@ -185,7 +185,7 @@ impl Lemma {
         list(self.relations, '=')
     }
 
-    /// Lemmas derived from this one, and lemmas from which it is derived.
+    /// Lemmas derived from this lemma, and lemmas from which this lemma is derived.
     pub fn derived(&self) -> impl Iterator<Item = (PartOfSpeech, &'static str)> + use<> {
         list(self.relations, '+').filter_map(part)
     }

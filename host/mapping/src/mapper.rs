@@ -190,7 +190,7 @@ impl Mapper {
         self.scanner.scan(text, View::of(text).as_ref()).len()
     }
 
-    /// Every hit in the bytes of a text, whatever its polarity. Tests compare it with a text lane.
+    /// Every hit in the bytes of a text, with any polarity. Tests compare it with a text lane.
     #[must_use]
     pub fn written(&self, text: &str) -> Vec<(Range<usize>, ClassId)> {
         self.scanner.written(text).into_iter().map(|hit| (hit.range, hit.class)).collect()
@@ -303,7 +303,7 @@ impl Mapper {
         !text.is_empty() && Reading::of(text, self.language).proposed.revises
     }
 
-    /// Whether a revising proposition replaces an earlier one.
+    /// Whether a revising proposition replaces an earlier proposition.
     #[must_use]
     pub fn replaces(&self, earlier: &Proposition, later: &Proposition) -> bool {
         self.propositions.is_some_and(|reader| reader.replaces(earlier, later))
@@ -321,7 +321,7 @@ impl Mapper {
         self.propositions.is_some_and(|reader| reader.same(a, b))
     }
 
-    /// The mutation that a span proposes in a given state.
+    /// The mutation that a span proposes if the stream has this state.
     #[must_use]
     pub fn map(&self, state: &SemanticState, candidate: SpanInput<'_>) -> SpanMapping {
         let span = candidate.text.slice(candidate.span);

@@ -13,7 +13,7 @@ use std::ops::Range;
 /// Largest allowed length of a match, in bytes.
 const MATCH_MAX: usize = 1024;
 
-/// Without `(?u)`, the classes `\d`, `\b` and similar ones mean ASCII only.
+/// Without `(?u)`, classes such as `\d` and `\b` mean ASCII only.
 fn ascii() -> syntax::Config {
     syntax::Config::new().unicode(false).utf8(true)
 }

@@ -1,8 +1,8 @@
 //! Polarity: whether a sentence asserts the content of a hit.
 //!
 //! The words of the sentence before the hit are read one by one, then the words of its clause after the hit. Words that
-//! deny, ask, suppose, report or plan open a scope; marks and clause words close it. Two denials cancel each other. A
-//! hit in doubt counts for [`Polarity::Undenied`] but not for [`Polarity::Affirmed`]; in both cases less is released.
+//! deny, ask, suppose, report or plan open a scope; marks and clause words close it. Two denials cancel each other.
+//! [`Polarity::Undenied`] counts a hit in doubt, [`Polarity::Affirmed`] does not, because that choice releases less.
 
 mod cues;
 mod mark;
@@ -86,7 +86,7 @@ fn is_asked(around: &Around<'_>, before: &[Word<'_>], hit: &[Word<'_>], after: &
         let inverted = first.is_some_and(|w| w.is(cue::AUXILIARY)) && second.is_some_and(|w| w.is(cue::SUBJECT));
         return strict && inverted && !around.before.contains(',');
     }
-    // "You cannot lose, so why wait?": the hit is not asked; only the part after the last mark is a question.
+    // "You cannot lose, so why wait?": the hit is not asked, only the part after the last mark.
     let Some(at) = after.iter().rposition(|w| mark(w.gap).is_some()) else {
         let known = before.first().is_some_and(|w| w.is(cue::KNOWN));
         return strict || !known;

@@ -1,7 +1,7 @@
 //! Quantities: numbers with a unit. A number that is not exact in the slot's unit is refused.
 //!
 //! As with class hits, quantities are found in the whole text before it is cut. No cut separates a number from its
-//! unit, or the two ends of a range. The phrases of `near` may be anywhere in the sentence, whatever part is judged.
+//! unit, or the two ends of a range. The phrases of `near` may be anywhere in the sentence, even outside the span.
 
 use crate::error::MappingError;
 use crate::language::{Language, kind};
@@ -302,7 +302,7 @@ fn cells(line: &str, start: usize, mark: char) -> Vec<Range<usize>> {
 
 /// Greatest length in bytes of a list of numbers that share a unit.
 const JOINED_LIST: usize = 1024;
-/// Text further behind a number than this many bytes does not change its quantity.
+/// Text that is more than this many bytes after a number does not change the number's quantity.
 const DECIDED_MAX: usize = 128;
 /// Greatest length in bytes of letters between a number and its unit without a space.
 const GLUED_MAX: usize = 16;

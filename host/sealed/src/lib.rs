@@ -1,4 +1,4 @@
-//! Texts of a bundle, sealed to a public key, in a file beside the bundle.
+//! Texts of a bundle, sealed to a public key, in a file next to the bundle.
 //!
 //! A session can be recorded without texts in its bundle. Then [`Sealer`] writes the texts, salts, receipts, inputs and
 //! context documents of each stream into a separate file, which only the holder of a private key can read (HPKE, RFC

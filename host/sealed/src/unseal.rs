@@ -18,7 +18,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-/// The path of a bundle's sealed texts: `NAME.sealed`, beside the bundle.
+/// The path of a bundle's sealed texts: `NAME.sealed`, next to the bundle.
 #[must_use]
 pub fn beside(bundle: &Path) -> PathBuf {
     // Removes a `/` at the end of the path.

@@ -10,7 +10,7 @@ use portcullis_tools::tool::{capture, python_tool, say};
 use std::fs;
 use std::time::Instant;
 
-/// Runs the proofs; `quick` shortens the long ones.
+/// Runs the proofs; with `quick`, long proofs are shortened.
 pub(crate) fn run(tally: &mut Tally, filter: Option<&str>, quick: bool) -> Result<()> {
     setup::tools()?;
     fs::create_dir_all("target/formal")?;

@@ -78,7 +78,7 @@ fn bench(shell: &Shell, seeds: u32) -> Result<()> {
     let ends = format!("{}: all checks passed", shell.name);
     let mut runs = 0;
     for clock in CLOCKS {
-        // One more seed runs without assertions, because silicon has none; the bench's own checks must still pass.
+        // One more seed runs without assertions, because silicon has none; the bench's own checks must pass.
         for seed in 1..=seeds + 1 {
             let mut args = vec![format!("+verilator+seed+{seed}")];
             args.extend(clock.map(|half| format!("+card_half={half}")));

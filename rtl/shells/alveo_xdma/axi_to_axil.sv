@@ -81,7 +81,7 @@ module axi_to_axil #(
   logic [5:0] beat_mask;
   assign beat_mask = 6'((7'd1 << size_q) - 7'd1);
 
-  // Words that this beat accesses, from the one at its address on.
+  // Words that this beat accesses, from the word at its address on.
   logic [3:0] last_word;
   logic wanted;
   assign last_word = 4'((addr_q[5:0] | beat_mask) >> 2);

@@ -18,7 +18,7 @@ pub const LOG_HEAD: u32 = 0x102c;
 pub const LOG_TAIL: u32 = 0x1030;
 pub const CQ_TAIL: u32 = 0x1038;
 
-/// Bits of the status register besides the life state.
+/// Bits of the status register outside the field for the life state.
 pub const BUSY: u32 = 1 << 5;
 pub const NEEDS_RESET: u32 = 1 << 6;
 

@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Number of letters and digits at the start of a value whose release is allowed.
+/// Number of letters and digits that a value may release, at its start.
 const MAY_LEAVE: usize = 4;
 
 pub(crate) fn run(folder: &Path, list: bool) -> Result<()> {

@@ -102,7 +102,7 @@ impl Source {
         Ok(())
     }
 
-    /// Reads a child module, which is in its own file or in this one. Returns the place after it.
+    /// Reads a child module, which has a file of its own or is in this file. Returns the place after it.
     fn module(
         &mut self,
         tokens: &[TokenTree],

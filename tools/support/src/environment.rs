@@ -78,7 +78,7 @@ impl<'a> Environment<'a> {
             && capture(Command::new(self.python()).args(["-c", "import pip"])).is_ok()
     }
 
-    /// Creates the environment in place of one that does not work.
+    /// Creates the environment; replaces an environment that does not work.
     fn make(&self) -> Result<()> {
         let folder = self.folder.display();
         if self.folder.is_symlink() {

@@ -1,4 +1,4 @@
-//! The checks of matches that a finite automaton can make. They accept what the mapping's validators accept, or more.
+//! The checks of matches that a finite automaton can make. They accept at least the matches that the mapping accepts.
 //!
 //! `luhn` and `iban` compute over the whole match, so the units [`crate::luhn`] and [`crate::iban`] make these checks.
 

@@ -106,7 +106,7 @@ pub(crate) struct Cues {
 
 /// A word and its effects.
 pub(crate) struct Word<'t> {
-    /// The text between the previous word and this one.
+    /// The text between the previous word and this word.
     pub(crate) gap: &'t str,
     text: Cow<'t, str>,
     cues: u64,

@@ -45,7 +45,7 @@ pub(super) fn same(tables: &Tables, a: &Proposition, b: &Proposition) -> bool {
     pair.a_only.is_empty() && pair.b_only.is_empty()
 }
 
-/// Whether a revising proposition gives a new value for what an earlier proposition stated.
+/// Whether a revising proposition gives another value than an earlier proposition for the same thing.
 pub(super) fn replaces(tables: &Tables, earlier: &Proposition, later: &Proposition) -> bool {
     let same = earlier.verb == later.verb && earlier.negated == later.negated;
     let another = || Pair::of(tables, earlier, later).difference().is_some_and(|(a, b)| a.lead == b.lead);

@@ -63,7 +63,7 @@ impl Propositions {
         pointing::introduces(&self.0, said, noun)
     }
 
-    /// Whether a revising proposition replaces an earlier one.
+    /// Whether a revising proposition replaces an earlier proposition.
     pub(crate) fn replaces(&self, earlier: &Proposition, later: &Proposition) -> bool {
         conflict::replaces(&self.0, earlier, later)
     }

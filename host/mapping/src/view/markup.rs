@@ -13,7 +13,7 @@ pub(super) enum Leaves {
 pub(super) const LONGEST: usize = 1024;
 /// Greatest length of a formula in bytes.
 const FORMULA: usize = 128;
-/// Elements whose text does not continue the text beside them.
+/// Elements whose text does not continue the text before or after them.
 const APART: &[&str] = &[
     "td",
     "th",

@@ -44,7 +44,7 @@ fn is_open_link(text: &str) -> bool {
 }
 
 /// The text without the entity, tag, command, link target or emphasis that is open at its end, and with its last link
-/// closed; `None` if nothing is open. Only the end of the text differs.
+/// closed; `None` if nothing is open. Text that is already certain is not changed.
 pub(crate) fn completed(text: &str) -> Option<String> {
     let from = text.ceil_char_boundary(text.len().saturating_sub(REACH));
     let tail = text.get(from..).unwrap_or_default();

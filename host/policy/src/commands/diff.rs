@@ -1,7 +1,7 @@
 //! `policy diff A B`: lists changed declarations and rules, and descriptors that A and B decide differently.
 //!
-//! The host stages count as passed. Each package becomes a list of cells. A cell holds the descriptors that one rule
-//! decides: those of its rows without those that other rows decide first. For each pair of cells with different
+//! The host stages count as passed. Each package becomes a list of cells. A cell is the set of descriptors that one
+//! rule decides: its rows match them, and no rule before it decides them. For each pair of cells with different
 //! determinations, the search intersects the two cells. A descriptor in the intersection is a witness.
 
 use super::joint::{Joint, Side, enumeration_names};

@@ -1,6 +1,6 @@
 //! Quotations: text between quotation marks within a passage, in a block quotation, or in code. The author of a text
 //! does not give the orders that the text quotes, so the profile `document` lowers their tier. Such orders still count,
-//! because only marks distinguish quoted text. A structure that extends beyond its quotation keeps its tier.
+//! because only marks distinguish quoted text. A structure that is only partly quoted keeps its tier.
 
 use super::passage::{is_blank, is_fence};
 

@@ -83,7 +83,7 @@ pub(crate) fn see(browser: &Browser, folder: &Path) -> Result<PathBuf> {
     Ok(page)
 }
 
-/// The value beside a name on the page.
+/// The value next to a name on the page.
 fn figure(dom: &str, name: &str) -> Result<String> {
     let (_, rest) = dom.split_once(&format!(">{name}</td>")).with_context(|| format!("`{name}` is not on the page"))?;
     let cell = rest.split_once('>').and_then(|(_, rest)| rest.split_once("</td>")).context("a cell follows")?.0;

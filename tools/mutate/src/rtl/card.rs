@@ -118,7 +118,7 @@ pub(super) const fn number(at: usize) -> usize {
     at + 1
 }
 
-/// The mutation commands of all mutants whose cell is in the card, with or without a result: one netlist serves all.
+/// The mutation commands of all mutants whose cell is in the card, even those with a result.
 fn damage(mutants: &[Mutant], card: &Path) -> Result<BTreeMap<usize, String>> {
     let cells = Cells::read(card)?;
     let mut homes = BTreeMap::new();

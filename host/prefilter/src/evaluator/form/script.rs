@@ -118,7 +118,7 @@ fn sign(bytes: &[u8]) -> (Sign, usize) {
         // Enclosed letters, U+2460 to U+24FF beyond the digits; full-width letters.
         [0xe2, 0x92, 0x9c..=0xbf, ..] | [0xe2, 0x93, 0x80..=0xa9, ..] => (Sign::Styled, 3),
         [0xef, 0xbc, 0xa1..=0xba, ..] | [0xef, 0xbd, 0x81..=0x9a, ..] => (Sign::Styled, 3),
-        // Mathematical letters U+1D400 to U+1D7CB; enclosed ones U+1F110 to U+1F189.
+        // Mathematical letters U+1D400 to U+1D7CB; enclosed letters U+1F110 to U+1F189.
         [0xf0, 0x9d, 0x90..=0x9f, _, ..] | [0xf0, 0x9f, 0x84 | 0x85, _, ..] => (Sign::Styled, 4),
         // U+E0000 to U+E01EF.
         [0xf3, 0xa0, 0x80..=0x87, _, ..] => (Sign::Tag, 4),
