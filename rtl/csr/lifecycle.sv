@@ -79,7 +79,7 @@ module lifecycle
     // Heartbeats and checkpoints.
     input  logic         heartbeat_i,  // A heartbeat is presented.
     output logic         sign_o,       // Request a checkpoint over all records.
-    // Its state: closing after every CLOSE record, including that of a fault.
+    // The checkpoint's state: closing after every CLOSE record, including that of a fault.
     output life_e        sign_life_o,
     // The checkpoint was written. Without a checkpoint ring, this comes at once.
     input  logic         sign_done_i,

@@ -120,7 +120,7 @@ module axi_to_axil_props (
     word_was_q <= {m_req.aw_addr, m_req.w_data, m_req.w_strb};
 
     if (!rst && !first_q) begin
-      // One burst at a time. Answers have its kind and id and all its beats, in order, and hold.
+      // One burst at a time. Answers have the burst's kind and id, are complete, and hold.
       assert (!(taken_write && taken_read) && !(busy_q && (taken_write || taken_read)));
       if (bvalid) assert (busy_q && write_q && left_q == '0 && bid == id_q);
       if (rvalid) assert (busy_q && !write_q && rid == id_q && rlast == (left_q == 9'd1));
@@ -139,8 +139,8 @@ module axi_to_axil_props (
       if (w_q) assert (m_req.w_valid);
       if (ar_q) assert (m_req.ar_valid);
       if (aw_q || w_q || ar_q) assert (word_was_q == {m_req.aw_addr, m_req.w_data, m_req.w_strb});
-      // The watched word: its own data at its own address, once. It is not left out if a byte of it
-      // is enabled.
+      // The watched word is accessed once, with its data and address, if a byte is enabled. is
+      // enabled.
       if ((m_req.aw_valid || m_req.w_valid) && m_req.aw_addr[5:2] == lane)
         assert (m_req.w_data == lane_data_q && m_req.w_strb == lane_strb_q
             && m_req.aw_addr[31:6] == base_q[31:6]

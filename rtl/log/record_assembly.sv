@@ -33,7 +33,7 @@ module record_assembly
     input  logic         last_i,
     output descriptor_t  swept_o,
     output logic         early_valid_o,  // `swept_o` becomes the next record.
-    // Its stages.
+    // Stages of the swept entry.
     output logic         resolve_valid_o,  // An entry waits for its verdict.
     output logic         resolve_judge_o,
     input  logic         resolved_i,

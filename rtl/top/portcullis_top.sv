@@ -228,7 +228,7 @@ module portcullis_top
   logic ring_open, ring_fetch, ring_halt, ring_clear, tail_doorbell, head_doorbells;
   fault_e ring_fault;
   logic run, drop, streams_clear, session_valid, session_ready;
-  // Of each lane.
+  // Signals of each lane.
   fault_e [Lanes-1:0] ring_faults;
   logic head_fault;
   logic [Lanes-1:0] needs_reset, bus_dead, ring_idle, streams_clearing, log_opened, log_closed,

@@ -85,7 +85,7 @@ impl Sim {
         }
         let trace = match &config.trace {
             Some(path) => {
-                // The trace writer does not report whether it could open its file.
+                // The trace writer does not report whether it opened its file.
                 std::fs::File::create(path).map_err(|_| SimError::Trace(path.clone()))?;
                 path.to_str().ok_or_else(|| SimError::Trace(path.clone()))?
             }

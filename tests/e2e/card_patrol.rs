@@ -115,7 +115,7 @@ fn an_upset_of_a_row_that_does_not_count_is_none() {
     assert_eq!(session.close().unwrap().cause, Fault::None);
 }
 
-/// Submits GATEs for this many clocks and checks each answer. Returns the session's error if it ends earlier.
+/// Submits GATEs for this many clocks and checks each answer. Returns the error if the session ends earlier.
 fn judged(
     session: &mut Session<&mut SimCard>,
     world: &World,

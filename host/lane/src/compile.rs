@@ -67,7 +67,7 @@ pub struct ClassSight {
 pub struct FormSight {
     /// The pattern, or a name for the vocabulary.
     pub name: String,
-    /// The unit that finds it.
+    /// The unit that finds the form.
     pub place: Place,
     /// Number of states of the form's own automaton; 0 if a counting unit finds the form.
     pub states: usize,
@@ -91,7 +91,7 @@ pub enum Place {
 /// How completely a lane covers a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sight {
-    /// All of its forms, with this relation.
+    /// All forms of the class, with this relation.
     Whole(Relation),
     /// Some of the forms; the host finds the others.
     Part,

@@ -18,7 +18,7 @@ pub(crate) struct Prefixes {
     pub(crate) lengths: Vec<[u8; FIRST_DIGITS]>,
 }
 
-/// A network being read, the number of digits read, and whether they equal the lower and the upper limit so far.
+/// A network being read, the number of digits read, and whether these equal the lower and the upper limit so far.
 type Begun = (usize, usize, bool, bool);
 
 impl Prefixes {

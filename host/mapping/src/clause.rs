@@ -18,7 +18,7 @@ pub struct Clause {
     pub lemmas: Vec<&'static str>,
     /// Synonyms of the verb.
     pub also: Vec<&'static str>,
-    /// The words of its subject: the words before the verb or, in the passive, after "by".
+    /// The words of the verb's subject: those before the verb or, in the passive, after "by".
     pub subjects: Vec<Argument>,
     /// The other words of the clause.
     pub others: Vec<Argument>,

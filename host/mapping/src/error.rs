@@ -8,7 +8,7 @@ pub enum MappingError {
     /// More classes or quantity slots than a descriptor carries.
     #[error("the policy declares {count} {what}; a descriptor carries {most}")]
     TooMany {
-        /// What there are too many of: `classes` or `quantity slots`.
+        /// The kind that exceeds its limit: `classes` or `quantity slots`.
         what: &'static str,
         /// Declared number.
         count: usize,
@@ -51,7 +51,7 @@ pub enum MappingError {
         class: String,
         /// `view`, `inflect`, `letters` or `polarity`.
         key: &'static str,
-        /// Why it has no effect.
+        /// The reason why the key has no effect.
         problem: String,
     },
     /// The patterns are valid one by one, but cannot be compiled into one automaton.

@@ -106,7 +106,7 @@ struct LocatedPattern {
     near: Option<AhoCorasick>,
     /// Whether letters may be adjacent to a match.
     letters: Letters,
-    /// Length of its longest match in bytes.
+    /// Length in bytes of the pattern's longest match.
     longest: usize,
     /// Rare bytes of which each match contains at least one, and the most bytes of a match before that byte.
     pivot: Option<(ByteSet, usize)>,

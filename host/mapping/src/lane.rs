@@ -231,7 +231,7 @@ pub fn seen_by_lane(
             let own = |text: &&String| sees(&if has_slots(text) { slots_of(&file) } else { file.clone() });
             let phrases: Vec<&str> = phrases.iter().filter(own).map(String::as_str).collect();
             if !phrases.is_empty() {
-                // The same file may be reduced differently for another class, so each class gets its own copy.
+                // Another class may need another reduction of this file, so each class gets its own copy.
                 let name = format!("{} of {file}", class.name);
                 files.insert(name.clone(), phrases.join("\n").into_bytes());
                 seen.push(name);

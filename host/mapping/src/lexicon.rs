@@ -73,7 +73,7 @@ pub struct Lexicon {
 pub struct Lemma {
     /// The dictionary form of the word.
     pub word: &'static str,
-    /// Its part of speech.
+    /// Part of speech of the lemma.
     pub part: PartOfSpeech,
     /// Frequency of the lemma as this part of speech: binary logarithm of its number of uses in tagged texts, 0 to 9.
     pub weight: u8,

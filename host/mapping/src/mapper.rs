@@ -44,7 +44,7 @@ pub struct Mapper {
 /// A span to be mapped.
 #[derive(Clone, Copy, Debug)]
 pub struct SpanInput<'a> {
-    /// The text that contains it.
+    /// The text that contains the span.
     pub text: &'a Text,
     /// The span's bytes in the text.
     pub span: &'a Range<usize>,

@@ -17,7 +17,7 @@ pub(crate) struct Decimal {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Number {
     pub(crate) range: Range<usize>,
-    /// Its value; `None` if it is not certain.
+    /// The number's value; `None` if the value is not certain.
     pub(crate) value: Option<Decimal>,
     /// Whether a mark or word of a range or list joins this number to the number before it; both then share a unit.
     pub(crate) joined: bool,

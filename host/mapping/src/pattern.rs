@@ -22,7 +22,7 @@ fn ascii() -> syntax::Config {
 pub(crate) struct Bounded {
     pub(crate) regex: Regex,
     pub(crate) hir: Hir,
-    /// Length of its longest match in bytes.
+    /// Length in bytes of the pattern's longest match.
     pub(crate) longest: usize,
 }
 

@@ -14,7 +14,7 @@ use std::ops::Range;
 /// A part of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// Its bytes.
+    /// The piece's bytes.
     pub range: Range<usize>,
     /// Whether the piece is formatting or bare connectives: it waits for the next span and is never submitted alone.
     pub inert: bool,

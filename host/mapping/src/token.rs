@@ -10,11 +10,11 @@ pub(crate) struct Token<'a> {
     pub(crate) range: Range<usize>,
     /// The word in lower case.
     pub(crate) word: Cow<'a, str>,
-    /// Its [`key`].
+    /// The word's [`key`].
     pub(crate) key: u128,
     pub(crate) kinds: u32,
     pub(crate) capital: bool,
-    /// Whether a mark separates it from the previous word.
+    /// Whether a mark separates the word from the previous word.
     pub(crate) breaks: bool,
     /// Whether the word consists of letters and digits only.
     pub(crate) plain: bool,

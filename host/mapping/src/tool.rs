@@ -17,7 +17,7 @@ use std::ops::Range;
 pub struct Call {
     /// Name of the tool.
     pub name: String,
-    /// Its arguments: a JSON object as text.
+    /// Arguments of the call: a JSON object as text.
     pub arguments: String,
 }
 

@@ -22,7 +22,7 @@ pub struct Policy {
     /// The member's name; `None` if the package is not in a composition.
     pub name: Option<String>,
     pub package: Package,
-    /// Its part of the image.
+    /// The package's part of the image.
     pub compiled: Compiled,
     /// The profiles that may use a member, by name.
     pub profiles: BTreeMap<String, Profile>,

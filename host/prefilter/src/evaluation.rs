@@ -74,7 +74,7 @@ pub struct Line {
     pub set: String,
     /// Name of the part; empty for the whole set.
     pub variant: String,
-    /// How its rows are counted.
+    /// How the rows of this line are counted.
     pub counts: Counts,
     /// The share of refused rows.
     #[serde(flatten)]

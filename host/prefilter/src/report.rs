@@ -15,7 +15,7 @@ pub const HALTED_BY_FAULT: &str = "HALT-FAULT";
 pub struct Violation {
     /// The id of the rule, or of the reason for a halt.
     pub id: String,
-    /// The evaluator that found it.
+    /// The evaluator that found the structure.
     pub evaluator: String,
     /// The structure's first byte.
     pub start: usize,

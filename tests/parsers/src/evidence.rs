@@ -22,7 +22,7 @@ fn key() -> SigningKey {
     SigningKey::from_bytes(&[7; 32])
 }
 
-/// Compares messages without their signatures, because another key made those.
+/// Compares messages without their signatures, because another key made the signatures.
 fn same_but_signature(read: &[u8], written: &[u8]) {
     let end = read.len() - SIGNATURE;
     assert_eq!(read.len(), written.len());

@@ -142,9 +142,9 @@ fn bytes<const N: usize>(files: [(&str, &str); N]) -> BTreeMap<String, Vec<u8>> 
     files.into_iter().map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec())).collect()
 }
 
-/// The same texts under both members of a composition. `a` is the policy of the other sessions; `b` refuses texts that
-/// `a` splits, and admits texts that `a` refuses. If `first` is given, the context document of the first stream, which
-/// `a` judged, names this policy.
+/// The texts of [`session`] under both members of a composition. `a` is the policy of the other sessions; `b` refuses
+/// texts that `a` splits, and admits texts that `a` refuses. If `first` is given, the context document of the first
+/// stream, which `a` judged, names this policy.
 pub fn composed_session(world: &World, card: &Rc<Card>, lanes: u8, first: Option<&str>) -> Parts {
     let composition =
         "[composition]\nname = \"two\"\nversion = \"1.0.0\"\n[[member]]\nname = \"a\"\n[[member]]\nname = \"b\"\n";

@@ -29,7 +29,7 @@ pub(crate) struct Judged {
 }
 
 pub(crate) struct Leaf {
-    /// The index of its candidate in the list of candidates; 0 if the text was judged as a whole.
+    /// The index of the span's candidate in the list of candidates; 0 if the text was judged as a whole.
     pub(crate) candidate: usize,
     pub(crate) range: Range<usize>,
     pub(crate) admitted: bool,

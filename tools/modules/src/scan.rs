@@ -223,7 +223,7 @@ fn item_end(tokens: &[TokenTree], mut place: usize) -> usize {
         TokenTree::Ident(ident) => ITEMS.iter().any(|word| ident == word),
         _ => false,
     });
-    // These items end with a semicolon, even if they contain braces.
+    // Items with these keywords end with a semicolon, even if they contain braces.
     let statement = tokens
         .iter()
         .skip(place)

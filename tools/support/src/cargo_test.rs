@@ -59,7 +59,7 @@ pub const JOINED: [&str; 2] = ["all", "card"];
 pub struct Program {
     /// The program's name: cargo's name of a file below `tests` or of a crate, or a module of a program in [`JOINED`].
     pub name: String,
-    /// The filter for its tests; `None` for all tests.
+    /// The filter for the program's tests; `None` for all tests.
     pub filter: Option<String>,
     pub package: String,
     pub path: PathBuf,

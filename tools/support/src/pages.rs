@@ -13,7 +13,7 @@ pub struct Block {
     pub line: usize,
     /// The text after the opening fence on its line.
     pub info: String,
-    /// Its lines, without the fences.
+    /// The block's lines, without the fences.
     pub text: String,
 }
 

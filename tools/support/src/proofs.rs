@@ -184,8 +184,8 @@ impl Proof {
         all()?.into_iter().find(|proof| proof.name == name).with_context(|| format!("{TABLE} states no `{name}`"))
     }
 
-    /// The same claims for the first three clocks only. This shows that the files fit together, and that no assertion
-    /// fails immediately.
+    /// The proof with the same claims for the first three clocks only. This shows that the files fit together, and that
+    /// no assertion fails immediately.
     #[must_use]
     pub fn shortened(mut self) -> Self {
         self.tasks.retain(Task::claims);

@@ -107,7 +107,7 @@ impl<'a> Pair<'a> {
         Self { tables, a, b, a_only: only(a, b), b_only: only(b, a) }
     }
 
-    /// The phrases in which they differ, if there is exactly one on each side.
+    /// The phrases in which the propositions differ, if there is exactly one in each.
     fn difference(&self) -> Option<(&'a Phrase, &'a Phrase)> {
         match (self.a_only.as_slice(), self.b_only.as_slice()) {
             ([a], [b]) => Some((a, b)),

@@ -21,7 +21,7 @@ struct VerbGroup {
     narrow: bool,
 }
 
-/// A subject, with its quantity, its polarity and the phrases before it.
+/// A subject, with the subject's quantity, polarity and preceding phrases.
 #[derive(Clone, Default)]
 struct Head {
     subject: Subject,

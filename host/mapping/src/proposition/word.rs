@@ -12,7 +12,7 @@ pub(super) struct Word {
     pub(super) capital: bool,
     pub(super) kinds: u32,
     pub(super) roles: u64,
-    /// The mark that separates it from the previous word; a space if there is none.
+    /// The mark between the previous word and this word; a space if there is none.
     pub(super) mark: char,
     pub(super) number: bool,
 }

@@ -51,7 +51,7 @@ impl Capacity {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     pub id: String,
-    /// The bank that holds its rows.
+    /// The bank that holds the rule's rows.
     pub bank: Bank,
     /// Permit, forbid with reject, or forbid with decompose.
     pub kind: RowKind,

@@ -43,7 +43,7 @@ pub struct Composition {
 /// A package in a composition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// Its name in the composition.
+    /// The member's name in the composition.
     pub name: String,
     /// The package by itself, as its author compiles and tests it.
     pub alone: Package,

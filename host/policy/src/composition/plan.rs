@@ -26,9 +26,9 @@ pub struct Plan {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlannedMember {
-    /// Its name in the composition.
+    /// The member's name in the composition.
     pub name: String,
-    /// Folder of its package.
+    /// Folder of the member's package.
     pub package: PathBuf,
     /// Files of the profiles that may use the member; if there are none, only the empty profile may use it.
     #[serde(default)]

@@ -52,13 +52,13 @@ pub(super) struct Structures {
     /// Indexed by family: the arrangements that the family advances, each with the step or slot. Last steps come first,
     /// so that one hit advances an arrangement by one step only.
     uses: Vec<Vec<(usize, usize)>>,
-    /// Indexed by family: the rules that it cancels.
+    /// Indexed by family: the rules that the family cancels.
     closes: Vec<Vec<usize>>,
-    /// Indexed by family: arrangements that must not begin right after it.
+    /// Indexed by family: arrangements that must not begin right after the family.
     bars: Vec<Vec<usize>>,
-    /// Indexed by family: arrangements that may begin right after it.
+    /// Indexed by family: arrangements that may begin right after the family.
     leads: Vec<Vec<usize>>,
-    /// Indexed by family: arrangements that may end right before it.
+    /// Indexed by family: arrangements that may end right before the family.
     tails: Vec<Vec<usize>>,
 }
 
@@ -255,13 +255,13 @@ pub(super) struct Run<'s> {
     places: Vec<[Option<Place>; 2]>,
     /// Indexed by slot of families that occur together: the start of the last hit.
     starts: Vec<i64>,
-    /// Indexed by arrangement: the last end of a family that excludes it.
+    /// Indexed by arrangement: the last end of one of its excluding families.
     barred: Vec<Option<usize>>,
     /// Indexed by arrangement: the last end of one of its leads.
     led: Vec<Option<usize>>,
-    /// Indexed by arrangement: its range, if it is complete except for its tail.
+    /// Indexed by arrangement: the arrangement's range, if only its tail is missing.
     ended: Vec<Option<Place>>,
-    /// Indexed by arrangement: whether its rule was found.
+    /// Indexed by arrangement: whether the arrangement's rule was found.
     done: Vec<bool>,
     found: Vec<RuleHit>,
 }

@@ -200,7 +200,7 @@ fn model_server() -> Result<SocketAddr> {
     Ok(address)
 }
 
-/// Starts the proxy. It counts the answers that it requested in `made`.
+/// Starts the proxy. The proxy counts in `made` the answers that it has requested.
 fn proxy(clients: SocketAddr, admin: SocketAddr, made: Arc<AtomicUsize>) -> Result<SocketAddr> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let address = listener.local_addr()?;

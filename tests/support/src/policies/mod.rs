@@ -82,7 +82,7 @@ impl Case {
         Self { seed, package, compiled, coverage: Coverage::new(), discarded: 0, constants: Constants::default() }
     }
 
-    /// The same case with another version of its package. Descriptors still use the constants of the first version.
+    /// This case with another version of its package. Descriptors still use the constants of the first version.
     ///
     /// # Panics
     /// If the package does not compile.

@@ -202,8 +202,8 @@ impl World {
         self.session(&self.card, 1, [0; 32])
     }
 
-    /// The same session on a card with several lanes. Slots 0 and 1 have the same streams as before; each other lane
-    /// has one further stream.
+    /// The honest session 1 on a card with several lanes. Slots 0 and 1 have the same streams as before; each other
+    /// lane has one further stream.
     pub fn honest_in(&self, lanes: u8) -> Parts {
         let mut parts = self.honest();
         parts.count = lanes;
