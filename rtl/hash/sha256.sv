@@ -4,11 +4,10 @@
 // with `chain_i` into the digest of the block before. `ready_o` is high while the core is idle and
 // in the clock of the last rounds, so each chained block takes 64/Rounds clocks. `done_o` is high
 // for one clock, 64/Rounds + 1 clocks after the start (65, 33, 17, 5). `digest_o`, a register, is
-// valid in that clock, and until the next start if no block has been accepted yet. Paths: between
-// registers, `Rounds` rounds, each with two sums that the round before has prepared; from `state_i`
-// and `block_i`, these sums and then a register.
-// After reset: idle; the present block is lost.
-// Duties of the caller: a chained block only after another block since the reset.
+// valid in that clock, and until the next start if no block has been accepted yet. Longest paths:
+// between registers, `Rounds` rounds, for each of which the round before has prepared two sums; and
+// from `state_i` and `block_i`, these sums. After reset: idle; the present block is lost. Duties of
+// the caller: a chained block only after another block since the reset.
 `include "assert.svh"
 
 module sha256

@@ -1,5 +1,5 @@
-//! C5, long runs: sessions over a socket with random bus stalls, bus faults and resets of the card. Every entry is
-//! answered once, and every verdict equals that of the evaluator with the same tables.
+//! Requirement C5, long runs: sessions over a socket with random bus stalls, bus faults and resets of the card. Every
+//! entry is answered once, and every verdict equals that of the evaluator with the same tables.
 #![cfg(feature = "sim")]
 
 use crate::card_support;

@@ -1,4 +1,4 @@
-//! C5: an invalid entry gets the right fault, changes no state, and is never admitted.
+//! Requirement C5: an invalid entry gets the right fault, changes no state, and is never admitted.
 
 use crate::card_support;
 
@@ -350,7 +350,7 @@ fn a_refused_entry_moves_nothing<C: TestCard>() {
     card.assert_clean();
 }
 
-/// P6: a zeroed table denies every descriptor.
+/// Requirement P6: a zeroed table denies every descriptor.
 fn a_zeroed_table_denies_everything<C: TestCard>() {
     let mut card = C::fresh();
     let mut random = card_support::Random::new(8);

@@ -1,5 +1,5 @@
-//! C5: every fault of the bus model, at random times under load. Verdicts are correct, every submitted entry gets an
-//! answer or an error, and after a reset the card works.
+//! Requirement C5: every fault of the bus model, at random times under load. Verdicts are correct, every submitted
+//! entry gets an answer or an error, and after a reset the card works.
 #![cfg(feature = "sim")]
 
 use crate::card_support;

@@ -1,5 +1,5 @@
-//! C1: no verdict is lost, duplicated or given to another descriptor, for any behaviour of the bus and where rings
-//! wrap. A cell of the grid is one combination of stalls, latencies and ring sizes.
+//! Requirement C1: no verdict is lost, duplicated or given to another descriptor, for any behaviour of the bus and
+//! where rings wrap. A cell of the grid is one combination of stalls, latencies and ring sizes.
 
 use crate::card_support;
 

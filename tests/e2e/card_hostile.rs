@@ -1,5 +1,5 @@
-//! C5: a card, or a host between driver and card, that returns false data. If the data is inconsistent, the driver
-//! treats the card as lost. False data never admits an entry, and every wait ends.
+//! Requirement C5: a card, or a host between driver and card, that returns false data. If the data is inconsistent, the
+//! driver treats the card as lost. False data never admits an entry, and every wait ends.
 
 use crate::card_support;
 

@@ -1,5 +1,6 @@
-//! C5: misuse of rings, doorbells, commands and tables, a failing bus, and resets at any time. The card reports the
-//! right fault, with an ALARM if the log works. It admits nothing, nothing hangs, and after a reset it works.
+//! Requirement C5: misuse of rings, doorbells, commands and tables, a failing bus, and resets at any time. The card
+//! reports the right fault, with an ALARM if the log works. It admits nothing, nothing hangs, and after a reset it
+//! works.
 
 use crate::card_support;
 
@@ -388,7 +389,7 @@ fn rings_that_are_not_allowed_are_not_opened<C: TestCard>() {
     card.assert_clean();
 }
 
-/// P5, as far as a test can show it: writes to locked tables have no effect.
+/// Requirement P5, as far as a test can show it: writes to locked tables have no effect.
 fn tables_cannot_be_written_while_running<C: TestCard>() {
     let mut card = C::fresh();
     let mut random = Random::new(15);

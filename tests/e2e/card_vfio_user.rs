@@ -1,6 +1,6 @@
-//! C3 and C5 over a socket: the simulated card as a PCI device in another thread or process. Peers on both sides send
-//! false data or garbage, stall or die. Each such peer costs a bounded time, and nothing is admitted because of it.
-//! Every entry in flight is answered once, as refused.
+//! Requirements C3 and C5 over a socket: the simulated card as a PCI device in another thread or process. Peers on both
+//! sides send false data or garbage, stall or die. Each such peer costs a bounded time, and nothing is admitted because
+//! of it. Every entry in flight is answered once, as refused.
 #![cfg(feature = "sim")]
 
 use crate::card_support;

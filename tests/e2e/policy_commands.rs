@@ -1,4 +1,4 @@
-//! P3 and P4: warnings that are computed from rows, a package's own tests, and other results of the commands.
+//! Requirements P3 and P4: warnings computed from rows, a package's own tests, and other results of commands.
 #![cfg(test)]
 
 use portcullis_core::wire::Determination;

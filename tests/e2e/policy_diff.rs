@@ -1,5 +1,6 @@
-//! P4: compares two versions of a policy by their decisions. Each witness of a difference is confirmed independently.
-//! If both versions decide a sampled descriptor differently, the solver must have found that pair of rules.
+//! Requirement P4: compares two versions of a policy by their decisions. Each witness of a difference is confirmed
+//! independently. If both versions decide a sampled descriptor differently, the solver must have found that pair of
+//! rules.
 #![cfg(test)]
 
 use portcullis_core::wire::Descriptor;

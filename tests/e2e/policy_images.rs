@@ -1,5 +1,5 @@
-//! P6: a zeroed, truncated or foreign table denies everything. The image is canonical and is checked; reading one never
-//! panics.
+//! Requirement P6: a zeroed, truncated or foreign table denies everything. The image is canonical and is checked;
+//! reading one never panics.
 #![cfg(test)]
 
 use portcullis_core::wire::{Descriptor, Determination, ImageHeader, ROW_NONE, Row, RowKind};

@@ -52,7 +52,7 @@ pub struct ClassSource {
 pub struct LeftOut {
     /// The pattern or vocabulary.
     pub form: String,
-    /// Why a lane does not find it.
+    /// The reason why a lane does not find the form.
     pub reason: String,
 }
 

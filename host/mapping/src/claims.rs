@@ -134,8 +134,7 @@ impl Values<'_> {
         Some(if scale == 0 { digits.to_string() } else { format!("{digits}e-{scale}") })
     }
 
-    /// A date at the start of `tokens`: in the form `year-month-day` if it is complete, then its year, then its number
-    /// of words.
+    /// The date at the start of `tokens`: a complete date as `year-month-day`, the year, and the number of words.
     fn date(&self, tokens: &[Token<'_>]) -> Option<(Option<String>, String, usize)> {
         let month = |at: usize| {
             let token = tokens.get(at).filter(|t| t.is(kind::MONTH) && t.capital)?;

@@ -27,7 +27,7 @@ use regex_syntax::hir::Hir;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Number of bytes that a search around a rare byte reads ahead. Bytes read without a match are not searched again.
+/// Number of bytes that a search around a rare byte reads ahead. If they contain no match, they are not searched again.
 const AHEAD: usize = 512;
 /// Distance from a match, in bytes on either side, within which a phrase counts as near.
 const NEAR: usize = 64;

@@ -86,7 +86,7 @@ fn is_asked(around: &Around<'_>, before: &[Word<'_>], hit: &[Word<'_>], after: &
         let inverted = first.is_some_and(|w| w.is(cue::AUXILIARY)) && second.is_some_and(|w| w.is(cue::SUBJECT));
         return strict && inverted && !around.before.contains(',');
     }
-    // "You cannot lose, so why wait?": the hit is not asked, only the part after the last mark.
+    // "You cannot lose, so why wait?": only the part after the last mark is a question.
     let Some(at) = after.iter().rposition(|w| mark(w.gap).is_some()) else {
         let known = before.first().is_some_and(|w| w.is(cue::KNOWN));
         return strict || !known;

@@ -59,8 +59,8 @@ pub(crate) fn end_of(text: &str, range: &Range<usize>, reach: usize) -> (usize, 
     (end, end == limit && limit < text.len() && !closed)
 }
 
-/// The start of the last sentence of a text, found by marks only: after a mark that a space and then no lower-case
-/// letter follow, or after a line break.
+/// The start of the last sentence of a text, found by marks only: after a line break, or after a mark and a space
+/// unless a lower-case letter follows.
 pub(crate) fn last_start(text: &str) -> usize {
     let ends = |c: char| matches!(c, '.' | '!' | '?' | '\u{2026}' | '\u{3002}' | '\u{ff01}' | '\u{ff1f}');
     let closes = |c: char| matches!(c, '"' | '\'' | ')' | ']' | '*' | '_' | '\u{201d}' | '\u{2019}');

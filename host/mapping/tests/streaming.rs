@@ -181,7 +181,7 @@ proptest! {
     }
 }
 
-/// Pieces of text after which a chunk border could change the spans; it must not.
+/// Pieces of text in which a wrong segmenter would let a chunk border change the spans.
 const NASTY: &[&str] = &[
     "The dose",
     " is 500 mg",
