@@ -128,7 +128,7 @@ pub(crate) fn generated(directory: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>)
         }
     }
     files.sort();
-    // Verilator's own makefiles also separate them by this suffix.
+    // Verilator's own makefiles also recognise start-up code by this suffix.
     let start_up = |path: &PathBuf| path.file_stem().is_some_and(|stem| stem.to_string_lossy().ends_with("__Slow"));
     Ok(files.into_iter().partition(start_up))
 }

@@ -125,7 +125,7 @@ impl<C: TestCard> Card for Liar<C> {
         self.card.dma_write(buffer, offset, &bytes)
     }
     fn patience(&self) -> u32 {
-        // Enough for these tests to succeed, but short for waits that end without a result.
+        // The wait is long enough for the tests to succeed, but short, because many waits end without a result.
         let enough = self.lie.completion_parts.as_ref().map_or(0, |_| 8);
         self.card.patience().clamp(enough, 400)
     }
@@ -320,7 +320,7 @@ fn a_damaged_completion_loses_the_card_after_a_while<C: TestCard>() {
     for _ in 0..4 {
         card.lie = Lie::default();
         let mut session = begun(&mut card, &world, small(1));
-        // Any bit after the phase, including those of the CRC.
+        // The inverted bit is any bit after the phase, perhaps one of the CRC.
         let bit = 24 + random.below(Completion::BYTES * 8 - 24);
         session.card_mut().lie.completion_damage = Some(bit);
         session.submit(&[good(&world, 1)]).unwrap();

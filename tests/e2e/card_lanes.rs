@@ -161,7 +161,7 @@ fn a_batch_fits_into_all_its_lanes_or_is_not_submitted<C: TestCard>() {
     let mut session = Session::open_tables(&mut card, &world.tables(), small(3)).unwrap();
     let lanes = u16::from(session.info().lanes);
     let last = lanes - 1;
-    // Eight entries for every lane, and one more for the last lane.
+    // The batch has eight entries for every lane, and one more for the last lane.
     let mut batch: Vec<_> = (0..8 * lanes).map(begin).collect();
     batch.extend((8..33).map(|i| begin(i * lanes + last)));
     let full = session.submit(&batch);

@@ -152,7 +152,7 @@ fn command<C: TestCard>(card: &mut C, code: u8) {
 fn a_command_that_the_state_does_not_allow_is_a_sticky_fault<C: TestCard>() {
     let mut card = C::fresh();
     let world = World::permitting();
-    // In RUN, with an entry in flight.
+    // None of these commands is allowed in RUN; an entry is in flight.
     for code in [Command::Load as u8, Command::Open as u8, 0, 5, 255] {
         let (mut session, _) = open(&mut card, &world, 3);
         session.submit(&[begin(0)]).unwrap();

@@ -177,8 +177,8 @@ fn under_load_registers_are_not_read_and_rarely_written() {
     let (reads, writes, vain) = traffic::<SimCard>(VERDICTS);
     assert_eq!((reads, vain), (0, 0));
     assert!(writes <= VERDICTS / 16, "{writes} writes for {VERDICTS} verdicts");
-    // If the other process is not scheduled for a while, the driver makes additional checks of the card; so the message
-    // shows all counts.
+    // If the other process is not scheduled for a while, the driver checks the card more often; so the message shows
+    // all counts.
     let (reads, writes, vain) = traffic::<UserCard>(VERDICTS);
     assert!(reads <= vain, "{reads} reads for {vain} quanta in vain");
     assert!(writes <= VERDICTS / 16 + 3 * vain, "{writes} writes for {VERDICTS} verdicts, {vain} quanta in vain");

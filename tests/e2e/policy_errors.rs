@@ -295,7 +295,7 @@ fn a_policy_too_large_for_the_tables() {
         costly(20, 5)
     );
     let error = error("capacity-policy", Kind::Capacity, &rules);
-    // 240 and 20 rows, the row of the permit, and the prelude's three rows.
+    // The rows are: 240 and 20 of the two rules, one of the permit, and three of the prelude.
     assert!(error.to_string().contains("needs 264 rows and the table has 256: 8 over"), "{error}");
     let small = Capacity { policy: 4, entropy: 1 };
     let fits = package("").compile_for(small).unwrap();

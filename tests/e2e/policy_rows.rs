@@ -396,7 +396,7 @@ fn formulas_become_disjunctions_of_conjunctions() {
             scalar(r, 7, 0, 8);
         }],
     );
-    // Classes with and without one member; the alternative above them is unchanged.
+    // The condition is on classes with and without one member; the alternative around it is unchanged.
     let any = "context.classes.containsAny([\"dosage\", \"diagnosis\"])";
     let greeting = "context.classes.contains(\"greeting\")";
     becomes(
@@ -405,7 +405,7 @@ fn formulas_become_disjunctions_of_conjunctions() {
             r.classes_any = (DOSAGE | DIAGNOSIS).into();
         }],
     );
-    // A condition that includes another, and the same condition twice.
+    // One condition includes another, and one occurs twice.
     becomes(&["context.depth > 3 || context.depth > 7 || context.depth > 3"], &[&|r| r.depth = [4, 255]]);
     becomes(&["context.depth > 3 && true", "context.depth > 3 || false"], &[&|r| r.depth = [4, 255]]);
     assert!(rows("context.depth > 3 && context.depth < 4").is_empty());

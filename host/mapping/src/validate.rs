@@ -209,7 +209,8 @@ fn is_whole_run(text: &str, found: &Range<usize>) -> bool {
     !joined_before && !joined_behind
 }
 
-/// Whether the text is a date: year, month, day in either order with one kind of separator.
+/// Whether the text is a date: a four-digit year, first or last, and two numbers up to 31, with `-`, `/` or `.`
+/// between.
 fn date(text: &str) -> bool {
     let parts: Vec<&str> = text.trim().split(['-', '/', '.']).collect();
     let [a, b, c] = parts.as_slice() else { return false };

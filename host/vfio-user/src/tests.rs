@@ -175,12 +175,12 @@ fn a_version_may_come_without_json_and_byte_by_byte() {
     let access = Access { offset: 0.into(), region: 0.into(), count: u32::MAX.into() };
     socket.write_all(&message(Command::RegionRead as u16, access.as_bytes())).unwrap();
     assert_eq!(reply(&mut socket).1, 22);
-    // Requests that are too short for their command.
+    // Requests that are too short for their command are refused.
     for command in [2, 3, 4, 5, 7, 8, 9, 10] {
         socket.write_all(&message(command, &[0; 7])).unwrap();
         assert_eq!(reply(&mut socket).1, 22, "command {command}");
     }
-    // Interrupts with unsupported flags, and with vectors that do not exist.
+    // Interrupt requests with unsupported flags, or with vectors that do not exist, are refused.
     for (flags, start, count) in [(0x22, 0, 1), (0x28, 0, 1), (0x21, 4, 1), (0x21, 1, u32::MAX), (0x24, 0, 5)] {
         let ask = SetIrqs {
             index: 2.into(),

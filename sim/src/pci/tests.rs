@@ -47,7 +47,7 @@ fn registers_answer_only_while_memory_is_enabled() {
     assert_eq!(register(&mut card, 0), u32::MAX);
     enable(&mut card, 2);
     assert_eq!(register(&mut card, 0), 0x4c55_4350);
-    // Two words at once; then accesses that are not whole words.
+    // Accesses two words at once; then tries accesses that are not whole words.
     let mut two = [0; 8];
     card.read(region::BAR0, 0, &mut two).unwrap();
     assert_eq!(two[..4], 0x4c55_4350_u32.to_le_bytes());
@@ -76,7 +76,7 @@ fn a_reset_makes_a_new_card_that_sees_the_same_memory() {
         if reset {
             card.reset().unwrap();
         } else {
-            // Request a function-level reset.
+            // Requests a function-level reset.
             card.write(region::CONFIG, 0x48, &[0, 0x80]).unwrap();
         }
         let mut command = [0xff; 2];
@@ -102,7 +102,7 @@ fn memory_is_taken_only_where_it_is_safe() {
     refuse(at(BASE + 8, 4096), again(&file), Errno::INVAL);
     refuse(at(BASE, 4097), again(&file), Errno::INVAL);
     refuse(DmaRange { offset: 1, ..at(BASE, 4096) }, again(&file), Errno::INVAL);
-    // A range beyond the end of the file, and a range beyond the largest number.
+    // Tries a range beyond the end of the file, and a range whose end does not fit into 64 bits.
     refuse(at(BASE, 12288), again(&file), Errno::INVAL);
     refuse(DmaRange { offset: 8192, ..at(BASE, 4096) }, again(&file), Errno::INVAL);
     refuse(DmaRange { offset: u64::MAX - 4095, ..at(BASE, 8192) }, again(&file), Errno::INVAL);

@@ -120,7 +120,7 @@ fn condition(random: &mut Random, header: &ImageHeader, row: &mut Row) {
         10 => {
             let at = random.below(8) * 2;
             let (low, high) = (*random.pick(&SCALARS), *random.pick(&SCALARS));
-            // Sometimes an empty range, which never matches.
+            // Sometimes the range is empty and never matches.
             let (low, high) = if random.one_in(16) { (low, high) } else { (low.min(high), low.max(high)) };
             row.scalars[at] = U16::new(low);
             row.scalars[at + 1] = U16::new(high);

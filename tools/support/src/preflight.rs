@@ -184,7 +184,7 @@ fn space(needed: u64, free: Option<u64>) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// The report's lines for a machine that lacks only programs whose command line starts as in `without`.
+    /// The report's lines for a machine without the programs whose command lines start with an entry of `without`.
     fn lines(without: &[&str], rustc: &str) -> Vec<String> {
         missing(&|program, args| {
             let line = [&[program], args].concat().join(" ");

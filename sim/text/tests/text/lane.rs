@@ -148,7 +148,7 @@ fn a_refused_entry_leaves_no_trace() {
 fn a_slot_is_not_renewed_under_an_entry() {
     let mut random = Random::new(36);
     let mut windows = Windows::new(&Package::shipped("pii").compiled.tables);
-    // One entry without a verdict, one that is scanned, and one that waits.
+    // Slot 1 has an entry without a verdict; the entry of slot 2 is scanned, that of slot 3 waits.
     for slot in [1, 2, 3] {
         windows.enter(&mut random, slot, b"My card is 4111 1111 1111 1111.", Lie::Nothing);
     }

@@ -96,7 +96,7 @@ fn numbers() {
     let mut random = Random::new(12);
     let mut text = String::new();
     for _ in 0..numbers {
-        // Many beginnings of account numbers, so that as many as possible are read at once.
+        // The text has many beginnings of account numbers, so that as many as possible are read at once.
         let heads = if random.one_in(4) { random.within(1, 12) } else { 0 };
         (0..heads).for_each(|_| text += *random.pick(&["LC32", "MT84", "NO93"]));
         if random.one_in(6) {

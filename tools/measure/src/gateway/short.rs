@@ -38,7 +38,7 @@ pub(super) fn run(program: &Path) -> Result<()> {
 }
 
 fn row(name: &str, address: SocketAddr) -> Result<()> {
-    // Completes all work that is only done once, before the measurement.
+    // Before the measurement, completes all work that is only done once.
     for _ in 0..20 {
         ask_once(address)?;
     }

@@ -56,7 +56,7 @@ impl Cells {
                 source = "";
             }
         }
-        // In the order of the design.
+        // Cells of the same form are listed in the order of the design.
         for name in cells.names.values().flatten() {
             if let Some(form) = cells.cells.get(name) {
                 cells.forms.entry(form.clone()).or_default().push(name.clone());
