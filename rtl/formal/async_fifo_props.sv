@@ -97,8 +97,8 @@ module async_fifo_props (
       if (waited_q == 2'd1) assert (valid || dut.wr_seen_q[0] != dut.rd_gray_q);
       if (waited_q == 2'd2) assert (valid || dut.wr_seen_q[1] != dut.rd_gray_q);
       if (waited_q == 2'd3) assert (valid);
-      // The pointers are the Gray code of the counts, change one bit at a time, and are ordered as
-      // they follow each other.
+      // The pointers are the Gray code of the counts, change one bit at a time, and are in the
+      // order in which they follow each other.
       assert (dut.wr_gray_q == gray(dut.wr_q) && dut.rd_gray_q == gray(dut.rd_q));
       assert (one_bit(dut.wr_gray_q, wr_gray_was_q) && one_bit(dut.rd_gray_q, rd_gray_was_q));
       assert (from_oldest(binary(dut.rd_seen_q[0])) <= from_oldest(dut.rd_q));

@@ -62,7 +62,7 @@ module axi_to_axil_props (
   assign taken_beat = wvalid && wready;
   assign given_beat = rvalid && rready;
 
-  // The present burst, the present beat, and one arbitrary word lane of it.
+  // The present burst and beat, and one arbitrary word of the beat, which is watched.
   logic busy_q, write_q, refuse_q, first_q, begin_q;
   logic [3:0] id_q, lane, lane_q;
   logic [8:0] left_q;             // Beats of the burst not yet accepted (write) or given (read).
@@ -139,8 +139,7 @@ module axi_to_axil_props (
       if (w_q) assert (m_req.w_valid);
       if (ar_q) assert (m_req.ar_valid);
       if (aw_q || w_q || ar_q) assert (word_was_q == {m_req.aw_addr, m_req.w_data, m_req.w_strb});
-      // The watched word is accessed once, with its data and address, if a byte is enabled. is
-      // enabled.
+      // The watched word is accessed once, with its data and address, if a byte is enabled.
       if ((m_req.aw_valid || m_req.w_valid) && m_req.aw_addr[5:2] == lane)
         assert (m_req.w_data == lane_data_q && m_req.w_strb == lane_strb_q
             && m_req.aw_addr[31:6] == base_q[31:6]

@@ -214,7 +214,7 @@ module checkpoint_props
         else assert (tail == tail_q || (tail == tail_q + 32'd1 && at_q == Answers && at == Idle));
         if (was_abort_q && !was_open_q) assert (at == Idle && !beat.valid && !hash.start);
       end
-      // The hash core.
+      // Claims about the use of the hash core.
       if (hash.start)
         assert (grant && !asked_q && !abort && (at == Fold || at == Head || at == Join));
       if (hash.start && at == Fold) assert (dut.level_q < 6'd48);
@@ -234,7 +234,7 @@ module checkpoint_props
       if (life_done) assert (at == Answers && answered_q == Beats);
       if (known_q && tail != tail_q && !was_open_q) assert (at_q == Answers);
       if (word_ready) assert (at == Write && taken_q >= 9'd2);
-      // The signed bytes.
+      // Claims about the signed bytes.
       if (sign) assert (at == Sign && grant && !abort);
       if (after_head) begin
         assert (now.size == due_q.size && now.tick == due_q.tick

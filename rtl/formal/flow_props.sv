@@ -185,7 +185,7 @@ module flow_props
         && (dut.g_lane[l].u_lane.u_record.last_q != last_q[1:0] || !$onehot0(last_q)
         || (last_q != '0 && !spoken[l]));
     // The swept entry is present from its handover until it moves to the record register. It is
-    // judged only if its check allows this.
+    // judged only if its check permits this.
     logic past_first;
     assign past_first = dut.g_lane[l].u_lane.u_sweep.active_q
         && dut.g_lane[l].u_lane.u_sweep.row_q != '0;

@@ -102,7 +102,7 @@ module lane_log_props
   logic entry_stands_q, was_taken_q, judge_q;
   tag_t entry_q;
   fault_e fault_q;
-  // The banks: an answer four clocks after the last step.
+  // The banks: an answer comes four clocks after the last step.
   logic [3:0] last_q;
   // The log: some time after a record was presented, its leaf enters the tree. The record stays
   // until the ring accepts it.

@@ -167,7 +167,7 @@ module lock_props
   assign after_hash = |u_lifecycle.state_q[8:5];
   assign running = |u_lifecycle.state_q[10:9];
 
-  // All of these values one clock ago.
+  // Contents of bank and header, now and one clock ago.
   logic [Rows-1:0][RowBytes*8-1:0] words, words_q;
   logic [Rows-1:0] valid_q;
   image_header_t header_q;
@@ -200,7 +200,7 @@ module lock_props
 
   always_comb begin
     if (started) begin
-      // The answer to a check.
+      // The claim about the answer to a check.
       if (was_check_q && !was_cleared_q) assert (table_complete == counted_valid);
       // The step of the proof: states of the lifecycle while sealed.
       if (sealed_q) assert (!in_load || open_acts);

@@ -54,8 +54,8 @@ module readback_props
   logic watch;
   always_ff @(posedge clk) watch <= watch;
 
-  // The watched row was read back one or two clocks ago, and locked since; `seen`: it was read back
-  // earlier, with this content.
+  // The watched row was read back one or two clocks ago, or (`seen`) earlier with this content. The
+  // tables have been locked since.
   logic kept, read1_q, read2_q, seen_q, seen_live_q;
   row_t seen_row_q;
   assign kept = locked && !clear && !rst;

@@ -55,7 +55,7 @@ module ring_complete_props
   logic turn_q, taken_q;  // The begun record has a completion, which was accepted.
   always_ff @(posedge clk) watch <= watch;
 
-  // The completion expected for the watched record, without phase and CRC; whether it has one.
+  // The completion expected for the watched record, without phase and CRC; whether one is due.
   completion_t watched_q;
   logic watched_completes_q;
   completion_t now;

@@ -96,7 +96,7 @@ module ring_fetch_props
   assign offset = req.ar.addr - cfg.sq_base;
   assign burst_end = {1'b0, offset} + ((65'(req.ar.len) + 65'd1) << 6);
 
-  // The first entry of the burst on the bus, and how many it has.
+  // The first entry of the burst on the bus, and the burst's number of entries.
   logic [15:0] first_q;
   logic [8:0] entries;
   assign entries = (9'(req.ar.len) + 9'd1) >> 1;
@@ -149,7 +149,7 @@ module ring_fetch_props
       assert (waiting <= size);
       assert (dut.requested_q - dut.delivered_q <= 16'd1 << BufferLog2);
 `ifdef BOUNDED
-      // A complete descriptor was requested and not delivered.
+      // A descriptor is only complete if it was requested and not delivered yet.
       assert (!ready || dut.requested_q != dut.delivered_q);
 `else
       assume (!ready || dut.requested_q != dut.delivered_q);
@@ -176,8 +176,7 @@ module ring_fetch_props
     assert (rules.beats_q == '0 && !rules.w_stalled_q && !rules.aw_stalled_q || rst);
     assert (rules.r_wait_q == '0 && rules.b_wait_q == '0 || rst);
 
-    // Not vacuous: a full burst, a burst shortened by the tail, a delivered one, answers out of
-    // order.
+    // Not vacuous: a full burst, a burst shortened by the tail, a delivery, answers out of order.
     if (rst) begin
       wrapped_q <= 1'b0;
       overtaken_q <= 1'b0;

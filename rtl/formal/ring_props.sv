@@ -149,7 +149,7 @@ module ring_props
       else assert (rec_ready == (dut.record_room && !dut.completions_full));
       assert (idle == (dut.fetch_empty && !sub_valid && !dut.write_pending
           && dut.completions_empty));
-      // The bus signals that never change.
+      // Claims about the bus signals that never change.
       assert (axi_req.r_ready && axi_req.b_ready);
 
       // ---- invariants for the induction

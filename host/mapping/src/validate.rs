@@ -209,8 +209,7 @@ fn is_whole_run(text: &str, found: &Range<usize>) -> bool {
     !joined_before && !joined_behind
 }
 
-/// Whether the text is a date: a four-digit year, first or last, and two numbers up to 31, with `-`, `/` or `.`
-/// between.
+/// Whether the text is a date: a four-digit year, first or last, and two numbers up to 31; `-`, `/` or `.` between.
 fn date(text: &str) -> bool {
     let parts: Vec<&str> = text.trim().split(['-', '/', '.']).collect();
     let [a, b, c] = parts.as_slice() else { return false };
