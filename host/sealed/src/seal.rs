@@ -26,7 +26,7 @@ pub enum Opening<'a> {
     Receipt(&'a Receipt),
 }
 
-/// A file of sealed texts of one session, as long as it is written.
+/// A file of sealed texts of one session that is being written.
 pub struct Sealer {
     path: PathBuf,
     file: BufWriter<File>,
