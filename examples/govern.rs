@@ -2,7 +2,7 @@
 //!
 //! `cargo run --package portcullis-gate --example govern policies/pii 'Write to ana@example.org. Thank you.'`
 //!
-//! The card is the model in Rust. For a real or simulated card, only the [`CardChoice`] differs.
+//! The card is the model in Rust. For a real or simulated card, only the [`CardChoice`] would differ.
 
 use portcullis_card::{CardChoice, Session, SessionConfig, SessionError};
 use portcullis_core::state::Task;

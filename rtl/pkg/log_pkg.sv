@@ -1,7 +1,7 @@
 // Hashes of the log: the bytes of each block (RFC 9162, 2.1.1; FIPS 180-4, 5.1.1).
 //
-// A digest and a block have their first byte at the top, as in FIPS 180-4; layout structures have
-// it at the bottom.
+// Digests and blocks have their first byte at the top, as in FIPS 180-4; structures of the layout
+// have it at the bottom.
 package log_pkg;
   import layout_pkg::*;
   import sha256_pkg::*;
@@ -21,7 +21,7 @@ package log_pkg;
     digest_t node;
   } snapshot_t;
 
-  // Contents of a checkpoint except the lanes' heads; digests and nonces are in layout order.
+  // Contents of a checkpoint without the lanes' heads; digests and nonces are in layout order.
   typedef struct packed {
     fault_e fault;
     logic [31:0] epoch;

@@ -67,14 +67,14 @@ fn starts_word(text: &str, at: usize) -> bool {
     }
 }
 
-/// Whether `at` is a word boundary, that is not between two letters or digits.
+/// Whether `at` is a word boundary, that is, not between two letters or digits.
 pub(crate) fn is_boundary(text: &str, at: usize) -> bool {
     let before = text.get(..at).and_then(|t| t.chars().next_back());
     let after = text.get(at..).and_then(|t| t.chars().next());
     !(before.is_some_and(char::is_alphanumeric) && after.is_some_and(char::is_alphanumeric))
 }
 
-/// A word in lower case; borrowed if it already is.
+/// A word in lower case; borrowed if it has no upper-case letter.
 pub(crate) fn lower(word: &str) -> std::borrow::Cow<'_, str> {
     if word.bytes().all(|b| b.is_ascii() && !b.is_ascii_uppercase()) { word.into() } else { word.to_lowercase().into() }
 }

@@ -1,17 +1,17 @@
-//! The columns of a row under their names in Cedar rules, and the values that a policy declares for each.
+//! The columns of a row with their names in Cedar rules, and the values that a policy declares for each column.
 
 use portcullis_core::class::ClassId;
 use portcullis_core::manifest::Manifest;
 use portcullis_core::wire::{Anchor, Category, Epistemic, Granularity, fields_touched};
 
-/// Enumerations, in the order of their columns. The first is the action, not a field of the context.
+/// Enumerations, in the order of their columns. The first, the category, is Cedar's action, not a field.
 pub const ENUMERATIONS: [&str; 8] =
     ["category", "granularity", "epistemic", "anchor", "temporal", "domain", "audience", "register"];
 /// Flags, in the order of their bits.
 pub const FLAGS: [&str; 2] = ["inert_prefix", "uncertainty_known"];
 /// Sets, in the order of their columns.
 pub const SETS: [&str; 3] = ["fields_touched", "classes", "established"];
-/// Ranges without those of quantities, in the order of their columns.
+/// Ranges except those of quantities, in the order of their columns.
 pub const RANGES: [(&str, Unit); 11] = [
     ("depth", Unit::Count(u8::MAX as i64)),
     ("alternatives", Unit::Count(u8::MAX as i64)),
@@ -127,7 +127,7 @@ impl Vocabulary {
         self.first_domain
     }
 
-    /// The number in descriptors of a value of the enumeration in `column`.
+    /// The number, in descriptors, of a value of the enumeration in `column`.
     #[must_use]
     pub fn value_number(&self, column: usize, name: &str) -> Option<usize> {
         self.enumeration(column).iter().position(|known| known == name).map(|at| at + self.first_value(column))
@@ -140,7 +140,7 @@ impl Vocabulary {
         self.enumeration(column).get(at).map(String::as_str)
     }
 
-    /// Declared values of the enumeration in `column`, as a mask with a bit per number.
+    /// The declared values of the enumeration in `column`, as a mask with one bit per value.
     pub(crate) fn value_mask(&self, column: usize) -> u32 {
         (prefix_mask(self.enumeration(column).len()) as u32).checked_shl(self.first_value(column) as u32).unwrap_or(0)
     }
@@ -149,7 +149,7 @@ impl Vocabulary {
         if column == DOMAIN { self.first_domain as usize } else { 0 }
     }
 
-    /// The number in descriptors of a member of the set in `column`.
+    /// The number, in descriptors, of a member of the set in `column`.
     #[must_use]
     pub fn member_number(&self, column: usize, name: &str) -> Option<usize> {
         let at = self.set(column).iter().position(|known| known == name)?;
@@ -163,7 +163,7 @@ impl Vocabulary {
         self.set(column).get(at).map(String::as_str)
     }
 
-    /// Members of the set in `column`, as a mask with a bit per number.
+    /// The members of the set in `column`, as a mask with one bit per member.
     pub(crate) fn member_mask(&self, column: usize) -> u128 {
         let own = || self.classes.iter().fold(0, |mask, class| mask | bit(*class));
         if column == 0 { prefix_mask(self.set(column).len()) } else { own() }
@@ -203,7 +203,7 @@ pub(crate) const fn prefix_mask(count: usize) -> u128 {
     if count >= 128 { u128::MAX } else { (1 << count) - 1 }
 }
 
-/// The mask with bit `index` alone; 0 if there is no such bit.
+/// The mask in which only bit `index` is set; 0 if `index` is too large.
 #[must_use]
 pub(crate) fn bit(index: usize) -> u128 {
     u32::try_from(index).ok().and_then(|index| 1u128.checked_shl(index)).unwrap_or(0)

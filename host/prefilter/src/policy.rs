@@ -1,4 +1,4 @@
-//! The policy of the filter: a threshold, the enabled evaluators, and changed tiers for some rules.
+//! The policy of the filter: a threshold, the enabled evaluators, and replaced tiers of some rules.
 
 use crate::evaluator::{Budget, INTAKE};
 use crate::tier::Tier;
@@ -28,7 +28,7 @@ pub enum FilterPolicyError {
     Rules(#[from] crate::rules::RuleError),
 }
 
-/// The settings of a profile, or of a file that changes a profile. Every field is optional.
+/// The settings of a profile, or of a file that changes some of them. Every field is optional.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Layer {
@@ -49,7 +49,7 @@ pub struct FilterPolicy {
     /// The enabled evaluators; `None` enables all.
     evaluators: Option<BTreeSet<String>>,
     tiers: BTreeMap<String, Tier>,
-    /// The most severe tier of a quoted order; `None` if quotation makes no difference.
+    /// The most severe tier that a quoted order can have; `None` if quoted orders are treated as other orders.
     quoted: Option<Tier>,
     bytes: usize,
     steps_per_byte: u64,
@@ -140,7 +140,7 @@ impl FilterPolicy {
         &self.tiers
     }
 
-    /// The most severe tier of a quoted order, if that differs from other orders.
+    /// The most severe tier that a quoted order can have; `None` if quoted orders are treated as other orders.
     #[must_use]
     pub const fn quoted(&self) -> Option<Tier> {
         self.quoted

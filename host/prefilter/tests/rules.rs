@@ -1,4 +1,4 @@
-//! Every rule is tested on its own examples; the data files are consistent.
+//! Tests every rule on its own examples, and checks that the data files are consistent.
 #![cfg(test)]
 
 use portcullis_prefilter::{FilterPolicy, Prefilter, RuleError, RuleSet, Tier, builtin};

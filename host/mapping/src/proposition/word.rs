@@ -1,4 +1,4 @@
-//! Words of a sentence, with their entries in grammar and word tables.
+//! The words of a sentence, with their entries in the grammar and in the word tables.
 
 use super::grammar::{Grammar, role};
 use crate::language::{Language, kind};
@@ -12,7 +12,7 @@ pub(super) struct Word {
     pub(super) capital: bool,
     pub(super) kinds: u32,
     pub(super) roles: u64,
-    /// The mark that separates it from the previous word; a space if there is none.
+    /// The mark between the previous word and this word; a space if there is none.
     pub(super) mark: char,
     pub(super) number: bool,
 }
@@ -34,7 +34,7 @@ impl Word {
         self.kinds & kinds != 0
     }
 
-    /// Whether the word introduces a phrase. "Of" does not; it belongs to the words before it.
+    /// Whether the word introduces a phrase. "Of" does not, because it continues the words before it.
     pub(super) fn leads(&self) -> bool {
         (self.is(kind::PREPOSITION) || self.text == "than") && self.text != "of"
     }

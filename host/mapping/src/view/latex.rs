@@ -2,15 +2,15 @@
 
 /// The meaning of a backslash.
 pub(super) enum Control {
-    /// These bytes are not visible.
+    /// Invisible bytes; their number.
     Nothing(usize),
-    /// These bytes are a space.
+    /// Bytes that are a space; their number.
     Space(usize),
-    /// A dash.
+    /// Bytes that are a dash; their number.
     Dash(usize),
-    /// The mark after the backslash.
+    /// The mark after the backslash is shown.
     Escaped(u8),
-    /// A backslash.
+    /// The backslash is shown.
     Backslash,
 }
 

@@ -1,4 +1,4 @@
-//! The beginnings and ends of clauses, as far as marks and line ends show them.
+//! Finds beginnings and ends of clauses, by marks and line ends only.
 
 /// Whether a clause begins at a place: only spaces and opening marks separate it from the start of the input, the end
 /// of a line, or a mark that ends a clause.
