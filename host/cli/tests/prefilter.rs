@@ -151,7 +151,7 @@ fn a_refused_task_reaches_no_engine_and_leaves_its_note() {
     assert_eq!((refused.code, &end["trigger"]), (3, &"prefilter".into()));
     assert!(end["detail"].as_str().unwrap().contains("IMP-OVERRIDE at 0..31"), "{end}");
     assert_eq!((&refused.summary["mutations"], &refused.summary["faults"]), (&0.into(), &0.into()));
-    // The engine was not asked.
+    // The engine did not get a request.
     assert!(!refused.ledger.contains("\"proposed\""));
     // BEGIN has number 0 and NOTE has 1, so determinations start at 2.
     let passed = governed("Tell me about birds.", &[]);

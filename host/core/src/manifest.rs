@@ -177,9 +177,9 @@ const fn is_no(value: &bool) -> bool {
 pub enum Polarity {
     #[default]
     Any,
-    /// Hits in assertions; doubtful hits do not count. For classes that permit something.
+    /// Hits in assertions; doubtful hits do not count. Suitable for classes that permit something.
     Affirmed,
-    /// Hits outside denials, questions and conditions; doubtful hits count. For classes that forbid something.
+    /// Hits outside denials, questions and conditions; doubtful hits count. Suitable for classes that forbid something.
     Undenied,
 }
 
@@ -194,10 +194,10 @@ impl Polarity {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Letters {
-    /// Those that the pattern accepts; `\b` is the border of a word.
+    /// The characters that the pattern accepts; `\b` is the border of a word.
     #[default]
     Border,
-    /// All, so `\b` is ignored; but a match never begins or ends between two digits.
+    /// Any characters: `\b` is ignored, but a match never begins or ends between two digits.
     Any,
 }
 
@@ -411,7 +411,7 @@ impl Default for Refusal {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Prefilter {
-    /// The execution-safe threshold: the most severe tier that still executes.
+    /// The execution-safe threshold: the most severe tier of a violation with which an input still executes.
     pub threshold: String,
 }
 

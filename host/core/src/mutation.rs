@@ -105,7 +105,7 @@ pub struct Claim {
     pub negated: bool,
 }
 
-/// What a host stage found.
+/// The result of a host stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StageFinding<R> {

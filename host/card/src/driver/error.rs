@@ -1,4 +1,4 @@
-//! Errors of a session. An error is never an admit.
+//! Errors of a session. No error counts as an admit.
 
 use portcullis_core::wire::{Fault, Life, UnknownValue};
 use portcullis_policy::image::Bank;

@@ -72,7 +72,7 @@ impl StreamTable {
     }
 
     /// The lowest free slot of the lane whose turn it is, or of any lane if that lane is full. So successive streams
-    /// are spread over all lanes.
+    /// are spread over all lanes. `None` if all slots are open.
     pub(super) fn free(&self) -> Option<u16> {
         let mut free = (0..=u16::MAX).zip(&self.slots).filter(|(_, s)| !s.open).map(|(slot, _)| slot);
         let turn = lane_of((self.openings & 0xffff) as u16, self.lanes);

@@ -83,7 +83,7 @@ fn commands_take_a_composition_with_the_name_of_a_member() {
         assert!(checked.contains(line), "{line}: {checked}");
     }
     assert!(scene.said("policy test @house --member desk --card model").contains(" 0 failed"));
-    // Every command that prints the digest prints the same one.
+    // Every command that prints the digest of the composition prints the same digest.
     let digest = scene.said("policy digest @house");
     let image = scene.said("policy build @house --output @house.bin");
     let policy_digest = digest.split_whitespace().last().unwrap();

@@ -46,7 +46,7 @@ impl Frontier {
     /// Appends a leaf hash.
     pub fn push(&mut self, leaf: Hash) {
         let mut hash = leaf;
-        // For each trailing one bit of the size, the subtree that ends here is joined with an earlier one of its size.
+        // Joins the newest subtree with the earlier subtree of equal size, once for each trailing 1 bit of the size.
         for _ in 0..self.size.trailing_ones() {
             if let Some(left) = self.peaks.pop() {
                 hash = node(&left, &hash);

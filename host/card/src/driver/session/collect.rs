@@ -135,7 +135,7 @@ impl<C: Card> Session<C> {
         self.lanes.iter().map(|lane| lane.rings.logged).sum()
     }
 
-    /// Consumes a lane's next record and passes it to the sink. The caller ensures that it exists, and checks it.
+    /// Consumes a lane's next record, which must exist, and passes it to the sink. The caller must check the record.
     pub(super) fn consume_record(&mut self, at: usize) -> Result<Record, SessionError> {
         let lane = self.lanes.get_mut(at).ok_or(SessionError::NotOpen)?;
         let record = lane.rings.next_record(&self.card)?;
@@ -168,7 +168,7 @@ impl<C: Card> Session<C> {
         Err(WaitError { awaited, bound, quantum: self.card.quantum() }.into())
     }
 
-    /// Checks an entry's record, the last one of its lane.
+    /// Checks the last record of a lane, which must be the record of `entry`.
     fn entry_record(
         &self,
         at: usize,
@@ -179,7 +179,7 @@ impl<C: Card> Session<C> {
         check::entry_record(record, self.lanes.get(at).ok_or(SessionError::NotOpen)?, entry, completion, self)
     }
 
-    /// Checks a record without an entry, the last one of its lane; returns the sticky fault that it names.
+    /// Checks that a lane's last record is a session record of type `kind`. Returns the sticky fault in the record.
     pub(super) fn session_record(&self, at: usize, record: &Record, kind: RecordType) -> Result<Fault, SessionError> {
         check::session_record(record, self.lanes.get(at).ok_or(SessionError::NotOpen)?, kind, self)
     }
@@ -292,7 +292,7 @@ impl<C: Card> Session<C> {
     }
 }
 
-/// The lane of the oldest entry without an answer, and that lane's next completion. This answer usually comes first.
+/// The lane of the oldest entry without an answer, and that lane's next completion, which usually comes first.
 fn next_answer<'a, C: Card>(
     lanes: &'a [LaneDriver],
     card: &C,

@@ -13,8 +13,8 @@ use crate::registers;
 impl<C: Card> Session<C> {
     /// Presents a heartbeat and waits for its record in every lane, which restores the full credit. Entries in flight
     /// are answered first; the next [`Session::poll`] returns their answers. The call is unnecessary with a sink that
-    /// gives nonces ([`crate::driver::RecordSink::nonce`]). Errors: [`SessionError::Missing`], the session's state, a
-    /// record that does not come, and the transport's.
+    /// gives nonces ([`crate::driver::RecordSink::nonce`]). Errors: [`SessionError::Missing`], a record that does not
+    /// come, those of the session's state and of the transport.
     pub fn heartbeat(&mut self, nonce: u64) -> Result<(), SessionError> {
         if !self.info.heartbeat {
             return Err(SessionError::Missing("heartbeats"));
@@ -45,8 +45,8 @@ impl<C: Card> Session<C> {
 
     /// Presents the sink's next nonce, if it has one and every lane has recorded the previous one.
     pub(super) fn present_next(&mut self) -> Result<(), SessionError> {
-        // An idle lane shows its heartbeat record only in a register. It is read when only idle lanes still await the
-        // record.
+        // An idle lane shows its heartbeat record only in a register. The register is read only if all lanes that still
+        // await the record are idle.
         let idle = |lane: &LaneDriver| !lane.heartbeat.awaited || lane.is_idle();
         if self.presented.is_some() && self.in_flight() > 0 && self.lanes.iter().all(idle) {
             self.consume_heartbeats()?;

@@ -8,7 +8,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// Name of the file that holds the reserved space. It exists only until the file is unlinked.
+/// Name under which the file with the reserved space is created. The file is unlinked at once, but stays open.
 pub(super) const RESERVE: &str = ".reserve";
 /// Bytes per write where the file system does not support `fallocate`.
 const CHUNK: usize = 1 << 16;

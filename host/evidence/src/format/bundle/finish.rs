@@ -293,8 +293,8 @@ impl<'a> Unfinished<'a> {
         for (lane, signed) in lanes.iter_mut().zip(&signed) {
             lane.read_tail(*signed)?;
         }
-        // Every lane records a heartbeat before the card accepts the next one, so no lane has two more than another. A
-        // file that has more was written further than the files of other lanes, and its surplus is cut.
+        // Every lane records a heartbeat before the card accepts the next one, so no lane has two heartbeats more than
+        // another. A file that has more was written further than the files of other lanes, and its surplus is cut.
         let beats = lanes.iter().map(|lane| lane.beats.len()).min().unwrap_or_default();
         let sizes = lanes.iter().zip(&signed).map(|(lane, signed)| {
             lane.beats.get(beats + 1).map_or(lane.good, |extra| lane.good.min(*extra)).max(*signed)

@@ -29,8 +29,8 @@ impl Nonces {
         (found, there == range.end.saturating_sub(range.start))
     }
 
-    /// Checks a heartbeat in a lane. `checkpoints` is the number of checkpoints before it, and `last` the note of the
-    /// previous heartbeat. Returns the note of this one.
+    /// Checks a heartbeat in a lane. `checkpoints` is the number of checkpoints before it, and `last` the serial of the
+    /// previous heartbeat's note. Returns the serial of this heartbeat's note.
     pub(crate) fn heartbeat(
         &self,
         nonce: u64,
