@@ -2,7 +2,7 @@
 //!
 //! It accepts checkpoint `k` of a ticket's session only once, only after checkpoint `k - 1`, and only under the newest
 //! ticket of the key. Both checkpoints must come from the same run of the card, and the logs must continue the earlier
-//! ones (RFC 9162, 2.1.4). The witness appends each accepted checkpoint to its own log of the key, and returns a note
+//! logs (RFC 9162, 2.1.4). The witness appends each accepted checkpoint to its own log of the key, and returns a note
 //! with the nonce of the next heartbeat (`portcullis_evidence::note`). A repeated post of the same checkpoint gives the
 //! same note again, so a client can retry after a lost answer.
 //!
@@ -36,8 +36,8 @@ pub use http::{HttpError, read_head};
 use log::Log;
 pub use post::{LanePost, MAX_BODY, Post};
 
-/// `application_id`, "PTCX". Stores of the older version ("PTCW") contain the root of one lane; this one contains the
-/// heads of all lanes.
+/// `application_id`, "PTCX". Stores of the older version ("PTCW") contain the root of one lane; stores of this version
+/// contain the heads of all lanes.
 const APPLICATION: i32 = 0x5054_4358;
 const TABLES: &str = "
 CREATE TABLE log (
@@ -126,7 +126,7 @@ fn spaced(numbers: &[u64]) -> String {
     numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(" ")
 }
 
-/// An error inside the witness. Its operator sees the details; the client does not.
+/// An error inside the witness. The witness's operator sees the details; the client does not.
 #[derive(Debug, thiserror::Error)]
 pub enum InternalError {
     #[error(transparent)]

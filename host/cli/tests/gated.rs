@@ -344,7 +344,7 @@ fn many_clients_are_served_side_by_side() {
     gate.end();
 }
 
-/// A socket that a killed gate left behind is replaced, a live one is not, and the message distinguishes the two.
+/// A socket that a killed gate left behind is replaced. The socket of a running gate, or another file, is not.
 #[test]
 fn a_dead_socket_is_replaced_and_a_live_one_is_not() {
     let folder = tempfile::tempdir().unwrap();

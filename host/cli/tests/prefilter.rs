@@ -194,8 +194,8 @@ impl Process {
     }
 }
 
-/// An engine in a server logs every request. It gets none for a refused task, whether the gate is in this process or
-/// in another one.
+/// A server logs every request to its engine. A refused task causes no request, with the gate in the program or
+/// outside.
 #[test]
 fn a_server_sees_no_request_for_a_refused_task() {
     let folder = tempfile::tempdir().unwrap();

@@ -66,7 +66,7 @@ pub enum Release {
     Span,
     /// At every release checkpoint: each time after as many admitted candidates as the policy sets.
     Checkpoint,
-    /// All of them when the stream ends.
+    /// All admitted bytes when the stream ends.
     End,
 }
 

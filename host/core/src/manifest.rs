@@ -117,7 +117,7 @@ fn english() -> String {
     "en".to_owned()
 }
 
-/// Declared values, at most 32 per list. A context that leaves a value out gets the first of the list.
+/// Declared values, at most 32 per list. A context that leaves a value out gets the first value of the list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Enumerations {
@@ -263,7 +263,7 @@ pub struct Quantity {
     pub description: String,
     /// Unit words, ignoring case, and the size of each in the slot's unit: an integer or a fraction such as `"1/1000"`.
     pub units: BTreeMap<String, String>,
-    /// Phrases. At least one must be in the same sentence; an empty list sets no condition.
+    /// Phrases. At least one must be in the sentence of the quantity; an empty list sets no condition.
     #[serde(default)]
     pub near: Vec<String>,
     /// Lowest value in the slot's unit.
@@ -376,7 +376,7 @@ impl Default for TrustSlope {
     }
 }
 
-/// Texts that readers get instead of refused text. Used where the gateway writes the answer.
+/// Texts that readers get instead of refused text. They are used only if the gateway writes the answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Refusal {

@@ -201,7 +201,7 @@ impl Descriptor {
         }
     }
 
-    /// The same descriptor with its CRC computed.
+    /// This descriptor with its CRC set.
     #[must_use]
     pub fn sealed(mut self) -> Self {
         self.crc = U32::new(self.computed_crc());
@@ -224,7 +224,7 @@ impl wire::Completion {
         crc32fast::hash(bytes.get(..Self::BYTES - 4).unwrap_or(bytes))
     }
 
-    /// The same completion with its CRC computed.
+    /// This completion with its CRC set.
     #[must_use]
     pub fn sealed(mut self) -> Self {
         self.crc = U32::new(self.computed_crc());

@@ -41,7 +41,7 @@ pub struct ReceiptProof {
     pub chain: String,
 }
 
-/// Reads a head, which must be an object: if there is no head, the key is absent, and `null` is refused.
+/// Reads a head, which must be an object. A proof without a head does not have the key; `null` is refused.
 pub(crate) fn head_proof<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<HeadProof>, D::Error> {
     json::object(from).map(Some)
 }

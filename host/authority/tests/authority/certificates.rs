@@ -113,7 +113,7 @@ fn simulated_and_real_never_mix() {
     store.add_sim_root(sim_pem.as_bytes()).unwrap();
     assert_eq!(verify_chain(leaf.as_bytes(), b"", &store, Some(NOW)).unwrap().class, Class::Sim);
 
-    // An authority below the real root is loaded as if it were below the simulation root, with its own key and name.
+    // An authority below the real root is loaded as an authority for simulated cards, and certifies a simulated card.
     let posing = CertificateAuthority::load(
         key(2),
         &real.subordinate(key(2), "CN=Gate issuing 1", WINDOW).unwrap().certificate_pem().unwrap(),

@@ -166,7 +166,7 @@ fn certificates_that_no_honest_authority_makes() {
     let renamed = authority(&|f| f.issuer = Name::from_str("CN=Another root,O=Example").unwrap());
     assert_eq!(renamed, Err(CertificateError::UnknownRoot));
 
-    // The same rules apply to roots, which sign themselves.
+    // The rules of the profile apply to roots too, which sign themselves.
     let root = |change: Change| {
         let mut forged = Forged::of(&made.root);
         change(&mut forged);
@@ -211,7 +211,7 @@ fn elements(mut der: &[u8]) -> Vec<Element> {
     found
 }
 
-/// Faults that the certificate builder cannot make: changed in the encoding, and signed again.
+/// Faults that the certificate builder cannot make. The test changes the encoding, and signs it again.
 #[test]
 fn encodings_that_no_honest_authority_makes() {
     let made = made();

@@ -112,7 +112,7 @@ impl SessionError {
 #[error("waited {bound} times {quantum} for {awaited}, in vain")]
 pub struct WaitError {
     pub awaited: &'static str,
-    /// Number of quanta waited.
+    /// Number of quanta after which the wait ended.
     pub bound: u32,
     pub quantum: &'static str,
 }

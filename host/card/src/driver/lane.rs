@@ -26,7 +26,7 @@ pub(super) struct LaneDriver {
 #[derive(Debug, Clone)]
 pub(super) struct Pending {
     pub(super) ticket: u64,
-    /// Number of entries that were submitted to the lane before this one.
+    /// Number of entries that were submitted to the lane before this entry.
     pub(super) index: u64,
     pub(super) entry: Descriptor,
     /// Whether the entry is a GATE for which the driver blocks its stream.
@@ -47,7 +47,7 @@ pub(super) struct HeartbeatState {
 }
 
 impl LaneDriver {
-    /// A lane with zeroed rings. The caller must have quiesced the card.
+    /// Allocates a lane with zeroed rings. The caller must have quiesced the card.
     pub(super) fn allocate<C: Card>(card: &mut C, number: u8, config: &SessionConfig) -> Result<Self, SessionError> {
         Ok(Self {
             number,

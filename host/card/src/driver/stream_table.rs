@@ -9,7 +9,7 @@ use super::outcome::Outcome;
 #[derive(Debug, PartialEq, Eq)]
 pub struct StreamHandle {
     pub(super) slot: u16,
-    /// The number of this opening; it distinguishes the stream from others that used the slot.
+    /// Number of BEGINs before this stream; it distinguishes the stream from others that used the slot.
     pub(super) opening: u64,
     pub(super) epoch: u32,
 }

@@ -151,7 +151,7 @@ impl Sysfs {
         found.into_iter().map(|bdf| self.function(bdf)).collect()
     }
 
-    /// The other functions of the function's IOMMU group.
+    /// The other functions in the IOMMU group of `bdf`.
     #[must_use]
     pub fn neighbours(&self, bdf: Bdf) -> Vec<Bdf> {
         let Ok(entries) = fs::read_dir(self.folder(bdf).join("iommu_group/devices")) else { return Vec::new() };

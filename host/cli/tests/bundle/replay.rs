@@ -15,7 +15,7 @@ fn a_bundle_verifies_replays_and_does_neither_when_it_is_changed() {
     scene.input();
     let out = scene.bundle("b", " --release checkpoint --on-refuse stop");
     assert_eq!(out.status.code(), Some(0), "{}", String::from_utf8_lossy(&out.stderr));
-    // Without a bundle the determinations are the same.
+    // A run without a bundle gives the same determinations as the run with a bundle.
     let plain = scene.said("run --policy policies/pii --input @in.jsonl --json --release checkpoint --on-refuse stop");
     assert_eq!(String::from_utf8(out.stdout).unwrap(), plain);
 
@@ -255,7 +255,7 @@ fn a_proposal_that_nobody_asked_for_is_a_named_warning() {
     }
 }
 
-/// Without a seed, a random one is drawn and printed, so that the sample can be repeated.
+/// If no seed is given, a random seed is drawn and printed, so that the sample can be repeated.
 #[test]
 fn a_sample_without_a_seed_draws_one_and_says_it() {
     let scene = Scene::new();

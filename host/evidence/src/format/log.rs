@@ -1,6 +1,6 @@
 //! The rules that the log of a lane follows from its OPEN record to its CLOSE record.
 //!
-//! Each record is checked against the ones before it: indices without gaps, ticks that never decrease, one epoch, one
+//! Each record is checked against the earlier records: indices without gaps, ticks that never decrease, one epoch, one
 //! ticket, and in each stream the order BEGIN, judged entries, END. A log that breaks a rule is not the card's.
 
 use portcullis_core::wire::{

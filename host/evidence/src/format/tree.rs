@@ -386,8 +386,7 @@ mod tests {
             let longer = [&consistency[..], &[all]].concat();
             prop_assert!(!verify_consistency(old, size, &longer, &old_root, &all));
             prop_assert!(!verify_consistency(old, size, &consistency, &all, &old_root) || old == size);
-            // A proof must not hold for another old size with the same roots, even if an honest prover never claims
-            // that size.
+            // A proof for the old size must not be accepted for a larger old size with the same roots.
             if old + size_off < size {
                 prop_assert!(!verify_consistency(old + size_off, size, &consistency, &old_root, &all));
             }

@@ -34,7 +34,7 @@ pub struct Trust {
 /// A file of the trust folder whose content is trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrustFile {
-    /// Its path below the folder.
+    /// Path of the file below the trust folder.
     pub name: String,
     /// SHA-256 of its content.
     pub digest: Hex<32>,

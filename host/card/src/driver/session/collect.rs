@@ -17,7 +17,7 @@ const LOST: Outcome = Outcome::Fault(Fault::Watchdog);
 impl<C: Card> Session<C> {
     /// Returns the answers since the last call, in order of submission within each lane. Does not wait or read a
     /// register. Errors: the session's state, and [`SessionError::Lost`] when an answer does not fit. In that case this
-    /// call returns no answers; those that earlier calls returned stay valid.
+    /// call returns no answers; answers from earlier calls stay valid.
     pub fn poll(&mut self) -> Result<Vec<Completed>, SessionError> {
         if self.ready.is_empty() {
             self.healthy()?;

@@ -142,8 +142,8 @@ impl<C: Card> Session<C> {
         few && (self.heartbeat.ticks == 0 || elapsed < self.clocks() / 4 * 3)
     }
 
-    /// Clocks since the last heartbeat, in the lane that recorded it first. A busy card's time comes from its records,
-    /// an idle card's from its tick register.
+    /// Clocks since the last heartbeat, in the lane that recorded it first. For a busy card the records give the time;
+    /// for an idle card the tick register gives it.
     fn elapsed(&mut self) -> Result<u64, SessionError> {
         if self.heartbeat.ticks != 0 {
             self.collect()?;

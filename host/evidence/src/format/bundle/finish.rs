@@ -243,7 +243,7 @@ impl<'a> Unfinished<'a> {
         }
     }
 
-    /// Reads the logs up to each checkpoint, and the records after the last one.
+    /// Reads the logs up to each checkpoint, and the records after the last checkpoint.
     fn logs(&self) -> Result<Logs, FinishError> {
         for needed in [name::TICKET, name::CERTIFICATE, name::CHAIN, name::IMAGE, name::RECORDS] {
             if self.size(needed).is_none() {
@@ -445,7 +445,7 @@ impl Lane {
             };
     }
 
-    /// Reads the records after the first `signed` ones until a record breaks a rule.
+    /// Reads the records after the first `signed` records, until a record breaks a rule.
     fn read_tail(&mut self, signed: u64) -> Result<(), BundleError> {
         while !self.broken {
             let Some(record) = self.next()? else { break };

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
 use std::rc::Rc;
 
-/// Files up to this size in bytes are kept in memory, up to [`ROOM`] in total.
+/// Files of at most this size in bytes are kept in memory, at most [`ROOM`] in total.
 const KEPT_MAX: u64 = 1 << 20;
 const ROOM: u64 = 32 << 20;
 
