@@ -339,7 +339,7 @@ fn ticket_in_use(work: &Transaction, checked: &CheckedPost) -> Result<Option<Has
     Ok(work.query_row(query, key, |row| row.get(0)).optional()?)
 }
 
-/// Digest and note of the accepted checkpoint that has the serial of this post; `None` if there is no such checkpoint.
+/// Digest and note of the accepted checkpoint with the serial of this post; `None` if none was accepted.
 fn known(work: &Transaction, checked: &CheckedPost) -> Result<Option<(Hash, String)>, Refusal> {
     let key = params![checked.ticket.content.key, checked.ticket_serial, checked.serial];
     let query = "SELECT checkpoint, note FROM entry WHERE key = ? AND ticket = ? AND serial = ?";

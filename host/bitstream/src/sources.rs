@@ -47,8 +47,7 @@ impl Sources {
         Ok(text.lines().map(str::trim).filter(|line| line.starts_with("rtl/")).map(str::to_owned).collect())
     }
 
-    /// The design id of the card's sources: the first 16 bytes of their digest, with the top bit 0, as in every real
-    /// card.
+    /// The design id of the card's sources: the first 16 bytes of their digest, with the top bit 0 (a real card).
     pub fn design_id(&self) -> Result<[u8; 16], BitstreamError> {
         let mut sources = self.listed(CARD)?;
         sources.retain(|name| name != DESIGN_PACKAGE);

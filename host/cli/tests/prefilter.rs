@@ -1,4 +1,4 @@
-//! `portcullis prefilter`, and the filter before engines.
+//! `portcullis prefilter`, and the filter that checks tasks before an engine gets them.
 #![cfg(test)]
 
 use portcullis_test_support::engine::Server;

@@ -64,7 +64,7 @@ pub enum Release {
     /// Each span as soon as its admit is recorded. A rollback is not possible.
     #[default]
     Span,
-    /// At every release checkpoint: each time after as many admitted candidates as the policy sets.
+    /// At every release checkpoint: after every N admitted candidates, where the policy sets N (`limits.checkpoint`).
     Checkpoint,
     /// All admitted bytes when the stream ends.
     End,

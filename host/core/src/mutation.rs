@@ -1,4 +1,4 @@
-//! A mutation: the typed reading of the change that a candidate proposes, before it is packed into a descriptor.
+//! A mutation: the change that a candidate proposes, as typed values, before it is packed into a descriptor.
 
 use crate::class::ClassSet;
 use crate::fixed::BasisPoints;

@@ -1,4 +1,4 @@
-//! Finds the conditions on a machine that keep the driver from a card, and names remedies.
+//! Finds the conditions on a machine that prevent the use of a card, and names remedies.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -40,7 +40,7 @@ pub(super) struct HeartbeatState {
     pub(super) nonce: u64,
     /// Whether the record of the presented heartbeat is still to come.
     pub(super) awaited: bool,
-    /// Entries submitted since the last heartbeat's record, including those in flight at that moment.
+    /// Entries submitted since the last heartbeat's record, including entries in flight when the record was written.
     pub(super) entries: u64,
     /// Tick of the last heartbeat's record, or of OPEN before the first: the start of the card's time limit.
     pub(super) tick: u64,

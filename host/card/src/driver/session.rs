@@ -184,7 +184,7 @@ impl<C: Card> std::fmt::Debug for Session<C> {
 
 impl<C: Card> Drop for Session<C> {
     fn drop(&mut self) {
-        // A card that does not become quiet keeps its memory until the card itself is dropped.
+        // A card that does not become quiet keeps the session's memory until the card is dropped.
         let lanes = std::mem::take(&mut self.lanes);
         if !lanes.is_empty() && reset(&mut self.card).is_ok() {
             let _ = self.release(lanes);

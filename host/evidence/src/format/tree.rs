@@ -1,8 +1,8 @@
 //! Merkle trees of RFC 9162 (Certificate Transparency 2.0), section 2.1, with SHA-256: roots, proofs, and their
 //! verification.
 //!
-//! [`Frontier`] and [`Prover`] read the leaves in order and need memory for the logarithm of their number only. A
-//! [`Tree`] keeps all nodes and gives any proof at once.
+//! [`Frontier`] and [`Prover`] read the leaves in order; their memory grows with the logarithm of the number of leaves.
+//! A [`Tree`] keeps all nodes and gives any proof at once.
 
 use sha2::{Digest, Sha256};
 use std::ops::Range;

@@ -233,7 +233,7 @@ impl<C: Card> Session<C> {
         // The ALARM may be waiting for room in a log.
         self.collect_all()?;
         self.lanes.iter_mut().try_for_each(|lane| lane.rings.ring_consumed(&mut self.card, true))?;
-        // Waits for the card's last writes. A dead bus never becomes quiet; answers from before still count.
+        // Waits for the card's last writes. A dead bus never becomes quiet; earlier answers still count.
         match self.await_signed("the card to be quiet after a fault", |s| !s.busy) {
             Ok(_) | Err(SessionError::Wait(_)) => {}
             Err(error) => return Err(error),

@@ -43,7 +43,7 @@ impl<C: Card> Session<C> {
         })?)
     }
 
-    /// Presents the sink's next nonce, if it has one and every lane has recorded the previous one.
+    /// Presents the sink's next nonce, if it has one and every lane has recorded the previous nonce.
     pub(super) fn present_next(&mut self) -> Result<(), SessionError> {
         // An idle lane shows its heartbeat record only in a register. The register is read only if all lanes that still
         // await the record are idle.

@@ -42,7 +42,7 @@ impl Disk {
         Ok(())
     }
 
-    /// Grows the second part to at least `last` bytes. If there is not enough room, the disk counts as full.
+    /// Grows the reserve's second part to at least `last` bytes. If there is not enough room, the disk counts as full.
     pub(super) fn keep(&self, last: u64) {
         let mut state = self.state();
         let Some(file) = state.file.as_ref().filter(|_| !state.full && state.last < last) else { return };

@@ -18,7 +18,7 @@ pub const APPROVAL: &str = "policy/approval.cose";
 pub const PACKAGE: &str = "policy/package/";
 /// Heads of the lanes under each checkpoint. Present only if the card has more than one lane.
 pub const HEADS: &str = "records/heads.bin";
-/// Records of lane 0. [`in_lane`] gives the file names of other lanes, for this file and the four below.
+/// Records of lane 0. [`in_lane`] gives the names of this file and of the next four files in other lanes.
 pub const RECORDS: &str = "records/lane-0.bin";
 /// One line per BEGIN record.
 pub const STREAMS: &str = "streams.jsonl";
