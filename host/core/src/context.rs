@@ -96,8 +96,8 @@ pub struct ContextDocument {
     pub task: Task,
     /// SHA-256 of each anchor store, in the order in which the operator gave them.
     pub anchor_digests: Vec<Hex<32>>,
-    /// The stream that this stream continues, named by the RFC 9162 leaf hash, SHA-256(0x00 || 192 bytes), of its last
-    /// known record.
+    /// The stream that this stream continues, named by the RFC 9162 leaf hash, SHA-256(0x00 || 192 bytes), of the last
+    /// known record of the continued stream.
     pub predecessor: Option<Hex<32>>,
     /// Name of the stream in the input.
     pub id: String,

@@ -374,7 +374,7 @@ fn what_remains_of_two_cards_is_a_class_key() {
 fn another_policy() {
     let world = World::new();
     let honest = world.honest();
-    // Another image in the bundle.
+    // The bundle contains another image than the one that the records name.
     let mut parts = honest.clone();
     *parts.image.last_mut().unwrap() ^= 1;
     let report = world.check(&parts.files());
@@ -388,7 +388,7 @@ fn another_policy() {
     parts.play();
     assert_eq!(parts.ticket.policy, permitted);
     assert_eq!(codes(&world.check(&parts.files())), set(&["policy/ticket-policy"]));
-    // Another package beside the image.
+    // The bundle contains a package from which the image was not built.
     let mut parts = honest.clone();
     parts.package.insert("rules.cedar".to_owned(), b"forbid (principal, action, resource);\n".to_vec());
     assert_eq!(codes(&world.check(&parts.files())), set(&["policy/package-digest"]));
