@@ -28,7 +28,7 @@ impl Engine for Listed {
         "listed".to_owned()
     }
 
-    /// `attempt` is the number of the candidate at one place. Only this number shows the engine that it was refused.
+    /// `attempt` is 0 for the first candidate of a place. A higher number means that the earlier ones were refused.
     fn propose(&mut self, _view: &View<'_>, attempt: u32) -> Result<Proposal, EngineError> {
         let Some(step) = STEPS.get(self.place) else { return Ok(Proposal::End) };
         let Some(text) = step.get(attempt as usize) else { return Ok(Proposal::Exhausted) };

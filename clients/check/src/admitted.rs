@@ -48,7 +48,7 @@ pub enum AdmissionError {
     OtherText(Place),
     #[error("the tool calls of choice {} are not those that the card admitted", .0.choice)]
     OtherCalls(Place),
-    /// The text at a reported constant is not a constant of the policy.
+    /// The text at the place of a reported constant is not a constant of the policy.
     #[error("the {} of choice {} holds a text that neither the card admitted nor the policy has as a constant", .0.channel, .0.choice)]
     OtherConstant(Place),
 }

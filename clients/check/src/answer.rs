@@ -67,7 +67,7 @@ pub enum AnswerError {
     Admission(#[from] AdmissionError),
 }
 
-/// The gateway's statements about its answer. The check only compares with them; the facts come from the proofs.
+/// The gateway's statements about its answer. The check takes no facts from them: it compares them with the proofs.
 #[derive(Deserialize)]
 struct Provenance {
     answer: String,
@@ -83,7 +83,7 @@ struct Report {
     constants: Vec<(usize, usize)>,
 }
 
-/// For calls whose arguments are objects: the arguments as the answer writes them.
+/// A message whose tool calls have objects as arguments. `input` keeps the bytes of the arguments.
 #[derive(Deserialize)]
 struct WholeMessage {
     content: Vec<WholeBlock>,

@@ -82,7 +82,7 @@ pub fn serve(
     if url.is_none() {
         return Err(ProxyError::Unfit(format!("`{gateway}` is not a URL of http or https")));
     }
-    // If another part of the program has installed a provider already, it is the same provider.
+    // This fails only if the program has installed a TLS provider already; the program uses no other than `ring`.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut client = reqwest::Client::builder()
         .connect_timeout(CONNECT)

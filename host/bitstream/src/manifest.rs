@@ -21,14 +21,14 @@ const KNOWN: [&str; 4] = [
     include_str!("../../../bitstreams/ecp5/manifest.toml"),
 ];
 
-/// The owner of the device secret that the bitstream contains.
+/// The kind of device secret that the bitstream contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Key {
     /// The public test secret.
     Test,
     Device,
-    /// The same key for every card with this image.
+    /// One secret, which is the same in every card with this image.
     Class,
 }
 
@@ -94,7 +94,7 @@ pub enum Outcome {
     Good,
     /// There is no build, or a file that the manifest names is missing.
     Warned,
-    /// The key is the public test key.
+    /// The check passed, but the key is the public test key.
     TestKey,
     Contradicted,
 }

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 pub const LAYOUT: &str = "rtl/layout/layout.toml";
 pub const REGISTERS: &str = "rtl/layout/card.rdl";
-/// The list of the card's sources. It contains the package with the design id, which the id does not cover.
+/// The list of the card's sources. It includes [`DESIGN_PACKAGE`], which the design id does not cover.
 const CARD: &str = "rtl/portcullis.f";
-/// The package with the design id.
+/// The SystemVerilog package that contains the design id.
 pub const DESIGN_PACKAGE: &str = "rtl/pkg/gen/design_pkg.sv";
 
 /// The files of a checkout.
@@ -47,7 +47,7 @@ impl Sources {
         Ok(text.lines().map(str::trim).filter(|line| line.starts_with("rtl/")).map(str::to_owned).collect())
     }
 
-    /// The design id of the card's sources: the first 16 bytes of their digest; a real card has the top bit clear.
+    /// The design id of the card's sources: the first 16 bytes of their digest, with the top bit 0 (a real card).
     pub fn design_id(&self) -> Result<[u8; 16], BitstreamError> {
         let mut sources = self.listed(CARD)?;
         sources.retain(|name| name != DESIGN_PACKAGE);

@@ -133,7 +133,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     };
     // Totals are printed for several texts only. With --json, they are not printed on stdout, which programs read.
     if sink.totals.texts < 2 {
-        // The summary of a single text contains everything.
+        // The summary of a single text contains the totals.
     } else if !args.json {
         sink.output.line(&sink.totals)?;
     } else if std::io::stderr().is_terminal() {
@@ -243,7 +243,7 @@ impl EventSink {
         self.output.event(event)
     }
 
-    /// Ends with `result`. Printed output stays printed, even if a later step fails.
+    /// Ends the progress display, and keeps an error for later: the output so far is still printed.
     fn end(mut self, result: Result<(), Failure>) -> Self {
         self.progress.finish_and_clear();
         self.failure = result.err();
@@ -298,7 +298,7 @@ fn local(
     Ok(sink.end(governed.and(written)))
 }
 
-/// Closes a session. A fault that ended it is a failure.
+/// Closes a session. Errors: closing failed, or a fault ended the session.
 pub(crate) fn close(session: Session) -> Result<(), Failure> {
     let closed = session.close()?;
     match closed.cause {

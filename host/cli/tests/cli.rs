@@ -478,7 +478,7 @@ fn diff_shows_a_descriptor_that_is_decided_differently() {
     assert_eq!(same.status.code(), Some(0));
 }
 
-/// Packages without common contexts do not count as equal: a script that checks the exit code must not pass.
+/// Packages without common contexts do not count as equal. The exit code is not 0, for scripts that check it.
 #[test]
 fn a_diff_that_could_not_compare_has_its_own_exit_code_and_says_why() {
     let dir = tempfile::tempdir().unwrap();

@@ -83,7 +83,7 @@ fn a_killed_run_is_completed() {
         let run = run.current_dir(root()).args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut run = run.spawn().unwrap();
         let mut stdout = run.stdout.take().unwrap();
-        // The moments range from before the card has started to the middle of the session.
+        // The kills happen at times from before the start of the card to the middle of the session.
         let opened = folder.join("checkpoints/00000000.cose");
         let early = number % 5 == 2;
         while !early && !opened.exists() {

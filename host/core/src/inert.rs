@@ -27,7 +27,7 @@ pub fn is_formatting(text: &str) -> bool {
     text.chars().all(is_formatting_char)
 }
 
-/// The longest prefix of a text that consists of formatting.
+/// The formatting at the start of a text: the longest prefix that consists of formatting only.
 #[must_use]
 pub fn leading_formatting(text: &str) -> &str {
     text.split_once(|c| !is_formatting_char(c)).map_or(text, |(head, _)| head)

@@ -29,7 +29,7 @@ pub struct SemanticState {
     /// The commitments of the text admitted so far.
     pub memory: Commitments,
     pub policy: PolicyReference,
-    /// The mutation under evaluation: empty whenever state is dumped or compared between steps.
+    /// The mutation under evaluation; `None` whenever the state is dumped or compared.
     pub mutation: Option<Box<Mutation>>,
     /// Admitted transitions, in order of sequence.
     pub lineage: Vec<Transition>,

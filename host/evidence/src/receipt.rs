@@ -41,7 +41,7 @@ pub struct ReceiptProof {
     pub chain: String,
 }
 
-/// Reads a head, which must be an object: if there is no head, the key is absent, and `null` is refused.
+/// Reads a head, which must be an object. A proof without a head does not have the key; `null` is refused.
 pub(crate) fn head_proof<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<HeadProof>, D::Error> {
     json::object(from).map(Some)
 }
@@ -53,7 +53,7 @@ pub(crate) fn head_proof<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Op
 pub struct HeadProof {
     /// Records in the lane's tree.
     pub size: u64,
-    /// Inclusion proof of the head in the tree over the heads of all lanes, its sibling first.
+    /// Inclusion proof of the head in the tree over the heads of all lanes, the head's sibling first.
     pub path: Vec<Hex<32>>,
 }
 
@@ -79,7 +79,7 @@ pub enum ReceiptError {
     Malformed(String),
     #[error("the proof is of record {} of lane {}, the receipt names record {} of lane {}", .found.1, .found.0, .named.1, .named.0)]
     OtherRecord {
-        /// Lane and log index of the proof.
+        /// Lane and log index of the proved record.
         found: (u8, u64),
         named: (u8, u64),
     },
@@ -112,7 +112,7 @@ pub enum ReceiptError {
     Simulated(&'static str),
 }
 
-/// What the card did with a text.
+/// The card's decision about a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {

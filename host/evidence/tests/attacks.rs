@@ -59,7 +59,7 @@ fn records_forged_under_another_key() {
     let mut parts = world.honest();
     parts.signer = Card::new(b"a key of the operator", parts.card.design_id, Class::Device);
     assert_contradicted(&world.check(&parts.files()), "genuine/checkpoint-signature");
-    // With a certificate from the operator's own root.
+    // The operator's own root certifies the operator's key.
     let window = Window { not_before: START - 1000, not_after: END + 1000 };
     let own = CertificateAuthority::root(SigningKey::from_bytes(&[66; 32]), "CN=Test root", window, false).unwrap();
     parts.certificate = certificate(&own, &parts.signer);
@@ -314,7 +314,7 @@ fn reset_and_run_again() {
     second.gate(0, 1, "", "Something nicer.", Determination::Admit);
     second.end(0, 2, "");
     second.log.close();
-    // The witness saw the first session. Both have the same OPEN, since this card has no randomness, but other ends.
+    // The witness saw the first session. This card has no randomness: both sessions have the same OPEN, but other ends.
     let mut files = second.files();
     let notes = first.notes();
     files.0.insert(bundle::witness(1), notes[1].clone());
@@ -374,7 +374,7 @@ fn what_remains_of_two_cards_is_a_class_key() {
 fn another_policy() {
     let world = World::new();
     let honest = world.honest();
-    // Another image in the bundle.
+    // The bundle contains another image than the one that the records name.
     let mut parts = honest.clone();
     *parts.image.last_mut().unwrap() ^= 1;
     let report = world.check(&parts.files());
@@ -388,7 +388,7 @@ fn another_policy() {
     parts.play();
     assert_eq!(parts.ticket.policy, permitted);
     assert_eq!(codes(&world.check(&parts.files())), set(&["policy/ticket-policy"]));
-    // Another package beside the image.
+    // The bundle contains a package from which the image was not built.
     let mut parts = honest.clone();
     parts.package.insert("rules.cedar".to_owned(), b"forbid (principal, action, resource);\n".to_vec());
     assert_eq!(codes(&world.check(&parts.files())), set(&["policy/package-digest"]));
@@ -594,7 +594,7 @@ fn what_remains_of_heartbeats_is_a_witness_that_colludes() {
 fn witness_and_ticket() {
     let world = World::new();
     let honest = world.honest();
-    // A ticket without an issuer; one by an unknown issuer; one outside its validity.
+    // A ticket without an issuer, a ticket by an unknown issuer, and a ticket that expires during the session.
     let mut parts = honest.clone();
     parts.ticket.issuer = "self".to_owned();
     (parts.ticket.heartbeat_records, parts.ticket.heartbeat_ticks) = (0, 0);

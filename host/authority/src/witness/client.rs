@@ -12,7 +12,7 @@ use portcullis_evidence::ticket::Ticket;
 use super::Post;
 use super::http::{DeadlineStream, HttpError, read_message};
 
-/// Characters of an answer that an error message shows, since another server may answer with a whole page.
+/// Largest number of characters that an error message quotes from an answer: a wrong server may send a whole page.
 const REASON_CHARS: usize = 200;
 
 #[derive(Debug, thiserror::Error)]
@@ -80,7 +80,7 @@ impl Client {
             self.address,
             body.len()
         );
-        // A server that refuses early may close before it has read everything. Its answer counts, not the broken pipe.
+        // A server may refuse and close before it has read the whole request. Report its answer, not the broken pipe.
         let sent = connection.write(&[head.as_bytes(), &body].concat());
         let answer =
             read_message(&mut connection, note::MAX_BYTES).map_err(|error| http(sent.err().unwrap_or(error)))?;

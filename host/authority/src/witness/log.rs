@@ -11,7 +11,7 @@ pub(super) struct Log {
     pub(super) size: u64,
     /// Unix second of the last entry.
     pub(super) time: u64,
-    /// Roots of the complete subtrees, largest first: one for each one bit of the size.
+    /// Roots of the complete subtrees, largest first: one root for each bit of the size that is 1.
     peaks: Vec<Hash>,
 }
 

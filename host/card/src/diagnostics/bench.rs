@@ -44,7 +44,7 @@ pub struct BenchReport {
     pub elapsed: Duration,
     /// Clocks of the card during `elapsed`, if the transport counts them.
     pub clocks: Option<u64>,
-    /// Rows of the larger bank: the clocks of one sweep at one row per clock.
+    /// Rows of the larger bank. At one row per clock, one sweep of the banks takes this number of clocks.
     pub rows: u16,
     /// Time from the submission of an entry to its answer at the driver, in nanoseconds, rounded to three digits.
     pub latency: Histogram<u64>,
@@ -91,7 +91,7 @@ impl BenchReport {
         steps.map(|step| (step.value_iterated_to() + 1, step.count_since_last_iteration())).collect()
     }
 
-    /// Hundredths of a clock per verdict, rounded up.
+    /// Clocks per verdict in hundredths of a clock, rounded up.
     #[must_use]
     pub fn clocks_per_verdict_hundredths(&self) -> Option<u64> {
         self.clocks.map(|clocks| (clocks * 100).div_ceil(self.verdicts.max(1)))

@@ -99,8 +99,8 @@ pub(crate) fn gate() -> Descriptor {
     }
 }
 
-/// `count` GATEs that are valid under `image`, spread over its declarations by a fixed random sequence. The submitter
-/// fills in slot, sequence and CRC.
+/// `count` GATEs that are valid under `image`, spread over its declarations by a fixed random sequence. Slot, sequence
+/// and CRC are zero; the caller must set them.
 pub(crate) fn gates(image: &Image, count: usize) -> Vec<Descriptor> {
     let header = image.header();
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
@@ -115,7 +115,7 @@ pub(crate) fn gates(image: &Image, count: usize) -> Vec<Descriptor> {
     let classes = header.classes.get();
     (0..count)
         .map(|_| {
-            // A mask of declared values has its ones in the lowest bits.
+            // The set bits of a mask of declared values are its lowest bits.
             let mut value = |mask: U32| next(mask.get().count_ones().max(1)) as u8;
             let (temporal, domain) = (value(header.temporal), value(header.domain));
             let (audience, register) = (value(header.audience), value(header.register));

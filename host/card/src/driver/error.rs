@@ -1,4 +1,4 @@
-//! Errors of a session. An error is never an admit.
+//! Errors of a session. No error counts as an admit.
 
 use portcullis_core::wire::{Fault, Life, UnknownValue};
 use portcullis_policy::image::Bank;
@@ -112,7 +112,7 @@ impl SessionError {
 #[error("waited {bound} times {quantum} for {awaited}, in vain")]
 pub struct WaitError {
     pub awaited: &'static str,
-    /// Number of quanta waited.
+    /// Number of quanta after which the wait ended.
     pub bound: u32,
     pub quantum: &'static str,
 }

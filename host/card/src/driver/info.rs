@@ -49,7 +49,7 @@ pub struct CardInfo {
 impl CardInfo {
     /// Reads `card`. If it is not a card of this register map, this fails before any other register is read. Errors:
     /// [`SessionError::NoCard`], [`SessionError::MapVersion`], [`SessionError::MapDigest`],
-    /// [`SessionError::Undecodable`], and the transport's.
+    /// [`SessionError::Undecodable`], and those of the transport.
     pub fn read<C: Card + ?Sized>(card: &mut C) -> Result<Self, SessionError> {
         registers::with(card, |r| {
             let magic = r.magic().try_read()?.v();

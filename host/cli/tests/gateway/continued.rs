@@ -1,4 +1,4 @@
-//! An answer that continues an answer of an earlier session: its bundle is checked together with the earlier one.
+//! An answer continues an answer of an earlier session. Its bundle is checked together with the bundle of that session.
 
 use crate::process::{Process, curl, root};
 use crate::support::{Upstream, chat, text};

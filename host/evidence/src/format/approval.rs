@@ -32,7 +32,7 @@ impl Approval {
         Statement::sign(&payload(&policy, name), key)
     }
 
-    /// The key among `keys` that signed the approval.
+    /// The key among `keys` that signed the approval; `None` if none of them did.
     #[must_use]
     pub fn signer<'k>(&self, keys: impl IntoIterator<Item = &'k VerifyingKey>) -> Option<&'k VerifyingKey> {
         self.statement.signer(keys)

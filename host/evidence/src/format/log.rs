@@ -1,6 +1,6 @@
 //! The rules that the log of a lane follows from its OPEN record to its CLOSE record.
 //!
-//! Each record is checked against the ones before it: indices without gaps, ticks that never decrease, one epoch, one
+//! Each record is checked against the earlier records: indices without gaps, ticks that never decrease, one epoch, one
 //! ticket, and in each stream the order BEGIN, judged entries, END. A log that breaks a rule is not the card's.
 
 use portcullis_core::wire::{
@@ -45,7 +45,7 @@ pub enum Violation {
     Lane(u16),
     #[error("sequence {found} where the stream's next is {next}")]
     Sequence { found: u32, next: u32 },
-    /// A judged entry whose domain, audience, register or epistemic mode differs from the first one of its stream.
+    /// A judged entry that changes the domain, audience, register or epistemic mode of its stream.
     #[error("the context is not that of the first GATE of the stream in slot {0}")]
     Context(u16),
     /// Determination, stage, fault and rows do not fit each other or the record, or the card had no cause to refuse an
@@ -452,7 +452,7 @@ impl LogChecker {
             (Opcode::Note, _) => counts.notes += 1,
             (Opcode::Gate, Determination::Admit) => counts.admits += 1,
             (Opcode::Gate, _) => {
-                // Only a row of the deciding bank decided.
+                // Only the row of the deciding stage counts.
                 let row = match stage {
                     Stage::Policy => answer.policy_row.get(),
                     Stage::Entropy => answer.entropy_row.get(),

@@ -9,7 +9,7 @@
 //! c2sp.org/tlog-proof@v1
 //! extra <base64 of the entry>
 //! index <number of the entry in the log>
-//! <base64 of one hash of the inclusion proof, a line each; RFC 9162, 2.1.3>
+//! <base64 of one hash of the inclusion proof, one line per hash; RFC 9162, 2.1.3>
 //!
 //! portcullis/<key>
 //! <entries in the log>

@@ -66,7 +66,7 @@ pub enum TicketError {
 /// The content of a ticket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ticket {
-    /// Number of the session among all sessions of the key: 1, 2, 3 and so on.
+    /// Number of the session among all sessions of the key and the seat: 1, 2, 3 and so on.
     pub serial: u64,
     /// Random.
     pub nonce: [u8; 16],
@@ -76,9 +76,9 @@ pub struct Ticket {
     pub policy: [u8; 32],
     /// Digests of the context documents that streams may name; empty permits any.
     pub contexts: BTreeSet<[u8; 32]>,
-    /// The card refuses entries after this many records without a heartbeat; 0 is off.
+    /// The card refuses entries after this many records without a heartbeat; 0 means no limit.
     pub heartbeat_records: u32,
-    /// The card refuses entries after this many units of 2^16 clocks without a heartbeat; 0 is off.
+    /// The card refuses entries after this many units of 2^16 clocks without a heartbeat; 0 means no limit.
     pub heartbeat_ticks: u32,
     /// SHA-256 of the 192 bytes of the last checkpoint of session `serial - 1`. Zeros if `serial` is 1 or that session
     /// was abandoned.
@@ -89,7 +89,7 @@ pub struct Ticket {
     pub not_after: u64,
     /// Name of the issuer: 1 to [`MAX_ISSUER`] visible ASCII characters.
     pub issuer: String,
-    /// Distinguishes cards that share a key: serials count per key and seat. 0 if there is one card.
+    /// Number of the card among the cards that share a key, from 0. Each seat has its own serials, from 1 on.
     pub seat: u16,
     /// Digests of the profiles that streams may use; empty permits any.
     pub profiles: BTreeSet<[u8; 32]>,

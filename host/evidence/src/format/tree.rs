@@ -1,8 +1,8 @@
 //! Merkle trees of RFC 9162 (Certificate Transparency 2.0), section 2.1, with SHA-256: roots, proofs, and their
 //! verification.
 //!
-//! [`Frontier`] and [`Prover`] read the leaves in order and need memory for the logarithm of their number only. A
-//! [`Tree`] keeps all nodes and gives any proof at once.
+//! [`Frontier`] and [`Prover`] read the leaves in order; their memory grows with the logarithm of the number of leaves.
+//! A [`Tree`] keeps all nodes and gives any proof at once.
 
 use sha2::{Digest, Sha256};
 use std::ops::Range;
@@ -46,7 +46,7 @@ impl Frontier {
     /// Appends a leaf hash.
     pub fn push(&mut self, leaf: Hash) {
         let mut hash = leaf;
-        // For each trailing one bit of the size, the subtree that ends here is joined with an earlier one of its size.
+        // Joins the newest subtree with the earlier subtree of equal size, once for each trailing 1 bit of the size.
         for _ in 0..self.size.trailing_ones() {
             if let Some(left) = self.peaks.pop() {
                 hash = node(&left, &hash);
@@ -386,8 +386,7 @@ mod tests {
             let longer = [&consistency[..], &[all]].concat();
             prop_assert!(!verify_consistency(old, size, &longer, &old_root, &all));
             prop_assert!(!verify_consistency(old, size, &consistency, &all, &old_root) || old == size);
-            // A proof must not hold for another old size with the same roots, even if an honest prover never claims
-            // that size.
+            // A proof for the old size must not be accepted for a larger old size with the same roots.
             if old + size_off < size {
                 prop_assert!(!verify_consistency(old + size_off, size, &consistency, &old_root, &all));
             }

@@ -55,7 +55,7 @@ impl Withholding {
         terms.is_sound().then(|| Statement::sign(&payload(terms), key))
     }
 
-    /// The key among `keys` that signed the withholding.
+    /// The key among `keys` that signed the withholding; `None` if none of them did.
     #[must_use]
     pub fn signer<'k>(&self, keys: impl IntoIterator<Item = &'k VerifyingKey>) -> Option<&'k VerifyingKey> {
         self.statement.signer(keys)

@@ -1,4 +1,4 @@
-//! A card's log in software, for tests: the records and checkpoints that a card would make of the same entries.
+//! A card's log in software, for tests: the records and checkpoints that a card would make for given entries.
 
 use crate::format::checkpoint::{head, root_of_heads};
 use crate::format::tree;

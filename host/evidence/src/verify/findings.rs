@@ -34,7 +34,7 @@ pub struct Reason<C = Code> {
 /// A property's status and reasons.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Conclusion {
-    /// The worst of the reasons.
+    /// The worst status of the reasons.
     pub status: Status,
     /// Reasons, the most serious first.
     pub reasons: Vec<Reason>,
@@ -62,7 +62,7 @@ impl Properties {
         }
     }
 
-    /// The worst status of the five.
+    /// The worst status of the five properties.
     #[must_use]
     pub fn worst(&self) -> Status {
         Property::ALL.iter().map(|property| self.of(*property).status).max().unwrap_or(Status::Contradicted)
@@ -129,7 +129,7 @@ impl Findings {
             .or_insert_with(|| Reason { code, status, detail: detail.to_string(), count: 1 });
     }
 
-    /// The conclusions on the five properties. If a certified card did not sign the records, none is affirmed.
+    /// The conclusions on the five properties. If a certified card did not sign the records, no property is affirmed.
     pub(super) fn conclude(mut self) -> Properties {
         let bases = [Property::Genuine, Property::Complete];
         let false_base = |((property, _), reason): (&(Property, Code), &Reason)| {

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// Simulated evidence is checked like other evidence and marked, not refused.
+    /// Whether simulated evidence is checked like other evidence and marked, and not refused.
     pub allow_sim: bool,
     /// Unix second at which certificates must be valid, if no witness gives a time.
     pub at: Option<u64>,
@@ -66,8 +66,8 @@ pub struct Summary {
     /// Mapping version with which the package has the digest in the image.
     pub mapping_version: Option<u32>,
     pub approvals: Vec<Signer>,
-    /// Unix seconds of the first and the last checkpoint that a witness saw. The session ran between them, and may have
-    /// run longer.
+    /// Unix seconds of the first and the last checkpoint that a witness saw. The session ran between these times, and
+    /// may have run longer.
     pub witnessed: Option<(u64, u64)>,
     /// Ticks of the first and the last record over all lanes.
     pub ticks: Option<(u64, u64)>,

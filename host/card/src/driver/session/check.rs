@@ -114,7 +114,7 @@ pub(super) fn entry_record<C: Card>(
     Ok(())
 }
 
-/// Checks a record without an entry, the last one of `lane`; returns the sticky fault that it names.
+/// Checks that the last record of `lane` is a session record of type `kind`. Returns the sticky fault that it names.
 pub(super) fn session_record<C: Card>(
     record: &Record,
     lane: &LaneDriver,

@@ -17,7 +17,7 @@ const LOST: Outcome = Outcome::Fault(Fault::Watchdog);
 impl<C: Card> Session<C> {
     /// Returns the answers since the last call, in order of submission within each lane. Does not wait or read a
     /// register. Errors: the session's state, and [`SessionError::Lost`] when an answer does not fit. In that case this
-    /// call returns no answers; those that earlier calls returned stay valid.
+    /// call returns no answers; answers from earlier calls stay valid.
     pub fn poll(&mut self) -> Result<Vec<Completed>, SessionError> {
         if self.ready.is_empty() {
             self.healthy()?;
@@ -135,7 +135,7 @@ impl<C: Card> Session<C> {
         self.lanes.iter().map(|lane| lane.rings.logged).sum()
     }
 
-    /// Consumes a lane's next record and passes it to the sink. The caller ensures that it exists, and checks it.
+    /// Consumes a lane's next record, which must exist, and passes it to the sink. The caller must check the record.
     pub(super) fn consume_record(&mut self, at: usize) -> Result<Record, SessionError> {
         let lane = self.lanes.get_mut(at).ok_or(SessionError::NotOpen)?;
         let record = lane.rings.next_record(&self.card)?;
@@ -168,7 +168,7 @@ impl<C: Card> Session<C> {
         Err(WaitError { awaited, bound, quantum: self.card.quantum() }.into())
     }
 
-    /// Checks an entry's record, the last one of its lane.
+    /// Checks the last record of a lane, which must be the record of `entry`.
     fn entry_record(
         &self,
         at: usize,
@@ -179,7 +179,7 @@ impl<C: Card> Session<C> {
         check::entry_record(record, self.lanes.get(at).ok_or(SessionError::NotOpen)?, entry, completion, self)
     }
 
-    /// Checks a record without an entry, the last one of its lane; returns the sticky fault that it names.
+    /// Checks that a lane's last record is a session record of type `kind`. Returns the sticky fault in the record.
     pub(super) fn session_record(&self, at: usize, record: &Record, kind: RecordType) -> Result<Fault, SessionError> {
         check::session_record(record, self.lanes.get(at).ok_or(SessionError::NotOpen)?, kind, self)
     }
@@ -233,7 +233,7 @@ impl<C: Card> Session<C> {
         // The ALARM may be waiting for room in a log.
         self.collect_all()?;
         self.lanes.iter_mut().try_for_each(|lane| lane.rings.ring_consumed(&mut self.card, true))?;
-        // Waits for the card's last writes. A dead bus never becomes quiet; answers from before still count.
+        // Waits for the card's last writes. A dead bus never becomes quiet; earlier answers still count.
         match self.await_signed("the card to be quiet after a fault", |s| !s.busy) {
             Ok(_) | Err(SessionError::Wait(_)) => {}
             Err(error) => return Err(error),
@@ -292,7 +292,7 @@ impl<C: Card> Session<C> {
     }
 }
 
-/// The lane of the oldest entry without an answer, and that lane's next completion. This answer usually comes first.
+/// The lane of the oldest entry without an answer, and that lane's next completion, which usually comes first.
 fn next_answer<'a, C: Card>(
     lanes: &'a [LaneDriver],
     card: &C,

@@ -1,4 +1,4 @@
-//! The steps from an unknown state to RUN.
+//! Opens a session: the steps from an unknown state of the card to RUN.
 
 use std::collections::VecDeque;
 

@@ -106,7 +106,7 @@ impl ModelCard {
                 let words = registers::words_of::<32, 8>(MAP_DIGEST);
                 words.get(usize::from(word)).copied().unwrap_or_default()
             }
-            // Number of lanes, one row per clock, a table digest, heartbeats, and no signer.
+            // The model has this number of lanes, one row per clock, a table digest and heartbeats, but not a signer.
             Register::Capabilities => lanes | 1 << 8 | 1 << 16 | 1 << 18,
             Register::Rows => u32::from(POLICY_ROWS) | u32::from(ENTROPY_ROWS) << 16,
             Register::MaxStreams => MAX_STREAMS,

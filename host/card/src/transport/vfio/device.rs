@@ -71,7 +71,7 @@ impl PciDevice {
         self.bdf
     }
 
-    /// The protection between the device and memory.
+    /// Whether an IOMMU limits the device's access to memory.
     #[must_use]
     pub const fn access(&self) -> Access {
         match self.opened {

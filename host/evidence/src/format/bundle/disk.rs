@@ -8,7 +8,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// Name of the file that holds the reserved space. It exists only until the file is unlinked.
+/// Name under which the file with the reserved space is created. The file is unlinked at once, but stays open.
 pub(super) const RESERVE: &str = ".reserve";
 /// Bytes per write where the file system does not support `fallocate`.
 const CHUNK: usize = 1 << 16;
@@ -42,7 +42,7 @@ impl Disk {
         Ok(())
     }
 
-    /// Grows the second part to at least `last` bytes. If there is not enough room, the disk counts as full.
+    /// Grows the reserve's second part to at least `last` bytes. If there is not enough room, the disk counts as full.
     pub(super) fn keep(&self, last: u64) {
         let mut state = self.state();
         let Some(file) = state.file.as_ref().filter(|_| !state.full && state.last < last) else { return };

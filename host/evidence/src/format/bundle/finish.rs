@@ -243,7 +243,7 @@ impl<'a> Unfinished<'a> {
         }
     }
 
-    /// Reads the logs up to each checkpoint, and the records after the last one.
+    /// Reads the logs up to each checkpoint, and the records after the last checkpoint.
     fn logs(&self) -> Result<Logs, FinishError> {
         for needed in [name::TICKET, name::CERTIFICATE, name::CHAIN, name::IMAGE, name::RECORDS] {
             if self.size(needed).is_none() {
@@ -293,8 +293,8 @@ impl<'a> Unfinished<'a> {
         for (lane, signed) in lanes.iter_mut().zip(&signed) {
             lane.read_tail(*signed)?;
         }
-        // Every lane records a heartbeat before the card accepts the next one, so no lane has two more than another. A
-        // file that has more was written further than the files of other lanes, and its surplus is cut.
+        // Every lane records a heartbeat before the card accepts the next one, so no lane has two heartbeats more than
+        // another. A file that has more was written further than the files of other lanes, and its surplus is cut.
         let beats = lanes.iter().map(|lane| lane.beats.len()).min().unwrap_or_default();
         let sizes = lanes.iter().zip(&signed).map(|(lane, signed)| {
             lane.beats.get(beats + 1).map_or(lane.good, |extra| lane.good.min(*extra)).max(*signed)
@@ -445,7 +445,7 @@ impl Lane {
             };
     }
 
-    /// Reads the records after the first `signed` ones until a record breaks a rule.
+    /// Reads the records after the first `signed` records, until a record breaks a rule.
     fn read_tail(&mut self, signed: u64) -> Result<(), BundleError> {
         while !self.broken {
             let Some(record) = self.next()? else { break };

@@ -22,7 +22,7 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// The manifest over `files`, without the manifest itself. Errors: [`BundleError`] from `files`.
+    /// Makes a manifest that lists `files`, except the manifest itself. Errors: [`BundleError`] from `files`.
     pub fn of(files: &dyn Files) -> Result<Self, BundleError> {
         let mut manifest = Self { schema: SCHEMA.to_owned(), files: Vec::new() };
         for (path, size) in files.names()?.into_iter().filter(|(path, _)| path != MANIFEST) {

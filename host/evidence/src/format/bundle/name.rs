@@ -18,7 +18,7 @@ pub const APPROVAL: &str = "policy/approval.cose";
 pub const PACKAGE: &str = "policy/package/";
 /// Heads of the lanes under each checkpoint. Present only if the card has more than one lane.
 pub const HEADS: &str = "records/heads.bin";
-/// Records of lane 0. [`in_lane`] gives the file names of other lanes, for this file and the four below.
+/// Records of lane 0. [`in_lane`] gives the names of this file and of the next four files in other lanes.
 pub const RECORDS: &str = "records/lane-0.bin";
 /// One line per BEGIN record.
 pub const STREAMS: &str = "streams.jsonl";
@@ -51,7 +51,7 @@ const LINES_MAX: u64 = 1 << 52;
 const HEADS_MAX: u64 = CHECKPOINTS_MAX * LANES_MAX as u64 * LaneHead::BYTES as u64;
 const IMAGE_MAX: u64 = (ImageHeader::BYTES + 2 * 0xffff * Row::BYTES) as u64;
 
-/// Files that exist per lane: the name in lane 0, and the parts of the name around the number of another lane.
+/// Files that exist once per lane: the name for lane 0; for other lanes, the text before and after the lane number.
 const OF_LANES: [(&str, &str, &str); 5] = [
     (RECORDS, "records/lane-", ".bin"),
     (STREAMS, "streams-", ".jsonl"),

@@ -39,8 +39,8 @@ impl<'a> Bundle<'a> {
         }
         let checkpoints = names.keys().filter(|name| name.starts_with("checkpoints/")).count() as u64;
         let lanes = lanes(&names)?;
-        // Serials start at 0, so this name must exist if no checkpoint is missing. Gaps that it does not show are found
-        // when the checkpoints are read.
+        // Serials start at 0, so this name must exist if no checkpoint is missing. Other gaps are found when the
+        // checkpoints are read.
         let last = name::checkpoint(checkpoints.saturating_sub(1));
         let needed = [name::MANIFEST, name::TICKET, name::CERTIFICATE, name::CHAIN, name::IMAGE, &last];
         let missing = needed.iter().find(|name| !names.contains_key(**name));
@@ -48,8 +48,8 @@ impl<'a> Bundle<'a> {
             return Err(BundleError::Missing((*missing).to_owned()));
         }
         let heads = names.get(name::HEADS).copied();
-        // With one lane, the heads follow from the checkpoints. The file must then be absent, so that a bundle has one
-        // form only.
+        // With one lane, the heads follow from the checkpoints. `heads.bin` must then be absent, so that a bundle has
+        // one form only.
         let expected = (lanes > 1).then(|| checkpoints * u64::from(lanes) * LaneHead::BYTES as u64);
         match (heads, expected) {
             (None, Some(_)) => Err(BundleError::Missing(name::HEADS.to_owned())),

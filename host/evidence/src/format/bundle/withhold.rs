@@ -245,7 +245,7 @@ impl Copy<'_, '_> {
         let lines = [name::STREAMS, name::INPUTS, name::SPANS, name::RECEIPTS];
         let of_lines: BTreeSet<_> =
             (0..self.bundle.lanes()).flat_map(|lane| lines.map(|name| name::in_lane(name, lane))).collect();
-        // A remaining stream can share a context document with a removed one.
+        // A remaining stream can share a context document with a removed stream.
         let contexts = |meant: bool| {
             let streams = self.streams.iter().filter(move |(at, _)| self.chosen.contains(at) == meant);
             streams.map(|(_, known)| known.context).collect::<BTreeSet<_>>()

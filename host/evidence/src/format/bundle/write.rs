@@ -98,7 +98,7 @@ impl Writer {
         fits(name, content.len() as u64)?;
         let part = format!("{name}{PART}");
         let written = self.disk.with_room(|| {
-            // If this is the second attempt, the first one left an incomplete file on a full disk.
+            // If this is the second attempt, the first attempt left an incomplete file on a full disk.
             let _ = fs::remove_file(self.folder.join(&part));
             let mut file = self.create_file(&part)?;
             file.write_all(content)?;
@@ -131,7 +131,7 @@ impl Writer {
         sync(&self.folder)
     }
 
-    /// Writes the manifest over every file, and syncs the bundle.
+    /// Writes the manifest, which lists every other file, and syncs the bundle.
     pub fn finish(self) -> Result<(), BundleError> {
         self.disk.give_all();
         seal(&self.folder)

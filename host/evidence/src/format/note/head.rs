@@ -14,7 +14,7 @@ pub struct Head {
     pub origin: String,
     /// Number of entries.
     pub size: u64,
-    /// Root of the tree over them (RFC 9162, 2.1.1).
+    /// Root of the tree over the entries (RFC 9162, 2.1.1).
     pub root: Hash,
 }
 

@@ -65,7 +65,7 @@ fn cosignatures_of_public_witnesses_verify() {
     assert_eq!(head.text(), parsed.text);
     assert_eq!(head.card(), Err(NoteError::Origin));
 
-    // Changed one after the other: the size, the time, the name of a key.
+    // Three changed notes are refused: with another size, another time, and another key name.
     let changed = PUBLIC.replace("1432088532", "1432088533");
     assert_eq!(
         Note::parse(&changed).unwrap().verify(&keys[2..3]),

@@ -9,8 +9,8 @@ use std::ops::Range;
 /// The nonces that the witness gave.
 #[derive(Debug, Default)]
 pub(crate) struct Nonces {
-    // Pairs of nonce and note serial; and all note serials. Both are sorted, since a log can hold millions of
-    // heartbeats.
+    // `nonces` has pairs of nonce and note serial; `serials` has all note serials. Both are sorted, so that searches
+    // are fast even with millions of heartbeats.
     nonces: BTreeSet<(u64, u64)>,
     serials: Vec<u64>,
 }
@@ -29,8 +29,8 @@ impl Nonces {
         (found, there == range.end.saturating_sub(range.start))
     }
 
-    /// Checks a heartbeat in a lane. `checkpoints` is the number of checkpoints before it, and `last` the note of the
-    /// previous heartbeat. Returns the note of this one.
+    /// Checks a heartbeat in a lane. `checkpoints` is the number of checkpoints before it, and `last` the serial of the
+    /// previous heartbeat's note. Returns the serial of this heartbeat's note.
     pub(crate) fn heartbeat(
         &self,
         nonce: u64,
@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(nonces.find(9, &(0..0)), (None, true));
     }
 
-    /// Searching note by note would take ten thousand million steps.
+    /// A search note by note would take 10^10 steps.
     #[test]
     fn many_heartbeats_that_are_nobodys() {
         let nonces = Nonces::new(&(0..100_000).map(|serial| note(serial, serial + 1)).collect());

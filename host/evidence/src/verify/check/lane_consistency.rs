@@ -42,7 +42,7 @@ pub(crate) fn check(lanes: &[&LaneState]) -> Findings {
     findings
 }
 
-/// Checks that every lane records the same nonces in the same order. Only the last one may be missing from a lane,
+/// Checks that every lane records the same nonces in the same order. Only the last nonce may be missing from a lane,
 /// since the session can end before every lane has recorded it.
 fn heartbeats(lanes: &[&LaneState]) -> Findings {
     let mut findings = Findings::default();
