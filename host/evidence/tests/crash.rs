@@ -1,7 +1,7 @@
-//! Completes the bundle of a process that died. It then verifies as the bundle of a session that was not closed, and
-//! nothing is contradicted.
+//! Finishes the bundles of processes that died. A finished bundle then verifies as the bundle of a session that was not
+//! closed, and the verifier finds nothing contradicted.
 //!
-//! With `PORTCULLIS_LONG=1` each bundle has 20,000 crash states, otherwise a few hundred.
+//! With `PORTCULLIS_LONG=1`, 20,000 states after a crash are tried per bundle, otherwise a few hundred.
 
 use portcullis_test_support::random::Random;
 use portcullis_test_support::world;
@@ -12,8 +12,8 @@ use std::fs;
 use std::path::Path;
 use world::{Parts, World, codes, nonce};
 
-/// The files of a process that died after `checkpoints` checkpoints. Growing files end anywhere; after a loss of power
-/// they can have zeros at their end. Files that are written at once exist, are missing, or are incomplete.
+/// The files of a process that died after `checkpoints` checkpoints. A file that grows can end at any byte; after a
+/// loss of power it can end with zeros. Files that are written at once exist, are missing, or are incomplete.
 fn died(parts: &Parts, checkpoints: usize, random: &mut Random) -> MemoryFiles {
     let mut files = parts.files();
     files.0.remove(bundle::MANIFEST);

@@ -58,7 +58,7 @@ fn honest() {
     }
 }
 
-/// Exchanges the files of two lanes, either the records or all.
+/// Exchanges the files of lanes `a` and `b` that have one of these names.
 fn exchange(files: &mut MemoryFiles, a: u8, b: u8, names: &[&str]) {
     for name in names {
         let (a, b) = (bundle::in_lane(name, a), bundle::in_lane(name, b));
@@ -366,7 +366,8 @@ fn alarms() {
         codes(&world.check(&closing.files())),
         ["complete/not-closed".to_owned(), "policy/alarm".to_owned()].into()
     );
-    // A checkpoint with a fault, and a lane with neither ALARM nor CLOSE; then a lane with another cause.
+    // First the checkpoint has a fault and a lane has neither ALARM nor CLOSE; then a lane's ALARM has another cause
+    // than the others.
     let mut parts = closing.clone();
     parts.log.lanes[3].pop();
     parts.reroot();

@@ -67,7 +67,7 @@ proptest! {
         prop_assert!(rules.is_closed());
         prop_assert_eq!(rules.is_alarmed(), alarm);
         prop_assert_eq!(rules.counts().records, log.lanes[0].len() as u64);
-        // The roots of the checkpoints are those over the bytes of the log file.
+        // The roots of the checkpoints are the roots of the tree over the bytes of the log file.
         let (mut bytes, mut tree, mut due) = (log.lanes[0].as_bytes(), Frontier::new(), log.checkpoints.iter().peekable());
         while let Some(record) = read(&mut bytes).unwrap() {
             tree.push(leaf(record.as_bytes()));

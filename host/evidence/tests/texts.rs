@@ -137,7 +137,7 @@ fn a_span_is_cut_as_its_descriptor_says() {
     for from in [0, 2, 10, 19] {
         assert_contradicted(&moved(from), "genuine/span-shape");
     }
-    // END covers inert text only, and it is in `held`.
+    // END covers only inert text, and this text is in the field `held`.
     let mut parts = honest.clone();
     let line = parts.spans.iter_mut().find(|line| line["held"] == "\n").unwrap();
     (line["held"], line["text"]) = ("".into(), "\n".into());

@@ -72,7 +72,7 @@ fn what_cannot_be_read_is_neither_affirmed_nor_contradicted() {
     }
 }
 
-/// Marks of simulation outside the checkpoints are sufficient.
+/// Evidence is marked as simulated even if only files other than the checkpoints show it.
 #[test]
 fn simulated_evidence_of_an_unknown_version_is_marked() {
     let world = World::new();

@@ -88,7 +88,7 @@ fn time_is_the_witness_s() {
     // No stream had ended before the first note.
     assert!(matches!(before(START), Err(WithholdError::Nothing)));
     assert!(!to.exists());
-    // The last note is of the third checkpoint, START + 200.
+    // The witness's last note is for the third checkpoint; its time is START + 200.
     assert!(matches!(before(START + 200), Err(WithholdError::Nothing)));
     let done = before(START + 201).unwrap();
     assert_eq!(done.streams, 2);
@@ -164,7 +164,7 @@ fn what_a_statement_cannot_do() {
         remanifest(&mut changed);
         world.check(&changed)
     };
-    // A text that the withholding calls removed is still there.
+    // The statement lists a text as removed, but the text is still there.
     for file in [bundle::SPANS, bundle::INPUTS, bundle::RECEIPTS] {
         let report = checked(&|changed| drop(changed.0.insert(file.to_owned(), files.0[file].clone())));
         assert_contradicted(&report, "replayable/withheld-disclosed");

@@ -1,5 +1,5 @@
 //! Admission of tasks: the pre-execution filter judges each task before an engine gets it. The filter's router issues a
-//! pass for an accepted task, and an engine can be made only with that pass.
+//! [`Pass`], a permit, for an accepted task. An engine can be made only with this permit.
 
 use crate::determination::Trigger;
 use crate::engine::{Engine, EngineError};

@@ -1,5 +1,5 @@
-//! Admission to engines: a task that the filter refuses never gets an engine, and making an engine needs the pass of
-//! exactly that task.
+//! Admission to engines: a task that the filter refuses never gets an engine, and an engine is made only with the
+//! `Pass` that the filter issued for exactly that task.
 
 use crate::support;
 
@@ -21,7 +21,7 @@ fn governed(intent: &str, facts: &[&str]) -> (usize, Option<Trigger>) {
         filter(),
         Arc::new(move |_, pass| {
             *count.lock().unwrap() += 1;
-            // The pass can be used for the bytes of exactly this task.
+            // The `Pass` can be used for the bytes of exactly this task.
             pass.spend(&judged).unwrap();
             Ok(Box::new(NgramEngine::new("Birds sing well here.", 2, 1, 1)?))
         }),

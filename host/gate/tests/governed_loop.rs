@@ -1,4 +1,4 @@
-//! The governed loop on the model card: the content of each event, and that only admitted text is released.
+//! The governed loop on the card's software model: the content of each event, and that only admitted text is released.
 
 use crate::support;
 
@@ -97,7 +97,7 @@ fn a_deferred_mutation_comes_back_when_what_it_waits_for_is_there() {
     assert_eq!(summary(&events).deferred, 1);
 }
 
-/// A new word also makes a deferred mutation due, because a word can name its referent.
+/// A new word also makes a deferred mutation due, because the word can name the referent that the mutation needs.
 #[test]
 fn a_deferred_mutation_comes_back_when_its_referent_was_named() {
     let package = package("[limits]\ndefer = [\"PRESUPPOSE-REFERENT\"]\n[continuity]\npresupposition = true\n");
@@ -238,7 +238,7 @@ fn the_end_of_a_candidate_that_may_become_a_hit_waits_for_what_follows() {
         (&[&["Pay 4111 1111"] as &[&str], &[" 1111 1111 now."]] as &[&[&str]], "Pay now."),
         (&[&["Pay 4111"], &[" 1111"], &[" 1111 1111"], &[" now."]], "Pay now."),
         (&[&["Ask jane.doe"], &["@example.org"], &[" today."]], "Ask today."),
-        // The text after the pending end shows that it is not a part of a hit.
+        // The text after the pending end shows that the pending end is not a part of a hit.
         (&[&["Pay 4111 1111"], &[" crowns."]], "Pay 4111 1111 crowns."),
         (&[&["Ask jane.doe"], &[" today."]], "Ask jane.doe today."),
         // At the end of the text the pending end is final.

@@ -1,4 +1,4 @@
-//! Serves one connection of a gate. The session loop that all connections share judges its streams.
+//! Serves one connection of a gate. All connections share one session loop, which judges their streams.
 
 use super::clients::ClientPlace;
 use super::{ToClient, ToGate, VERSION, Wire};
@@ -36,9 +36,9 @@ pub type Journal<'j> = Box<dyn FnMut(&Event) -> Result<(), JournalError> + Send 
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ConnectionEnd {
-    /// The client closed it after this number of items.
+    /// The client closed the connection after this number of items.
     Closed(u64),
-    /// It was refused or given up, for this reason.
+    /// The gate refused the connection or gave it up, for this reason.
     Refused(String),
 }
 

@@ -79,12 +79,13 @@ impl SessionHandle {
     }
 
     /// Starts a shut-down: new streams and waiting streams are refused, open streams continue. After the time `within`,
-    /// a stream's next request for a proposal ends it, and streams do not wait for callers that do not read.
+    /// a stream ends at its next request for a proposal, and streams do not wait for callers that do not read.
     pub fn shut_down(&self, within: Duration) {
         self.shut_down_for(within, DRAINING);
     }
 
-    /// As [`Self::shut_down`], with a reason that refused and ended streams report. The first reason counts.
+    /// As [`Self::shut_down`], with a reason that refused and ended streams report. If it is called again, the first
+    /// reason stays.
     pub fn shut_down_for(&self, within: Duration, why: &'static str) {
         self.inbox.drain(within, why);
     }
@@ -162,7 +163,7 @@ impl StreamHandle {
         self.mailbox.set_answer(answer);
     }
 
-    /// Gives up the stream: queued parts are dropped, and its next request for a proposal ends it.
+    /// Gives up the stream: queued parts are dropped, and the stream ends at its next request for a proposal.
     pub fn abort(&self, why: impl Into<String>) {
         self.mailbox.set_gone(why.into());
     }

@@ -41,7 +41,7 @@ fn named(key: &Relation) -> String {
     format!("{}: {}", if key.subject.is_empty() { "the subject" } else { &key.subject }, key.relation)
 }
 
-/// Two values for one relation of one subject, or an end before its beginning.
+/// Finds two values for one relation of one subject, or an end before its beginning, such as a death before a birth.
 fn inconsistency(state: &SemanticState, mutation: &Mutation) -> Option<Failure> {
     let claims: Vec<(Relation, &Claim)> =
         mutation.proposed.claims.iter().filter(|c| !c.negated).map(|c| (state.memory.relation(c), c)).collect();
@@ -52,7 +52,7 @@ fn inconsistency(state: &SemanticState, mutation: &Mutation) -> Option<Failure> 
             return Some(failed(ValidationReason::Inconsistent, named(key), &claim.value, condition));
         }
     }
-    // For an end before its beginning: one claim is in the span, and the other in the span or in memory.
+    // To find an end before its beginning, a claim of the span is compared with the other claims of span and memory.
     for (first, last) in [("born year", "died year"), ("founded year", "closed year"), ("begin year", "end year")] {
         for (key, claim) in &claims {
             let other = if key.relation == first {
@@ -121,7 +121,7 @@ fn contradicted_claim(state: &SemanticState, mutation: &Mutation) -> Option<Fail
     None
 }
 
-/// A quantity outside the tolerance of its slot.
+/// Finds a quantity outside the tolerance of its slot.
 fn contradicted_quantity(state: &SemanticState, mutation: &Mutation) -> Option<Failure> {
     let slots = mutation.quantities.iter().zip(&state.memory.quantities).zip(&state.policy.tolerances).enumerate();
     for (slot, ((new, old), tolerance)) in slots {

@@ -77,8 +77,8 @@ impl WorkQueue {
         std::mem::take(&mut self.held)
     }
 
-    /// Cuts the held bytes before the first that is not formatting. END releases the rest without a judgement, so it
-    /// may be formatting only.
+    /// Drops the held bytes from the first byte on that is not formatting. END releases the rest without a judgement,
+    /// so the rest may be formatting only.
     pub(super) fn keep_formatting(&mut self) {
         self.held.truncate(leading_formatting(&self.held).len());
     }
