@@ -89,7 +89,7 @@ fn kinds() -> impl Strategy<Value = Kind> {
     ]
 }
 
-/// Runs a loop over a session of the model card. Returns the result of `callers` and all stored events.
+/// Runs a loop over a session of the card's software model. Returns the result of `callers` and all stored events.
 fn with_loop<T>(policy: &Policy, bounds: Bounds, callers: impl FnOnce(SessionHandle) -> T) -> (T, Vec<Event>) {
     let config = SessionConfig { ring_log2: 5, ..SessionConfig::default() };
     let mut session = Session::open(CardChoice::Model.open().unwrap(), &policy.compiled.image, config).unwrap();
@@ -443,7 +443,7 @@ fn a_caller_that_does_not_read_stands_still_alone() {
         let heard = handle.open(governor.request(item())).unwrap();
         let other = play(&heard, &governor, &Kind::Text(Vec::new()), Duration::ZERO);
         assert_eq!(released(&other).len(), 200 * 12);
-        // It continues when it is read.
+        // The stream continues when its messages are read.
         assert_eq!(deaf.end(), None);
         assert_eq!(said(&play(&deaf, &governor, &Kind::Text(Vec::new()), Duration::ZERO)), said(&other));
     });

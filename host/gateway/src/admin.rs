@@ -99,8 +99,8 @@ async fn check_key(State(admin): State<Arc<AdminService>>, request: Request, nex
     error_response(Dialect::Chat, &ApiError::unauthorized())
 }
 
-/// Like [`check_key`], but accepts the key also as the password of any user (RFC 7617), for browsers. A browser also
-/// sends a stored password with a request of a page of another site, so this check is only for routes that change
+/// Like [`check_key`], but accepts the key also as the password of any user (RFC 7617), for browsers. A browser adds a
+/// stored password also to requests that another site's page causes, so this check is only for routes that change
 /// nothing.
 async fn check_password(State(admin): State<Arc<AdminService>>, request: Request, next: Next) -> Response {
     let headers = request.headers();

@@ -72,13 +72,14 @@ struct Running {
     most: usize,
     /// The admitted text that the next words follow.
     before: String,
-    /// Spaces at the end of the admitted text that were not sent to the server. It may write them itself.
+    /// Spaces at the end of the admitted text that were not sent to the server. The server may write these spaces
+    /// itself.
     unseen: String,
     /// Text that was received but not proposed yet.
     text: String,
-    /// Length in bytes of each received piece of that text; the server counts a piece as a token.
+    /// Length in bytes of each received piece of `text`; the server counts a piece as a token.
     pieces: VecDeque<usize>,
-    /// The tokens of that text, if log-probabilities were requested.
+    /// The tokens of `text`, if log-probabilities were requested.
     track: Option<TokenTrack>,
     /// Calls with their indices; the last one can be incomplete.
     calls: VecDeque<(u64, Call)>,

@@ -24,7 +24,7 @@ pub struct SessionProofs {
 pub enum Unproven {
     /// No checkpoint covers the end of the answer yet.
     NotYet,
-    /// There will be none: the session ended first, has no bundle, or has dropped the proof in favour of later ones.
+    /// No proof will follow: the session ended first, has no bundle, or has dropped the proof to keep newer ones.
     Never,
 }
 

@@ -25,9 +25,9 @@ use tokio::sync::Notify;
 pub(crate) enum SectionEnd {
     /// Everything was judged.
     Whole,
-    /// The gate ended it, because no admissible candidate was left.
+    /// The gate ended the stream, because no admissible candidate was left.
     Refused,
-    /// An error ended it: of the card, the session, or the input.
+    /// An error of the card, the session or the input ended the stream.
     Broken,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct Section {
     stream: StreamHandle,
     /// `None` once the text is complete.
     reader: Option<PartReader>,
-    /// Whether its parts are submitted: all earlier sections of its choice have been sent.
+    /// Whether the section's parts are submitted: all earlier sections of its choice have been sent.
     live: bool,
     /// Parts that are not submitted yet, because the session is full or the section is not live.
     waiting: VecDeque<Part>,
@@ -49,7 +49,7 @@ pub(crate) struct Section {
     unmarked: bool,
     /// Outputs that are sent only at the end, for a section that must be complete.
     held: Option<Vec<Output>>,
-    /// The section is discarded, because an earlier one of its choice was refused or broken.
+    /// The section is discarded, because an earlier section of its choice was refused or broken.
     given_up: bool,
     /// The pending request of a driven stream.
     ask: Option<ProposalRequest>,
@@ -112,8 +112,8 @@ impl SignedRelease {
         self.waiting.push_back((needed, event));
     }
 
-    /// Whether the first event waits for a checkpoint. An event that needs END's record does not, until END is
-    /// recorded.
+    /// Whether the first event waits for a checkpoint. For an event that needs END's record, the result is false until
+    /// END is recorded.
     fn is_waiting(&self) -> bool {
         self.waiting.front().is_some_and(|(needed, _)| needed.is_some()) && !self.book.is_over()
     }
@@ -358,7 +358,7 @@ impl Section {
         self.stream.abort(why);
     }
 
-    /// Discards the section, because an earlier one of its choice was refused or broken.
+    /// Discards the section, because an earlier section of its choice was refused or broken.
     pub(crate) fn give_up(&mut self) {
         if !std::mem::replace(&mut self.given_up, true) {
             self.abort("the choice has ended");
@@ -424,7 +424,7 @@ impl Section {
                 }
                 (StreamMessage::Event(event), None) => self.event(event.what, call_index, &mut outputs),
                 (StreamMessage::Propose(request), _) => self.ask = Some(request),
-                // Not needed, because the next proposal request contains the admitted text.
+                // This message is not needed: the next proposal request contains the admitted text.
                 (StreamMessage::Move(_), _) => {}
             }
         }

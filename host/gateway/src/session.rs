@@ -54,7 +54,7 @@ pub struct OpenSession {
     pub governors: Vec<Arc<Governor>>,
     /// Opens streams.
     pub handle: SessionHandle,
-    /// The proofs of its streams, if it has a bundle.
+    /// The proofs of the session's streams, if the session has a bundle.
     pub proofs: Option<SessionProofs>,
     /// Counters of the gateway.
     pub metrics: Arc<Metrics>,
@@ -84,7 +84,7 @@ struct Board {
     state: watch::Sender<SessionState>,
     /// The running session, even if it accepts no more streams.
     running: Mutex<Option<SessionHandle>>,
-    /// Since when no session has accepted streams.
+    /// The time from which on no session has accepted streams; `None` if a session accepts them.
     closed: Mutex<Option<Instant>>,
     metrics: Arc<Metrics>,
 }
@@ -188,7 +188,7 @@ impl RotationRequest {
         self.board.drain(self.drain, ROTATION);
     }
 
-    /// Like [`RotationRequest::ask`], for new policies: streams that end because of it report `policy_change`.
+    /// Like [`RotationRequest::ask`], for new policies: streams that the rotation ends report `policy_change`.
     pub fn ask_for_policy_change(&self) {
         self.board.drain(self.drain, POLICY_CHANGE);
     }

@@ -20,8 +20,8 @@ const SUPPLIED: &str = "supplied";
 /// The governor of the model at this index, for a stream with these sources. The time is linear in the length of the
 /// sources.
 ///
-/// # Errors
-/// The model does not exist, the sources make no valid anchor store, or the operator has configured one.
+/// # Errors The model does not exist, the sources make no valid anchor store, or the operator has configured an anchor
+/// store.
 pub(crate) async fn governor(
     session: &OpenSession,
     place: usize,

@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn each_candidate_has_its_own_numbers() {
         let mut track = TokenTrack::default();
-        // One token spans two sentences; another is cut inside a character.
+        // The token ". So" spans two sentences. A later token is cut inside a character.
         track.tokens(vec![token(" It", "-0.1"), token(" is", "-0.2"), token(". So", "-0.3")]);
         track.text(" It is. So", 1);
         let first = track.candidate("It is. ".into());

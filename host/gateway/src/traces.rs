@@ -37,7 +37,7 @@ pub enum TracesError {
     Exporter(#[from] ExporterBuildError),
     #[error(transparent)]
     Client(#[from] reqwest::Error),
-    /// A secret in its headers is missing.
+    /// A secret for the headers of the requests is missing.
     #[error(transparent)]
     Config(#[from] ConfigError),
 }
@@ -243,7 +243,7 @@ fn words<'a>(words: impl Iterator<Item = &'a str>) -> Value {
     Value::Array(Array::String(words.map(|word| StringValue::from(word.to_owned())).collect()))
 }
 
-/// The provider's name in the conventions, or its own name if they have none.
+/// The provider's name in OpenTelemetry's conventions; for a provider that they do not list, a name in their form.
 const fn provider(kind: UpstreamKind) -> &'static str {
     match kind {
         UpstreamKind::OpenAi => "openai",

@@ -166,7 +166,7 @@ fn everything_else_is_refused() {
             let checked = question.check(wrong.to_string().as_bytes(), &expected);
             assert!(checked.is_err(), "{path}, {name}: {wrong}");
         };
-        // Another answer to the same question, an older answer to the same client, and an answer to another client.
+        // The client refuses an older answer, an answer to another request, and changed answers.
         let older = self::question(path, "calls", false, "nonce-of-sixteen-0");
         refused("an older answer", &serde_json::from_str(&asked(&gateway, path, &older)).unwrap());
         let other = self::question(path, "well", false, "nonce-of-sixteen-1");

@@ -1,5 +1,5 @@
-//! Faults between a model server and a client that occurred in other gateways. Refused text never reaches the client,
-//! and every answer ends with a reason.
+//! Reproduces faults between a model server and a client that occurred in other gateways. Refused text never reaches
+//! the client, and every answer ends with a reason.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -64,7 +64,7 @@ fn assert_clean(answer: &Answer) {
     assert!(!runs.any(|run| run.contains("bad") && !is_name(run)), "a refused word left: {}", answer.body);
 }
 
-/// A stream gets the same verdicts as a whole answer; a refused last span; a clean stream is complete.
+/// A streamed answer gets the verdicts of a whole answer. The last span of an answer can be refused.
 #[test]
 fn a_stream_gets_the_verdicts_of_a_whole_answer() {
     let upstream = server(|asked| chat(asked.split_inclusive(' ').map(text), "stop"));
@@ -87,7 +87,7 @@ fn a_stream_gets_the_verdicts_of_a_whole_answer() {
     }
 }
 
-/// A refused tool call that arrives in pieces; admitted calls are sent only when they are complete.
+/// Tool calls arrive in pieces. A refused call is not sent; an admitted call is sent only when it is complete.
 #[test]
 fn tool_calls_are_held_until_they_are_whole() {
     let call = |name: &str, arguments: &str| -> Vec<Step> {
@@ -138,7 +138,7 @@ fn tool_calls_are_held_until_they_are_whole() {
     }
 }
 
-/// Other channels, and fields that contain text.
+/// Text in channels other than the content is judged. Text in other fields is dropped.
 #[test]
 fn every_channel_is_judged_and_no_other_field_leaves() {
     let bad = json!({"token": "bad", "bytes": [98], "logprob": -1, "top_logprobs": [{"token": "badly"}]});
@@ -547,7 +547,7 @@ fn the_usage_counts_what_was_released() {
     }
 }
 
-/// Fields that ask for text that the gate does not judge, or for storage. The server gets no request.
+/// A request that asks for text that the gate does not judge, or for storage, is refused before it reaches the server.
 #[test]
 fn fields_that_ask_for_unjudged_text_are_refused() {
     let upstream = one(chat([text("Fine.")], "stop"));

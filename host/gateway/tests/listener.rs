@@ -76,8 +76,8 @@ fn without_keys_a_request_for_another_host_is_refused() {
     assert_eq!(keyed.raw(head.as_bytes()).status, 200);
 }
 
-/// Makes a certificate for `localhost` and its key, as `NAME.pem` and `NAME.key`. Returns whether the program for that
-/// is installed.
+/// Makes a certificate for `localhost` and its key, as `NAME.pem` and `NAME.key`. Returns false if `openssl` is missing
+/// or fails.
 fn make_certificate(folder: &Path, name: &str) -> bool {
     let made = Command::new("openssl")
         .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"])

@@ -117,7 +117,7 @@ fn a_refused_input_reaches_no_server() {
     assert!(upstream.asked.lock().unwrap().is_empty());
 }
 
-/// Unknown fields, and fields that ask for text that the gate does not judge.
+/// Unknown fields are refused, and fields that ask for text that the gate does not judge.
 #[test]
 fn requests_that_are_not_taken_name_the_field() {
     let upstream = echo();
@@ -207,7 +207,7 @@ fn http(body: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// Known fields reach the server unchanged, with the server's name for the model. Others are not sent.
+/// Known fields reach the server unchanged, with the server's name for the model. Other fields are not sent.
 #[test]
 fn known_fields_are_handed_on() {
     let upstream = echo();
@@ -270,7 +270,7 @@ fn known_fields_are_handed_on() {
     }
 }
 
-/// A key gives access to its own models only.
+/// A key gives access only to the models that are listed for it.
 #[test]
 fn keys_open_their_models() {
     let upstream = echo();

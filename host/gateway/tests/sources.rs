@@ -1,4 +1,4 @@
-//! Sources in a request: in a closed world its answer may contain only statements from them.
+//! Sources in a request: in a closed world, the answer may contain only statements from the sources.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 

@@ -209,7 +209,7 @@ impl Dfa {
         Self { map, classes: kept.len(), next, reports: self.reports }
     }
 
-    /// The automaton that reports the matches of both. `None` if it exceeds `most` states or `most_classes`.
+    /// The automaton that reports the matches of both automata; `None` if it exceeds `most` states or `most_classes`.
     pub(crate) fn joined(&self, other: &Self, most: usize, most_classes: usize) -> Option<Self> {
         let (map, bytes) = classes_by(|byte| {
             let class = |of: &Self| of.map.get(usize::from(byte)).copied().unwrap_or(0);

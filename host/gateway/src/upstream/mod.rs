@@ -34,7 +34,7 @@ pub enum Delta {
         index: u64,
         /// The tool's name; sent once.
         name: Option<String>,
-        /// A piece of its arguments.
+        /// A piece of the call's arguments.
         arguments: String,
     },
     /// Tokens of a choice's text, with log-probabilities. Sent before that text, if the gate requested them.
@@ -104,7 +104,7 @@ impl UpstreamError {
 pub struct Upstream {
     client: reqwest::Client,
     kind: UpstreamKind,
-    /// Base of its paths, without a slash at the end.
+    /// Base URL of the server's API, without a slash at the end.
     base: String,
     key: Option<String>,
     /// The server's name for the model; `None` if the client's name is used.
@@ -298,7 +298,7 @@ impl Upstream {
 pub struct UpstreamSettings {
     /// The API of the server.
     pub kind: UpstreamKind,
-    /// Base of its paths, without a slash at the end.
+    /// Base URL of the server's API, without a slash at the end.
     pub base: String,
     /// Key that the gateway sends.
     pub key: Option<String>,

@@ -1,4 +1,4 @@
-//! A gateway over the model card, a scripted model server, and a client that reads raw bytes.
+//! A gateway over the software model of the card, a scripted model server, and a client that reads raw bytes.
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part of the support")]
 
@@ -123,9 +123,9 @@ pub type Script = Arc<dyn Fn(&str, &Value) -> Vec<Step> + Send + Sync>;
 /// A model server.
 pub struct Upstream {
     pub address: SocketAddr,
-    /// The bodies of the requests that it got.
+    /// The bodies of the requests that the server got.
     pub asked: Arc<Mutex<Vec<Value>>>,
-    /// Number of connections that were closed before it had written everything.
+    /// Number of connections that were closed before the server had written everything.
     pub cut: Arc<AtomicUsize>,
 }
 
