@@ -148,7 +148,7 @@ impl Machine {
         }
     }
 
-    /// Adds the threads that follow look-arounds that hold, for the threads from index `from` on.
+    /// For each thread from index `from` on: adds the threads after its look-around, if the look-around holds.
     fn look(&self, threads: &mut Vec<Thread>, from: usize, before: Context, next: Option<u8>, ends: bool) {
         if !self.has_looks {
             return;

@@ -243,7 +243,7 @@ impl Scanner {
         self.unfinished.from(text, &self.worded).min(waiting.unwrap_or(text.len()))
     }
 
-    /// Every hit of a text and of its view whose polarity counts.
+    /// Every hit of a text and of its view that has the polarity that its class requires.
     pub(crate) fn scan(&self, text: &str, view: Option<&View>) -> Hits {
         let page = Page { text, view: None };
         let Some(view) = view else {

@@ -50,7 +50,7 @@ pub struct SpanInput<'a> {
     pub span: &'a Range<usize>,
     /// The policy's granularity.
     pub granularity: Granularity,
-    /// Whether held inert bytes precede it.
+    /// Whether held inert bytes precede the span.
     pub inert_prefix: bool,
     /// Depth of the span in a decomposition; 0 for an undivided span.
     pub depth: u8,

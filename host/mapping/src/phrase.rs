@@ -70,7 +70,7 @@ pub(crate) struct Phrases {
     inflected: Vec<Phrase>,
     /// Phrases that match only as written: single words, and phrases that contain other marks than separators.
     single: Vec<String>,
-    /// Bytes of the longest one of `single`.
+    /// Length in bytes of the longest phrase in `single`.
     longest: usize,
     /// For each byte, whether a phrase begins with it in either case; then the phrases' first two bytes in lower case.
     first: [bool; 256],
