@@ -241,7 +241,7 @@ impl Files for Counting {
     }
 }
 
-/// A record has 192 bytes, but a context document up to a megabyte: it must not be read again for each stream.
+/// A record has 192 bytes, but a context document up to a megabyte: no document may be read again for each stream.
 #[test]
 fn no_file_is_read_for_every_record() {
     let world = World::new();

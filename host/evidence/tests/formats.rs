@@ -28,7 +28,7 @@ fn hexed(hashes: &[[u8; 32]]) -> Vec<String> {
     hashes.iter().map(|hash| hex::encode(hash)).collect()
 }
 
-/// The same function as the gate's `SaltKey`. A test of the gate compares `SaltKey` with the vectors.
+/// Computes a salt as the gate's `SaltKey` does. A test of the gate compares `SaltKey` with the vectors.
 fn salt(key: &[u8; 32], stream: u64, sequence: u32) -> [u8; 16] {
     let mut mac = <Hmac<Sha256> as KeyInit>::new_from_slice(key).unwrap();
     mac.update(&stream.to_le_bytes());

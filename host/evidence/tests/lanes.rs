@@ -58,7 +58,7 @@ fn honest() {
     }
 }
 
-/// Exchanges the files of lanes `a` and `b` that have one of these names.
+/// Exchanges the files of lanes `a` and `b` that are in `names`.
 fn exchange(files: &mut MemoryFiles, a: u8, b: u8, names: &[&str]) {
     for name in names {
         let (a, b) = (bundle::in_lane(name, a), bundle::in_lane(name, b));
@@ -266,7 +266,7 @@ fn records_of_other_lanes_and_sessions() {
     for (what, edit, code) in edits {
         let mut parts = honest.clone();
         edit(&mut parts);
-        // The result is the same if the card itself signs the checkpoints.
+        // The finding stays if the card itself signs the checkpoints.
         parts.reroot();
         let report = world.check(&parts.files());
         assert!(codes(&report).contains(&format!("complete/{code}")), "{what}: {:?}", codes(&report));
@@ -289,7 +289,7 @@ fn heartbeats_stand_in_every_lane() {
         let mut beats = (0..).zip(&parts.log.lanes[lane]).filter(|(_, record)| record.answer.record_type == HEARTBEAT);
         beats.nth(number).unwrap().0
     };
-    // In some lanes the end of the session may cut off the last heartbeat, but no earlier one.
+    // The end of a session may cut off the last heartbeat of some lanes. An earlier heartbeat may not be missing.
     for (number, lanes, holds) in [(2, &[1][..], true), (2, &[0, 2], true), (0, &[1], false), (1, &[3], false)] {
         let mut parts = honest.clone();
         for lane in lanes {

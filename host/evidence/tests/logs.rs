@@ -89,7 +89,7 @@ proptest! {
             records
         };
         let left_out = edited(&|r| { r.remove(at); });
-        // Without its last record, a log still follows the rules; its checkpoint contradicts it.
+        // A log without its last record still follows the rules; only the checkpoint shows that the record is missing.
         prop_assert!(check(&left_out).is_err() || at == count - 1);
         let doubled = edited(&|r| r.insert(at, log.lanes[0][at]));
         prop_assert!(check(&doubled).is_err());

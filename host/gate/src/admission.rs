@@ -8,7 +8,7 @@ use portcullis_core::state::Task;
 use portcullis_prefilter::{Pass, Prefilter, Route};
 use std::sync::Arc;
 
-/// Makes the engine of a stream, from the stream's number and the pass of its task.
+/// Makes the engine of a stream, from the stream's number and the `Pass` of its task.
 pub type Engines = Arc<dyn Fn(u64, Pass) -> Result<Box<dyn Engine>, EngineError> + Send + Sync>;
 
 /// Makes an engine that repeats recorded answers.

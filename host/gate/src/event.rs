@@ -68,7 +68,7 @@ pub enum EventKind {
         /// The slope, in basis points.
         slope: u16,
     },
-    /// Admitted bytes may leave the gate. A ledger must store this event before they do.
+    /// Admitted bytes may leave the gate. A ledger must store this event before the bytes leave.
     Released {
         /// Sequences of the admitted transitions of these bytes, in order; END's sequence for trailing inert bytes.
         seqs: Vec<u32>,

@@ -217,7 +217,7 @@ fn an_engine_is_shown_the_bytes_that_are_held_and_is_never_asked_the_same_twice(
     }
 }
 
-/// A policy that refuses e-mail addresses and card numbers, and decomposes text that contains one.
+/// A policy that refuses e-mail addresses and card numbers. It decomposes text that contains one of them.
 fn identifiers() -> Arc<Policy> {
     policy(
         "[package]\nname = \"t\"\nversion = \"1.0.0\"\ndescription = \"d\"\n[enumerations]\ndomain = [\"g\"]\naudience = [\"p\"]\n\
@@ -273,7 +273,7 @@ fn a_refused_end_asks_for_the_next_alternative_of_its_place() {
         assert_eq!(at[0], (0, 0, "Pay 4111 1111 1111 1111".to_owned()));
         assert_eq!(at[1], (0, 1, "Pay in cash".to_owned()));
     }
-    // If the candidate is refused after the pending text before it was admitted, an alternative of that candidate is
+    // The pending text is admitted, and the candidate after it is refused. Then an alternative of this candidate is
     // requested.
     let steps: &[&[&str]] = &[&["Ask jane"], &[" at a.b@example.org.", " at home."], &[" Thanks."]];
     let events = govern(&policy, settings(), vec![candidates("a", steps)]);

@@ -264,7 +264,7 @@ proptest! {
     }
 }
 
-/// While a session is being shut down, it takes new streams only from callers that hold an open one.
+/// While a session is being shut down, it takes new streams only from callers that already have an open stream.
 #[test]
 fn a_shut_down_takes_the_further_streams_of_open_ones() {
     let policy = package(SECTIONS);
@@ -459,13 +459,13 @@ fn a_shut_down_ends_every_stream_with_a_reason() {
         let held = handle.open(governor.held_request("held".into(), Task::default())).unwrap();
         held.submit(parts(&governor, &["Birds sing. B"]).remove(0).unwrap()).unwrap();
         let deaf = handle.open(governor.request(text("deaf", &"Birds sing. ".repeat(100)))).unwrap();
-        // A stream that is still queued would end without an event.
+        // All three streams must have left the queue: a stream in the queue would end without an event.
         for stream in [&asked, &held, &deaf] {
             assert!(matches!(stream.receive(), Some(StreamMessage::Event(_))));
         }
         handle.shut_down(Duration::from_millis(100));
         assert!(handle.open(governor.request(text("late", "Birds sing."))).is_err());
-        // Neither this stream nor the unread one blocks the session.
+        // Neither the stream `asked` nor the unread stream `deaf` blocks the session.
         while asked.receive().is_some() {}
         assert_eq!(asked.end(), Some(Ok(())));
         while held.receive().is_some() {}

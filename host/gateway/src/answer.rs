@@ -526,7 +526,7 @@ impl Answer {
             let stopped = choice.is_stopped();
             let is_broken = choice.sections.iter().any(|section| section.end() == Some(SectionEnd::Broken));
             if stopped || is_broken {
-                // Discard sections after a refused or broken one.
+                // Sections after a refused or broken section are discarded.
                 choice.sections.iter_mut().skip(choice.leaving + 1).for_each(Section::give_up);
             }
             let finish = match (stopped, choice.finish) {
@@ -617,7 +617,7 @@ impl Choice {
         finished.map_err(|_| Break::Unfit("a text that ends inside a character"))
     }
 
-    /// Lets the current section submit its parts, and pauses the later ones.
+    /// Lets the current section submit its parts, and pauses the later sections.
     fn go(&mut self) {
         self.sections.iter_mut().skip(self.leaving + 1).for_each(Section::rest);
         self.sections.get_mut(self.leaving).into_iter().for_each(Section::go);

@@ -20,7 +20,7 @@ pub struct Config {
     pub tls: Option<Tls>,
     /// Folder of the policy package.
     pub policy: PathBuf,
-    /// The default profile, for models without one of their own (`agent.toml`).
+    /// The default profile, for models without a profile of their own (`agent.toml`).
     #[serde(default)]
     pub profile: Option<PathBuf>,
     /// Anchor stores.
@@ -53,7 +53,7 @@ pub struct Config {
     pub traces: Option<Traces>,
 }
 
-/// A collector of OpenTelemetry traces. They hold no text.
+/// A collector of OpenTelemetry traces. Traces contain no text.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Traces {
@@ -359,7 +359,6 @@ pub enum ConfigError {
     /// What is wrong, and how to correct it.
     #[error("{0}")]
     Unfit(String),
-    /// A file cannot be read.
     #[error("cannot read `{path}`: {source}")]
     Read {
         /// The file.

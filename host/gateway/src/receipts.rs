@@ -111,7 +111,6 @@ impl Receipts {
         }
     }
 
-    /// The answer of this id, if this caller got it.
     pub(crate) fn find(&self, id: &str, caller: Option<usize>) -> Option<HeldAnswer> {
         let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         answers.held.get(id).filter(|answer| answer.caller == caller).cloned()

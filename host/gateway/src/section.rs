@@ -31,7 +31,6 @@ pub(crate) enum SectionEnd {
     Broken,
 }
 
-/// One governed stream of an answer.
 pub(crate) struct Section {
     choice: u32,
     channel: Channel,
@@ -330,7 +329,7 @@ impl Section {
         &self.stream
     }
 
-    /// Bytes that wait for the text after them.
+    /// Number of bytes that wait for later text.
     pub(crate) fn pending(&self) -> usize {
         self.reader.as_ref().map_or(0, PartReader::pending)
     }

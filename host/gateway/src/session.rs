@@ -12,7 +12,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-/// The parts of a session.
 pub struct SessionParts {
     pub card: Box<dyn Card>,
     pub config: SessionConfig,
@@ -65,7 +64,6 @@ pub struct OpenSession {
 pub enum SessionState {
     /// No session is open; the next one opens soon.
     Between,
-    /// A session is open.
     Open(Arc<OpenSession>),
     /// No more sessions follow.
     Over,
@@ -89,13 +87,13 @@ struct Board {
     metrics: Arc<Metrics>,
 }
 
-/// End reason for streams when a session ends, whether or not another follows.
+/// End reason for streams when a session ends, whether or not another session follows.
 const ROTATION: &str = "the session is being shut down";
 /// End reason for streams when the next session has other policies.
 const POLICY_CHANGE: &str = "policy_change";
 
 impl Board {
-    /// Makes the running session refuse new streams at once, and end its open ones within `drain` with this reason.
+    /// Makes the running session refuse new streams at once, and end its open streams within `drain` with this reason.
     fn drain(&self, drain: Duration, why: &'static str) {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(running) = running {

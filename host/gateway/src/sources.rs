@@ -1,5 +1,5 @@
 //! Sources in a request: texts that an application retrieved. In a closed world, the answer may contain only statements
-//! from them.
+//! from the sources.
 
 use crate::error::ApiError;
 use crate::request::Source;

@@ -309,7 +309,7 @@ fn keys_open_their_models() {
         data.as_array().unwrap().iter().map(|model| model["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!((listed("sk-one"), listed("sk-all")), (vec!["a".into()], vec!["a".into(), "b".into()]));
-    // A key for the model `*` does not open a model with its own name.
+    // A key for the model `*` gives no access to a model that the configuration lists by name.
     let config = config.replace("name = \"a\"\nup", "name = \"*\"\nup").replace("models = [\"a\"]", "models = [\"*\"]");
     let any = Gateway::with(&policy("stop"), &config);
     let ask = |model: &str| {

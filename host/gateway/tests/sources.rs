@@ -91,7 +91,7 @@ fn an_answer_may_state_what_its_sources_say() {
     let without = gateway.post(path, &ask(&Value::Null));
     assert!(!said(&without, "content").contains("Ana"), "{}", without.body);
     assert!(without.provenance().get("sources").is_none());
-    // Other sources state something else.
+    // With a false source, the answer contains the false statement.
     let other = gateway.post(path, &ask(&json!([{"title": "Ana Silva", "text": FALSE}])));
     assert!(said(&other, "content").contains(FALSE) && !said(&other, "content").contains("Porto"), "{}", other.body);
     // The native API accepts sources too.

@@ -223,7 +223,7 @@ struct Group {
     dfa: Dfa,
 }
 
-/// An engine under construction, its classes and its groups.
+/// An engine under construction, with its classes and groups.
 struct Filling {
     dfa: Dfa,
     classes: Vec<usize>,

@@ -96,7 +96,8 @@ impl Facts {
             .filter(|m| {
                 let before = text.get(..m.start()).and_then(|t| t.chars().next_back());
                 let after = text.get(m.end()..).and_then(|t| t.chars().next());
-                // It is a name only if it begins with a capital letter, and is not a part of a longer word.
+                // A match is a name only if it does not begin with a lower-case letter and is not a part of a longer
+                // word.
                 !letter(before)
                     && !letter(after)
                     && text.get(m.range()).is_some_and(|t| t.starts_with(|c: char| !c.is_lowercase()))

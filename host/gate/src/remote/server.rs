@@ -99,8 +99,8 @@ impl Connection<'_> {
         self.stopping.load(Ordering::Relaxed)
     }
 
-    /// Governs an item. If the client disconnects, its stream ends; a whole text is judged completely, and its events
-    /// are stored but not sent.
+    /// Governs an item. If the client disconnects, its stream ends. A whole text is still judged completely, and its
+    /// events are stored but not sent.
     fn govern(&self, number: u64, item: Item) -> Result<(), Failure> {
         let stream = self.session.open(self.governor.request(item)).map_err(|closed| Failure::Gate(closed.0))?;
         let mut moves = Vec::new();

@@ -70,7 +70,7 @@ impl Intake for Arrivals {
     }
 }
 
-/// A stream that is ready to be opened, and its engine if that needs a thread.
+/// A stream that is ready to be opened, and its engine if the engine needs a thread.
 pub(super) struct StreamSetup {
     request: StreamRequest,
     engine: Option<Box<dyn Engine>>,

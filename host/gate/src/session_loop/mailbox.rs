@@ -69,7 +69,7 @@ pub(super) struct Arrival {
     pub(super) request: StreamRequest,
     pub(super) mailbox: Arc<Mailbox>,
     pub(super) supply: Supply,
-    /// Whether its caller has an open stream; such a stream is accepted during a shut-down.
+    /// Whether the caller already has an open stream. If so, the new stream is accepted even during a shut-down.
     pub(super) further: bool,
 }
 

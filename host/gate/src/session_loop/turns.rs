@@ -218,7 +218,7 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
     {
         let room = self.session.room();
         if self.runnable.len() <= room {
-            // There is room for every runnable stream. Ordered by slot, equal items always give the same log.
+            // Every runnable stream has room, so the order is free. Sorted by slot, equal items give the same log.
             self.runnable.make_contiguous().sort_unstable();
         }
         let mut entries = Vec::new();

@@ -93,7 +93,8 @@ fn contradiction(state: &SemanticState, mutation: &Mutation, conflicts: Option<&
     found.or_else(|| contradicted_quantity(state, mutation))
 }
 
-/// For a language without a grammar: another value of a relation, or the denial of the same words.
+/// For a language without a grammar: finds another value for an established relation, or the denial of an established
+/// statement.
 fn contradicted_claim(state: &SemanticState, mutation: &Mutation) -> Option<Failure> {
     let proposed = &mutation.proposed;
     for claim in &proposed.claims {
@@ -146,7 +147,7 @@ fn presupposition(
     let introduced = |word: &str| {
         let memory = &state.memory.words;
         let known = |w: &str| memory.contains_key(w) || state.intent.words.contains(w);
-        // Singular and plural of one noun.
+        // A noun also counts as introduced if its singular or its plural was introduced.
         let singular = [word.strip_suffix("es"), word.strip_suffix('s')].into_iter().flatten().any(known);
         let listed = known(word) || singular || known(&format!("{word}s")) || known(&format!("{word}es"));
         let said = || memory.keys().chain(&state.intent.words).any(|said| mapper.introduces(said, word));

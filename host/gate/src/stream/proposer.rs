@@ -15,7 +15,7 @@ use portcullis_core::state::{SemanticState, Undo};
 /// Greatest length of a pattern's match in bytes.
 const REACH: usize = 1024;
 
-/// One candidate, or several that a hit joins. It is admitted completely or in part.
+/// A step: one candidate, or several candidates that a hit joins. A step is admitted completely or in part.
 #[derive(Debug)]
 pub(super) struct Step {
     /// Number of the candidate at its place, from 0.

@@ -38,7 +38,7 @@ pub(super) struct Said {
 }
 
 impl Said {
-    /// Both ranges as one, if `next` follows this one and the ends of all tokens are known.
+    /// Both ranges as one, if `next` follows this range and the ends of all tokens are known.
     pub(super) fn joined(&self, next: &Self) -> Option<Self> {
         let (Some(Ok(first)), Some(Ok(second))) = (&self.logprobs, &next.logprobs) else { return None };
         if self.range.end != next.range.start || next.skipped > 0 {

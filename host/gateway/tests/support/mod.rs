@@ -89,7 +89,6 @@ pub fn event_head() -> Step {
     Step::Write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n".to_vec())
 }
 
-/// One event.
 pub fn event(value: &Value) -> Step {
     Step::Write(format!("data: {value}\n\n").into_bytes())
 }
@@ -256,7 +255,8 @@ impl Gateway {
         Self::over(config, Box::new(open))
     }
 
-    /// A gateway whose card is lost after this many submissions; `model` are further lines of its model.
+    /// A gateway whose card is lost after this many submissions; `model` are further lines of the model's
+    /// configuration.
     pub fn with_mortal_card(policy: &Arc<Policy>, upstream: &Upstream, submissions: u32, model: &str) -> Self {
         let config = format!(
             "listen = \"127.0.0.1:0\"\npolicy = \"unused\"\n[[model]]\nname = \"m\"\nupstream = \"http://{}/v1\"\n{model}",
