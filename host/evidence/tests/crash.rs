@@ -187,7 +187,7 @@ fn what_is_no_crash_is_refused_and_left_alone() {
     // The bundle was finished, and changed afterwards.
     let sealed = refused(&|files| files.0.get_mut(bundle::SPANS).unwrap().truncate(0));
     assert!(matches!(sealed, FinishError::Sealed(_)), "{sealed}");
-    // There are no signed records.
+    // Without one of these files there are no signed records.
     for missing in [&*bundle::checkpoint(0), bundle::TICKET, bundle::RECORDS] {
         let unsigned = refused(&|files| {
             files.0.remove(bundle::MANIFEST);
@@ -195,7 +195,7 @@ fn what_is_no_crash_is_refused_and_left_alone() {
         });
         assert!(matches!(unsigned, FinishError::NothingSigned(_)), "{unsigned}");
     }
-    // A file that bundles do not have.
+    // The folder contains a file that bundles do not have.
     let foreign = refused(&|files| {
         files.0.remove(bundle::MANIFEST);
         files.0.insert("notes.txt".to_owned(), Vec::new());

@@ -145,7 +145,7 @@ fn signed(world: &World) -> Value {
 }
 
 /// The honest session on a card with this many lanes, with the certificates from the file. Certificates have random
-/// serial numbers, so those in the file are kept as long as they verify.
+/// serial numbers, so the certificates in the file are kept as long as they verify.
 fn honest(world: &World, lanes: u8) -> (Parts, String) {
     let mut parts = world.honest_in(lanes);
     let root = world.root.certificate_pem().unwrap();

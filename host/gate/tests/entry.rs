@@ -36,7 +36,7 @@ fn governed(intent: &str, facts: &[&str]) -> (usize, Option<Trigger>) {
 fn a_refused_task_has_no_engine_made() {
     assert_eq!(governed("Tell of birds.", &["Birds sing."]), (1, None));
     assert_eq!(governed(ATTACK, &[]), (0, Some(Trigger::Prefilter)));
-    // The engine sees facts as it sees the intent, so the filter judges them, too.
+    // The engine receives the facts together with the intent, so the filter judges the facts, too.
     assert_eq!(governed("Tell of birds.", &["Birds sing.", ATTACK]), (0, Some(Trigger::Prefilter)));
     // Input that is not text, or is too long, is refused as well.
     assert_eq!(governed("nul\0", &[]), (0, Some(Trigger::Prefilter)));

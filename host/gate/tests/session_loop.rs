@@ -191,7 +191,7 @@ fn said(events: &[Event]) -> Vec<String> {
                 judged.determination.stream = 0;
                 (judged.tick, judged.log_index) = (None, None);
                 judged.salt.clear();
-                // The salt of the commitment depends on the stream's number.
+                // The salt of the commitment depends on the stream's number, so the commitment is not compared.
                 let bytes = (0..judged.descriptor.len()).step_by(2);
                 let bytes: Vec<u8> =
                     bytes.map(|at| u8::from_str_radix(&judged.descriptor[at..at + 2], 16).unwrap()).collect();
@@ -241,7 +241,7 @@ proptest! {
             assert_eq!(shown, kept, "what is kept is what the caller sees");
             said(&shown)
         };
-        // Small limits, so that the callers wait for the loop and the loop waits for the callers.
+        // The limits are small, so that the callers wait for the loop and the loop waits for the callers.
         let bounds = Bounds { waiting: 2, parts: 2, messages: 2, ..Bounds::default() };
         let (shown, kept) = with_loop(&policy, bounds, |handle| {
             let (handle, governor) = (&handle, &governor);
@@ -272,7 +272,7 @@ fn a_shut_down_takes_the_further_streams_of_open_ones() {
     let request = || governor.held_request("a".into(), Task::default());
     let ((), kept) = with_loop(&policy, Bounds::default(), |handle| {
         let open = handle.open(request()).unwrap();
-        // The receipt of BEGIN's event shows that the stream is open.
+        // BEGIN's event shows that the stream is open.
         assert!(matches!(open.receive(), Some(StreamMessage::Event(_))));
         handle.shut_down(Duration::from_secs(20));
         assert!(handle.try_open(request()).is_err());

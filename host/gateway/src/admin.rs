@@ -59,7 +59,7 @@ pub(crate) fn router(
         .route("/drain", post(ask_drain))
         .route_layer(middleware::from_fn_with_state(Arc::clone(&state), check_key))
         .merge(page)
-        // Process supervisors have no key.
+        // This route needs no key, because process supervisors have none.
         .route("/livez", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
         .fallback(|| async { error_response(Dialect::Chat, &ApiError::no_route()) })

@@ -318,8 +318,8 @@ impl Running {
         tokens
     }
 
-    /// Whether a stop text spans the border between the admitted text and this text. The server itself ends the answer
-    /// at a stop text within this text.
+    /// Whether a stop text spans the border between the admitted text and `text`. The server itself ends the answer at
+    /// a stop text inside `text`.
     fn is_stopped(&self, text: &str, stops: &[String]) -> bool {
         stops.iter().any(|stop| {
             let most = self.before.len().min(stop.len().saturating_sub(1));

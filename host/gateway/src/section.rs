@@ -146,7 +146,7 @@ pub(crate) struct Manner {
     pub(crate) placeholder: Option<Arc<str>>,
     /// Outputs are sent only at the end, and only if nothing was refused.
     pub(crate) whole: bool,
-    /// Text is sent only after its record is signed.
+    /// Set if text is sent only after its record is signed.
     pub(crate) signed: Option<Arc<ProofBook>>,
     /// A driven stream asks for proposals and accepts no other text. An observed stream sends refused text too.
     pub(crate) mode: AnswerMode,
@@ -413,7 +413,8 @@ impl Section {
     /// The outputs that can be sent now. `call_index` is the number of calls of the choice so far.
     pub(crate) fn outputs(&mut self, call_index: &mut u32) -> Vec<Output> {
         let mut outputs = Vec::new();
-        // Checked before the messages are read: if the stream ends during the reading, the next call reports the end.
+        // This is checked before the messages are read: if the stream ends during the reading, the next call reports
+        // the end.
         let is_over = self.stream.end().is_some();
         while let Some(message) = self.stream.try_receive() {
             match (message, &mut self.signed) {

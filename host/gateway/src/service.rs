@@ -506,7 +506,7 @@ impl Exchange {
         }
     }
 
-    /// Sends the answer as a stream of events. The head is sent with the first output, so that a failure before it can
+    /// Sends the answer as a stream of events. The head is sent with the first output, so that an earlier failure can
     /// still set the status.
     async fn stream(mut self, client: Duration) -> Result<Response, Refusal> {
         let silence = Duration::from_millis(self.keep_alive.max(1));

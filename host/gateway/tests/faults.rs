@@ -325,7 +325,7 @@ fn errors_do_not_quote() {
     }
 }
 
-/// The stream is cut after every byte, and uses every form of line end.
+/// The body is cut after every byte, and uses every form of line end.
 #[test]
 fn every_cut_of_a_body_gives_the_same_answer() {
     let events = |line_end: &str| {

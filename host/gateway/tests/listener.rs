@@ -192,7 +192,7 @@ fn a_client_that_never_reads_is_let_go() {
     let head = format!("POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n\r\n");
     let mut client = TcpStream::connect(gateway.address).unwrap();
     client.write_all(format!("{head}{body}").as_bytes()).unwrap();
-    // The only place is occupied until the gateway disconnects the client.
+    // The only permitted connection is in use until the gateway disconnects the client.
     let since = Instant::now();
     loop {
         let mut other = TcpStream::connect(gateway.address).unwrap();

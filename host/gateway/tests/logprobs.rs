@@ -28,7 +28,7 @@ const WHOLE: &str = "Birds sing. Bells rüng twice.";
 /// The form in which a server sends log-probabilities.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Form {
-    /// `content`, as in chat answers.
+    /// The field `content`, as in chat answers.
     Content,
     /// Parallel lists, as in vLLM's completions.
     Lists,

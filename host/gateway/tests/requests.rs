@@ -117,7 +117,7 @@ fn a_refused_input_reaches_no_server() {
     assert!(upstream.asked.lock().unwrap().is_empty());
 }
 
-/// Unknown fields are refused, and fields that ask for text that the gate does not judge.
+/// Unknown fields, and fields that ask for text that the gate does not judge, are refused.
 #[test]
 fn requests_that_are_not_taken_name_the_field() {
     let upstream = echo();
@@ -244,7 +244,7 @@ fn known_fields_are_handed_on() {
         ],
     });
     assert_eq!(asked, expected);
-    // The same conversation in other dialects.
+    // The conversation above, as Anthropic's messages and as OpenAI's responses.
     let messages = json!({
         "model": "m", "system": "Be brief.", "max_tokens": 9, "stop_sequences": ["END"],
         "messages": [

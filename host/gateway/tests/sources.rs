@@ -101,7 +101,7 @@ fn an_answer_may_state_what_its_sources_say() {
     assert_eq!(opened.json()["portcullis"]["sources"], with.provenance()["sources"]);
     gateway.stop();
 
-    // The bundle contains the store under the digest that the answer and the context name, and it replays.
+    // The bundle replays. It contains the store under the digest that the answer and the context name.
     let session = folder.path().join("session-1");
     let store = format!("anchors/{}", with.provenance()["sources"].as_str().unwrap());
     let held = std::fs::read(session.join(&store)).unwrap();
@@ -196,7 +196,7 @@ fn a_detector_finds_what_documents_do_not_say() {
         let wrong = ask(&format!("{TRUE} {FALSE}"), documents);
         assert!(!wrong.is_empty() && wrong.iter().all(|rule| rule.starts_with("CLOSED-WORLD")), "{wrong:?}");
     }
-    // A text that no document supports, and a text without documents.
+    // A text is refused if no document supports it, or if there are no documents.
     for documents in [&[][..], &["Ships float on water."], &[""], &["ana silva was born in porto in 1950."]] {
         assert!(!ask(TRUE, documents).is_empty(), "{documents:?}");
     }

@@ -226,7 +226,7 @@ fn changed_and_cut_files_of_sealed_texts() {
     assert!(torn > 20, "{torn} files ended within a frame");
     let cut = checked(&open(&sealed[..sealed.len() / 2]).unwrap());
     assert_eq!(cut.status, Status::Warned, "{cut:#?}");
-    // Frames in another order, one missing, one duplicated.
+    // Frames in another order, a missing frame, and a duplicated frame.
     let frames = {
         let (mut frames, mut at) = (Vec::new(), 72);
         while at < sealed.len() {

@@ -16,7 +16,7 @@ use crate::tables::Gap;
 
 /// Mask of the last 19 digits of a run, one bit per digit.
 const KEPT: u32 = (1 << LONGEST) - 1;
-/// Counts saturate at this value: one more than a number's largest number of digits.
+/// Counts saturate at this value: one more than the largest number of digits of a card number.
 const MANY: u8 = 20;
 
 /// The state of the card-number unit.

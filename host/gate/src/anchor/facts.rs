@@ -155,9 +155,9 @@ impl Facts {
         }
     }
 
-    /// The entities that the sentence is about: those that it names, and the stream's subject unless the sentence names
-    /// its own subject. If several entities share a name and the stream's subject is one of them, the name means that
-    /// entity.
+    /// The entities that the sentence is about: the entities that it names, and the stream's subject unless the
+    /// sentence names its own subject. If several entities share a name and the stream's subject is one of them, the
+    /// name means that entity.
     fn name(&self, query: &Query<'_>, grounding: &mut Grounding) -> Vec<usize> {
         let subject = query.subject.and_then(|id| self.place(id));
         let mut about = Vec::new();

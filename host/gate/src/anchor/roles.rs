@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(agree(&facts, "The mill was sold by her."), Some(true));
         assert_eq!(agree(&facts, "Bo Lind sold the mill to Ana Silva."), Some(false));
         assert_eq!(agree(&facts, "The mill was sold by Bo Lind."), Some(false));
-        // The facts say nothing about other verbs.
+        // No fact has the verb of this sentence.
         assert_eq!(agree(&facts, "Bo Lind painted the mill."), None);
     }
 

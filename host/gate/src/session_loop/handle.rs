@@ -49,8 +49,8 @@ impl SessionHandle {
         self.enter(request, Entry { wait: false, further: false })
     }
 
-    /// Opens a further stream for a caller whose stream `open` is still open in this session. It is accepted even
-    /// during a shut-down. If there is no room, it returns the request instead of waiting.
+    /// Opens a further stream for a caller whose stream `open` is still open in this session, even during a shut-down.
+    /// If there is no room, returns the request instead of waiting.
     pub fn try_open_further(
         &self,
         open: &StreamHandle,
@@ -115,8 +115,8 @@ impl Drop for SessionHandle {
 
 /// One stream, for the caller that submits its parts or proposals and reads its messages.
 ///
-/// Dropping the handle ends a stream that needs more parts or proposals, and states a reason; a whole text is still
-/// judged. A caller that must not block uses the `try_` methods and [`StreamHandle::on_change`].
+/// Dropping the handle ends a stream that needs more parts or proposals, and the stream's last event gives a reason. A
+/// whole text is still judged. A caller that must not block uses the `try_` methods and [`StreamHandle::on_change`].
 pub struct StreamHandle {
     pub(super) mailbox: Arc<Mailbox>,
 }

@@ -4,8 +4,8 @@
 //! ([`Proposer::take_moves`]); the code that runs the engine brings the answer.
 //!
 //! If more text could turn the end of a candidate into a part of a hit, this end stays pending. The engine continues
-//! from it, and it is judged with the following text. A hit that crosses from one candidate into the next joins both
-//! into one step.
+//! from this end, which is judged with the following text. A hit that crosses from one candidate into the next joins
+//! both into one step.
 
 use super::pending::{Pending, Upcoming};
 use crate::engine::{EngineError, Move, View};

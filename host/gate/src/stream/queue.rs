@@ -47,8 +47,8 @@ impl WorkQueue {
     }
 
     /// Called at the end of the text: in a whole text, makes spans of the held connectives and returns the first,
-    /// because no span will take them with it. Connectives of an engine are not judged alone, because they can be
-    /// undone with a proposal.
+    /// because no later span will carry them. Connectives of an engine are not judged alone, because they can be undone
+    /// with a proposal.
     pub(super) fn next_connective(&mut self) -> Option<Work> {
         self.held.clear();
         let held = std::mem::take(&mut self.held_work);
