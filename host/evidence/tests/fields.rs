@@ -208,7 +208,7 @@ fn on_disk() {
     let check = || verify(&directory, &world.trust(false), Options::default(), &mut |_| ());
     assert_eq!(check().unwrap().exit_code, 0);
 
-    // A link is not followed, even if its target has the right content.
+    // A symbolic link is not followed, even if its target has the right content.
     let moved = folder.path().join("moved");
     fs::rename(path.join(bundle::TICKET), &moved).unwrap();
     std::os::unix::fs::symlink(&moved, path.join(bundle::TICKET)).unwrap();
@@ -227,7 +227,7 @@ fn on_disk() {
     );
 }
 
-/// Files that count how often each is opened.
+/// Files of a bundle, with the number of times that each file was opened.
 struct Counting(MemoryFiles, RefCell<BTreeMap<String, usize>>);
 
 impl Files for Counting {

@@ -299,7 +299,7 @@ impl Answer {
             }
         }
         if self.choices.values().any(|choice| !choice.is_stopped()) {
-            // After the end only the usage counts; other deltas are ignored.
+            // After the end of the answer, only the usage is read; other deltas are ignored.
             let usage = async {
                 while let Ok(Some(delta)) = deltas.next().await {
                     if let Delta::Usage(usage) = delta {

@@ -313,7 +313,7 @@ impl Running {
             tokens += 1;
             bytes -= piece;
         }
-        // A token across the cut counts for the following text.
+        // A token that spans the cut belongs to the following text.
         self.pieces.front_mut().into_iter().for_each(|piece| *piece -= bytes);
         tokens
     }

@@ -404,7 +404,7 @@ impl Section {
                     return;
                 }
                 Err(SubmitError::TooLong { .. }) => self.abort("a part is longer than the session takes"),
-                // The stream's messages contain the reason.
+                // The stream's messages contain the reason why the stream is over.
                 Err(SubmitError::Over | SubmitError::Closed(SessionClosed(_))) => self.waiting.clear(),
             }
         }
@@ -577,8 +577,8 @@ impl Section {
 
     /// Sends a call in the form to which its record commits.
     fn call(&mut self, text: &str, call_index: &mut u32, outputs: &mut Vec<Output>) {
-        // The gate writes this text, so it always parses. If it did not, the stream breaks, so that the client notices
-        // the incomplete answer.
+        // The gate writes this text, so it always parses. If it did not, the stream would break, so that the client
+        // notices the incomplete answer.
         let Ok(ReleasedCall { name, arguments }) = serde_json::from_str(text) else {
             self.end = Some(SectionEnd::Broken);
             return;

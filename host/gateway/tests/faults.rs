@@ -263,7 +263,7 @@ fn arguments_leave_as_they_were_judged() {
     }
 }
 
-/// A server that writes the same reasoning under both common names has written it once.
+/// Reasoning that a server writes under both common names counts only once.
 #[test]
 fn a_thought_under_two_names_is_one() {
     let upstream =
@@ -530,7 +530,7 @@ fn answers_that_are_none_end_with_a_stated_reason() {
     }
 }
 
-/// The token counts in answers.
+/// The numbers of tokens that answers report.
 #[test]
 fn the_usage_counts_what_was_released() {
     let upstream = server(|asked| chat(asked.split_inclusive(' ').map(text), "stop"));

@@ -10,7 +10,7 @@ use crate::form::{Fields, GAP_BITS};
 use crate::gap;
 use crate::tables::Gap;
 
-/// Largest number of account numbers that are read at once.
+/// Largest number of account numbers that are read at the same time.
 const CANDIDATES: usize = 8;
 
 /// A number that is being read.

@@ -53,7 +53,7 @@ pub struct Credit {
 /// A message from the loop to the caller of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StreamMessage {
-    /// An event that has been stored, so that the text it releases may leave.
+    /// An event that has been stored, so that the text it releases may leave the gate.
     Event(Event),
     /// A request for a candidate.
     Propose(ProposalRequest),

@@ -5,7 +5,7 @@ use super::work::Work;
 use portcullis_core::state::SemanticState;
 use std::collections::VecDeque;
 
-/// Largest number of deferred mutations per stream. More are rejected at once.
+/// Largest number of deferred mutations per stream. More are rejected immediately.
 const MOST: usize = 64;
 
 #[derive(Debug)]
