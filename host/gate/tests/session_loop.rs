@@ -354,7 +354,7 @@ fn an_engine_that_panics_ends_its_stream_and_no_other() {
     }
 }
 
-/// Slow engines run in parallel, and a text beside them waits for none of them.
+/// Slow engines run in parallel, and a text that is judged meanwhile does not wait for them.
 #[test]
 fn slow_engines_cost_nobody_else() {
     let policy = package(SECTIONS);

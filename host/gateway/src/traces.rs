@@ -243,7 +243,7 @@ fn words<'a>(words: impl Iterator<Item = &'a str>) -> Value {
     Value::Array(Array::String(words.map(|word| StringValue::from(word.to_owned())).collect()))
 }
 
-/// The provider's name in OpenTelemetry's conventions; for a provider that they do not list, a name in their form.
+/// The provider's name in OpenTelemetry's conventions; a provider that they do not list gets its own name.
 const fn provider(kind: UpstreamKind) -> &'static str {
     match kind {
         UpstreamKind::OpenAi => "openai",

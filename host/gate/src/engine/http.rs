@@ -63,8 +63,8 @@ pub struct HttpEngine {
     settings: HttpSettings,
     temperature: Box<RawValue>,
     agent: ureq::Agent,
-    /// Number of requests so far, by the digest of the prompt. It is added to the seed, so each request has its own
-    /// seed.
+    /// Number of requests so far, by the digest of the prompt. It is added to the seed: equal prompts get different
+    /// seeds.
     asked: BTreeMap<[u8; 32], u64>,
     /// The operator's words as the server rendered them.
     rendered: Option<String>,
