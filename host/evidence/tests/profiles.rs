@@ -145,7 +145,7 @@ fn modes_and_predecessors_are_counted() {
     );
 }
 
-/// No card of this layout version has a text lane, so every session breaks such a ticket.
+/// No card of this layout version has a text lane, so every session breaks a ticket that requires one.
 #[test]
 fn a_ticket_that_requires_the_text_lane_is_not_kept() {
     let world = World::new();

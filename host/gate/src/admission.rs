@@ -1,5 +1,5 @@
 //! Admission of tasks: the pre-execution filter judges each task before an engine gets it. The filter's router issues a
-//! pass for an accepted task, and an engine can be made only with that pass.
+//! [`Pass`], a permit, for an accepted task. An engine can be made only with this permit.
 
 use crate::determination::Trigger;
 use crate::engine::{Engine, EngineError};
@@ -8,7 +8,7 @@ use portcullis_core::state::Task;
 use portcullis_prefilter::{Pass, Prefilter, Route};
 use std::sync::Arc;
 
-/// Makes the engine of a stream, from the stream's number and the pass of its task.
+/// Makes the engine of a stream, from the stream's number and the `Pass` of its task.
 pub type Engines = Arc<dyn Fn(u64, Pass) -> Result<Box<dyn Engine>, EngineError> + Send + Sync>;
 
 /// Makes an engine that repeats recorded answers.

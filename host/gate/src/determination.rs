@@ -14,7 +14,7 @@ pub struct Determination {
     /// Number of the stream: the index of the text in the input.
     pub stream: u64,
     pub seq: u32,
-    /// Sequence of the mutation of which this one is a part.
+    /// Sequence of the mutation of which this mutation is a part.
     pub parent: Option<u32>,
     /// Decompose depth. For a tool call it is the greatest depth, because calls are never divided.
     pub depth: u8,

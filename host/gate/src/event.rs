@@ -37,7 +37,7 @@ pub enum EventKind {
         /// Lane of the card that has the stream's slot. All log indexes of the stream refer to this lane's log.
         #[serde(default)]
         lane: u8,
-        /// Index of BEGIN's record in that log.
+        /// Index of BEGIN's record in the log of the stream's lane.
         log_index: Option<u64>,
     },
     /// The engine answered with a candidate, or with the reason why there is none.
@@ -48,7 +48,7 @@ pub enum EventKind {
     Deferred {
         seq: u32,
         rule: String,
-        /// Number of steps after which it expires.
+        /// Number of steps after which the deferred mutation expires.
         expiry: u16,
     },
     Expired {
@@ -56,7 +56,7 @@ pub enum EventKind {
     },
     /// Admitted transitions that were not released were undone.
     RolledBack {
-        /// Sequence of the last remaining transition; 0 for the start.
+        /// Sequence of the last remaining transition; 0 at the start of the stream.
         to: u32,
         /// Sequences of the undone transitions.
         transitions: Vec<u32>,
@@ -68,7 +68,7 @@ pub enum EventKind {
         /// The slope, in basis points.
         slope: u16,
     },
-    /// Admitted bytes may leave the gate. A ledger must store this event before they do.
+    /// Admitted bytes may leave the gate. A ledger must store this event before the bytes leave.
     Released {
         /// Sequences of the admitted transitions of these bytes, in order; END's sequence for trailing inert bytes.
         seqs: Vec<u32>,

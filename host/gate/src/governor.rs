@@ -163,7 +163,7 @@ impl Governor {
         self.mapper().read(text, self.granularity(false))
     }
 
-    /// Reads consecutive candidates. The text before them is needed twice: the admitted text, and all proposed text.
+    /// Reads consecutive candidates. The text before them comes twice: as the admitted text, and as all proposed text.
     pub(crate) fn read_parts(&self, admitted: &str, proposed: &str, parts: &[&str]) -> Text {
         self.mapper().read_parts(admitted, proposed, parts, self.granularity(true))
     }

@@ -14,7 +14,7 @@ use std::io::{BufRead, Read};
 #[error("{name}:{line}: {problem}")]
 pub struct InputError {
     pub name: String,
-    /// Line, from 1; 0 for an error of the input as a whole.
+    /// Number of the line, from 1; 0 for an error of the input as a whole.
     pub line: usize,
     /// The error, and the expected form.
     pub problem: String,

@@ -9,7 +9,7 @@ use portcullis_policy::{Compiled, Package};
 pub struct Policy {
     pub package: Package,
     pub compiled: Compiled,
-    /// Its mapping from text to descriptors.
+    /// The package's mapping from text to descriptors.
     pub mapper: Mapper,
 }
 

@@ -1,9 +1,9 @@
 //! Replay: equal policy, context, input and salts give equal descriptors and determinations, byte by byte. If a record
 //! differs from the replay, it does not belong to these inputs.
 //!
-//! A stream is governed again on the model card, whose banks are the software evaluator. Each resulting record is
-//! compared with the original record, except for fields that depend on the card: epoch, log index, tick, lane and key
-//! flags.
+//! A stream is governed again on the software model of the card, whose banks are the software evaluator. Each resulting
+//! record is compared with the original record, except for fields that depend on the card: epoch, log index, tick, lane
+//! and key flags.
 
 use crate::anchor::{Anchors, Store};
 use crate::determination::Summary;
@@ -61,7 +61,7 @@ pub enum ReplayError {
     Policy(String),
     #[error(transparent)]
     Profile(#[from] ProfileError),
-    /// The model card failed, which is a defect of this program.
+    /// The software model of the card failed, which is a defect of this program.
     #[error(transparent)]
     Card(#[from] SessionError),
 }
@@ -71,7 +71,8 @@ pub enum ReplayError {
 pub struct StreamReplay {
     /// Number of original records that are equal to the replay's.
     pub records: u64,
-    /// Log index of the first record with a fault of the card. The replay ends before it: the model card has no faults.
+    /// Log index of the first record with a fault of the card. The replay ends before this record, because the card's
+    /// software model has no faults.
     pub fault: Option<u64>,
     /// Whether all of the input was judged. Input that was not judged has no record.
     pub consumed: bool,
@@ -92,7 +93,8 @@ pub struct Ends {
 }
 
 impl Ends {
-    /// Names streams whose final states must be kept, by the leaf hashes with which contexts name predecessors.
+    /// Requests that final states of streams are kept. `leaves` are the leaf hashes with which contexts name
+    /// predecessors.
     pub fn want(&mut self, leaves: impl IntoIterator<Item = Hex<32>>) {
         self.wanted.extend(leaves);
     }
@@ -162,7 +164,7 @@ pub struct Replayer {
 
 impl Replayer {
     /// A replayer for these policies of `image`, with these anchor stores. A stream's context document names its
-    /// policy. Errors: those of the model card.
+    /// policy. Errors: those of the card's software model.
     pub fn new(
         image: &Image,
         policies: impl IntoIterator<Item = Arc<Policy>>,

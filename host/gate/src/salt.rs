@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
-/// The session's salt key. Without the salt, the content of a short span cannot be guessed from its commitment. Copies
-/// share one place in memory, which is wiped when the last copy is dropped.
+/// The session's salt key. Whoever does not know the salt of a short span cannot guess the span from its commitment.
+/// Copies share one place in memory, which is wiped when the last copy is dropped.
 #[derive(Clone)]
 pub struct SaltKey(Arc<Zeroizing<[u8; 32]>>);
 

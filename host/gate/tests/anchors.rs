@@ -1,5 +1,5 @@
-//! Anchors on the model card: in every category, references are resolved or reported. A closed world refuses
-//! unsupported assertions.
+//! Anchors, tested on the software model of the card: in every category, references are resolved or reported. A closed
+//! world refuses unsupported assertions.
 
 use crate::support;
 
@@ -75,8 +75,8 @@ fn citations_resolve_by_the_allow_list_whatever_the_category() {
     }
 }
 
-/// Without a store, texts with a citation are refused, except at most 2 % of the rows. Texts that only resemble one
-/// never are.
+/// Without a store, texts with a citation are refused, except at most 2 % of the rows. A text that only resembles a
+/// citation is never refused.
 #[test]
 fn without_a_store_every_citation_is_refused_and_what_looks_like_one_is_not() {
     let policy = package("");

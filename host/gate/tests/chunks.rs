@@ -192,7 +192,7 @@ fn a_call_between_texts_is_one_step() {
     assert_replays(&policy, &came, &records);
 }
 
-/// The uncertainty of a span comes from its own tokens, whatever the chunks are.
+/// The uncertainty of a span comes from its own tokens, however the text is divided into chunks.
 #[test]
 fn log_probabilities_follow_their_bytes() {
     let policy = shipped("pii");

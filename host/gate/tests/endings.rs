@@ -23,7 +23,7 @@ fn words_at_the_end_of_a_text_are_judged() {
         ("Ships float. And\n\n", "Ships float. And\n\n", "\n\n"),
         ("However,", "However,", ""),
         ("Ships float.\n\n---\n", "Ships float.\n\n---\n", "\n\n---\n"),
-        // A connective is not released with a refused span; it is judged by itself.
+        // A connective before a refused span is not released with the span; the connective is judged by itself.
         ("Ships float. And mixed", "Ships float. And ", ""),
         // Emoji, regional indicators and tag characters can carry a message, so they are not formatting.
         ("Ships float. \u{1f642}", "Ships float. \u{1f642}", ""),

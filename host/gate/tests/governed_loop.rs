@@ -1,4 +1,4 @@
-//! The governed loop on the model card: the content of each event, and that only admitted text is released.
+//! The governed loop on the card's software model: the content of each event, and that only admitted text is released.
 
 use crate::support;
 
@@ -97,7 +97,7 @@ fn a_deferred_mutation_comes_back_when_what_it_waits_for_is_there() {
     assert_eq!(summary(&events).deferred, 1);
 }
 
-/// A new word also makes a deferred mutation due, because a word can name its referent.
+/// A new word also makes a deferred mutation due, because the word can name the referent that the mutation needs.
 #[test]
 fn a_deferred_mutation_comes_back_when_its_referent_was_named() {
     let package = package("[limits]\ndefer = [\"PRESUPPOSE-REFERENT\"]\n[continuity]\npresupposition = true\n");
@@ -217,7 +217,7 @@ fn an_engine_is_shown_the_bytes_that_are_held_and_is_never_asked_the_same_twice(
     }
 }
 
-/// A policy that refuses e-mail addresses and card numbers, and decomposes text that contains one.
+/// A policy that refuses e-mail addresses and card numbers. It decomposes text that contains one of them.
 fn identifiers() -> Arc<Policy> {
     policy(
         "[package]\nname = \"t\"\nversion = \"1.0.0\"\ndescription = \"d\"\n[enumerations]\ndomain = [\"g\"]\naudience = [\"p\"]\n\
@@ -238,7 +238,7 @@ fn the_end_of_a_candidate_that_may_become_a_hit_waits_for_what_follows() {
         (&[&["Pay 4111 1111"] as &[&str], &[" 1111 1111 now."]] as &[&[&str]], "Pay now."),
         (&[&["Pay 4111"], &[" 1111"], &[" 1111 1111"], &[" now."]], "Pay now."),
         (&[&["Ask jane.doe"], &["@example.org"], &[" today."]], "Ask today."),
-        // The text after the pending end shows that it is not a part of a hit.
+        // The text after the pending end shows that the pending end is not a part of a hit.
         (&[&["Pay 4111 1111"], &[" crowns."]], "Pay 4111 1111 crowns."),
         (&[&["Ask jane.doe"], &[" today."]], "Ask jane.doe today."),
         // At the end of the text the pending end is final.
@@ -273,7 +273,7 @@ fn a_refused_end_asks_for_the_next_alternative_of_its_place() {
         assert_eq!(at[0], (0, 0, "Pay 4111 1111 1111 1111".to_owned()));
         assert_eq!(at[1], (0, 1, "Pay in cash".to_owned()));
     }
-    // If the candidate is refused after the pending text before it was admitted, an alternative of that candidate is
+    // The pending text is admitted, and the candidate after it is refused. Then an alternative of this candidate is
     // requested.
     let steps: &[&[&str]] = &[&["Ask jane"], &[" at a.b@example.org.", " at home."], &[" Thanks."]];
     let events = govern(&policy, settings(), vec![candidates("a", steps)]);

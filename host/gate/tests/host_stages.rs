@@ -1,4 +1,5 @@
-//! Stages 2 and 3 on the model card: each rule refuses its case, passes a similar one, and is named in the refusal.
+//! Stages 2 and 3 on the software model of the card: each rule refuses its case, does not refuse a similar case, and is
+//! named in the refusal.
 
 use crate::support;
 
@@ -6,8 +7,8 @@ use portcullis_core::wire::Determination as Answer;
 use portcullis_gate::Item;
 use support::*;
 
-/// The rule and stage that refuse the last span of a text, under a manifest with these sections; `None` if the span is
-/// admitted.
+/// The rule and stage that refuse the last span of a text, under a manifest with `sections` added; `None` if the span
+/// is admitted.
 fn last(sections: &str, intent: &str, said: &str) -> Option<(String, String)> {
     let mut item = text("a", said);
     if let Item::Text { task, .. } = &mut item {

@@ -106,7 +106,7 @@ fn no_byte_leaves_before_its_admit_and_no_rejected_byte_ever() {
                         for seq in seqs {
                             match allowed.remove(seq) {
                                 Some(bytes) => expected.push_str(&bytes),
-                                // END's own sequence is not a judgement; it releases formatting only.
+                                // END has a sequence but no judgement; it releases formatting only.
                                 None => assert!(text.ends_with(|c: char| !c.is_alphanumeric())),
                             }
                         }

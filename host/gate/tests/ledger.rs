@@ -81,8 +81,8 @@ proptest! {
         bytes[at] ^= 1 << bit;
         std::fs::write(&path, &bytes).unwrap();
         if let Ok((kept, tail)) = read(&path) {
-            // A cut or changed file may be read as one with an incomplete last write, but it never yields events that
-            // were not written.
+            // A cut or changed file may be read as a file with an incomplete last write, but it never yields events
+            // that were not written.
             prop_assert!(matches!(tail, Tail::Torn(_)));
             prop_assert_eq!(&kept[..], &events[..kept.len()]);
         }

@@ -59,7 +59,7 @@ pub(crate) fn router(
         .route("/drain", post(ask_drain))
         .route_layer(middleware::from_fn_with_state(Arc::clone(&state), check_key))
         .merge(page)
-        // Process supervisors have no key.
+        // This route needs no key, because process supervisors have none.
         .route("/livez", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
         .fallback(|| async { error_response(Dialect::Chat, &ApiError::no_route()) })
@@ -99,8 +99,8 @@ async fn check_key(State(admin): State<Arc<AdminService>>, request: Request, nex
     error_response(Dialect::Chat, &ApiError::unauthorized())
 }
 
-/// Like [`check_key`], but accepts the key also as the password of any user (RFC 7617), for browsers. A browser also
-/// sends a stored password with a request of a page of another site, so this check is only for routes that change
+/// Like [`check_key`], but accepts the key also as the password of any user (RFC 7617), for browsers. A browser adds a
+/// stored password also to requests that another site's page causes, so this check is only for routes that change
 /// nothing.
 async fn check_password(State(admin): State<Arc<AdminService>>, request: Request, next: Next) -> Response {
     let headers = request.headers();

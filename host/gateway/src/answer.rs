@@ -67,11 +67,11 @@ pub(crate) struct AnswerEnd {
     pub(crate) provenance: Provenance,
     /// Why the answer was cut off; `None` if it was complete.
     pub(crate) failure: Option<ApiError>,
-    /// The end states of its choices, for the next turn.
+    /// The end states of the answer's choices, for the next turn.
     pub(crate) states: Vec<(Turn, Arc<EndState>)>,
     /// When the first output was sent.
     pub(crate) first: Option<Instant>,
-    /// Why its choices ended; a choice without an end has no entry.
+    /// Why the answer's choices ended; a choice without an end has no entry.
     pub(crate) finishes: Vec<Finish>,
 }
 
@@ -172,7 +172,7 @@ impl Answer {
             AnswerMode::Observed => OnRefuse::Skip,
             // The model proposes another sentence in place of a refused one.
             AnswerMode::Driven => OnRefuse::Stop,
-            // No part of a JSON value may be missing, so a refusal ends it.
+            // No part of a JSON value may be missing, so a refusal ends the answer.
             AnswerMode::Held if question.request.is_json() => OnRefuse::Stop,
             AnswerMode::Held => on_refuse(governor),
         };
@@ -299,7 +299,7 @@ impl Answer {
             }
         }
         if self.choices.values().any(|choice| !choice.is_stopped()) {
-            // After the end only the usage counts; other deltas are ignored.
+            // After the end of the answer, only the usage is read; other deltas are ignored.
             let usage = async {
                 while let Ok(Some(delta)) = deltas.next().await {
                     if let Delta::Usage(usage) = delta {
@@ -380,7 +380,7 @@ impl Answer {
             }
             Delta::Call { choice, index, name, arguments } => {
                 let found = self.choices.entry(choice).or_default();
-                // A new index, or a second name, starts another call.
+                // A new index, or a second name under one index, starts a new call.
                 let is_other = |call: &CallPieces| call.index != index || (name.is_some() && !call.name.is_empty());
                 if found.call.as_ref().is_some_and(is_other) {
                     self.end_call(choice)?;
@@ -526,7 +526,7 @@ impl Answer {
             let stopped = choice.is_stopped();
             let is_broken = choice.sections.iter().any(|section| section.end() == Some(SectionEnd::Broken));
             if stopped || is_broken {
-                // Discard sections after a refused or broken one.
+                // Sections after a refused or broken section are discarded.
                 choice.sections.iter_mut().skip(choice.leaving + 1).for_each(Section::give_up);
             }
             let finish = match (stopped, choice.finish) {
@@ -617,7 +617,7 @@ impl Choice {
         finished.map_err(|_| Break::Unfit("a text that ends inside a character"))
     }
 
-    /// Lets the current section submit its parts, and pauses the later ones.
+    /// Lets the current section submit its parts, and pauses the later sections.
     fn go(&mut self) {
         self.sections.iter_mut().skip(self.leaving + 1).for_each(Section::rest);
         self.sections.get_mut(self.leaving).into_iter().for_each(Section::go);

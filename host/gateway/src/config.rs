@@ -20,7 +20,7 @@ pub struct Config {
     pub tls: Option<Tls>,
     /// Folder of the policy package.
     pub policy: PathBuf,
-    /// The default profile, for models without one of their own (`agent.toml`).
+    /// The default profile, for models without a profile of their own (`agent.toml`).
     #[serde(default)]
     pub profile: Option<PathBuf>,
     /// Anchor stores.
@@ -53,7 +53,7 @@ pub struct Config {
     pub traces: Option<Traces>,
 }
 
-/// A collector of OpenTelemetry traces. They hold no text.
+/// A collector of OpenTelemetry traces. Traces contain no text.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Traces {
@@ -95,7 +95,7 @@ fn listen() -> SocketAddr {
 #[serde(deny_unknown_fields)]
 pub struct Admin {
     pub listen: SocketAddr,
-    /// Where its key is stored.
+    /// Where the listener's key is stored.
     pub key: Secret,
 }
 
@@ -138,7 +138,7 @@ pub enum UpstreamKind {
 }
 
 impl UpstreamKind {
-    /// Whether such a server can continue an answer from given text.
+    /// Whether a server with this API can continue an answer from given text.
     #[must_use]
     pub const fn continues(self) -> bool {
         matches!(self, Self::Vllm | Self::LlamaCpp | Self::SgLang)
@@ -156,7 +156,7 @@ pub struct Model {
     /// The API of the server.
     #[serde(default)]
     pub kind: UpstreamKind,
-    /// The gate's mode for its answers.
+    /// The gate's mode for the model's answers.
     #[serde(default)]
     pub mode: AnswerMode,
     /// The server's name for the model; by default the client's name.
@@ -241,7 +241,7 @@ pub struct Limits {
     pub decide_idle_ms: u64,
     /// End states that are kept for the next turn of their conversations; 0 for none.
     pub turns: usize,
-    /// Approximate memory for these states.
+    /// Approximate memory for the kept end states.
     pub turns_bytes: usize,
 }
 
@@ -315,10 +315,10 @@ impl Default for Rotation {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Release {
-    /// After the card has admitted it.
+    /// After the card has admitted the text.
     #[default]
     Admitted,
-    /// After a checkpoint that covers its record is signed.
+    /// After a checkpoint that covers the text's record is signed.
     Signed,
 }
 
@@ -359,7 +359,6 @@ pub enum ConfigError {
     /// What is wrong, and how to correct it.
     #[error("{0}")]
     Unfit(String),
-    /// A file cannot be read.
     #[error("cannot read `{path}`: {source}")]
     Read {
         /// The file.

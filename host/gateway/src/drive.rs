@@ -72,13 +72,14 @@ struct Running {
     most: usize,
     /// The admitted text that the next words follow.
     before: String,
-    /// Spaces at the end of the admitted text that were not sent to the server. It may write them itself.
+    /// Spaces at the end of the admitted text that were not sent to the server. The server may write these spaces
+    /// itself.
     unseen: String,
     /// Text that was received but not proposed yet.
     text: String,
-    /// Length in bytes of each received piece of that text; the server counts a piece as a token.
+    /// Length in bytes of each received piece of `text`; the server counts a piece as a token.
     pieces: VecDeque<usize>,
-    /// The tokens of that text, if log-probabilities were requested.
+    /// The tokens of `text`, if log-probabilities were requested.
     track: Option<TokenTrack>,
     /// Calls with their indices; the last one can be incomplete.
     calls: VecDeque<(u64, Call)>,
@@ -312,13 +313,13 @@ impl Running {
             tokens += 1;
             bytes -= piece;
         }
-        // A token across the cut counts for the following text.
+        // A token that spans the cut belongs to the following text.
         self.pieces.front_mut().into_iter().for_each(|piece| *piece -= bytes);
         tokens
     }
 
-    /// Whether a stop text spans the border between the admitted text and this text. The server itself ends the answer
-    /// at a stop text within this text.
+    /// Whether a stop text spans the border between the admitted text and `text`. The server itself ends the answer at
+    /// a stop text inside `text`.
     fn is_stopped(&self, text: &str, stops: &[String]) -> bool {
         stops.iter().any(|stop| {
             let most = self.before.len().min(stop.len().saturating_sub(1));

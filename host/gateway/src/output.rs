@@ -186,11 +186,11 @@ pub struct StreamReport {
     pub rejected: u64,
     /// The refusing rules in order, without duplicates.
     pub rules: Vec<String>,
-    /// Places of constants in the choice's text of this channel: first byte and length. The text without them is
-    /// exactly what the records admitted.
+    /// Places of constants in the choice's text of this channel: first byte and length. The text without the constants
+    /// is exactly what the records admitted.
     pub constants: Vec<(usize, usize)>,
-    /// Places of refused parts in the text of an observed answer: first byte and length in this channel of the choice.
-    /// They have no receipt.
+    /// Places of the refused parts in the choice's text of this channel: first byte and length. Only an observed answer
+    /// contains refused parts. They have no receipt.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<(usize, usize)>,
     /// Indices of refused calls in an observed answer.

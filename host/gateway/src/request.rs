@@ -69,7 +69,7 @@ pub struct Source {
     pub source: Option<String>,
 }
 
-/// Limits and settings of the sampling; the server chooses absent ones. Numbers are passed on exactly as they were
+/// Limits and settings of the sampling; the server chooses absent values. Numbers are passed on exactly as they were
 /// written.
 #[derive(Clone, Debug, Default)]
 pub struct Sampling {
@@ -98,7 +98,6 @@ pub struct Sampling {
 pub enum Role {
     /// The application.
     System,
-    /// The user.
     User,
     /// The model.
     Assistant,
@@ -124,7 +123,7 @@ pub struct ToolCall {
     /// Id of the call, chosen by the client.
     pub id: String,
     pub name: String,
-    /// Its arguments, JSON as text.
+    /// The call's arguments, JSON as text.
     pub arguments: String,
 }
 
@@ -134,7 +133,7 @@ pub struct Tool {
     pub name: String,
     /// What it does.
     pub description: Option<String>,
-    /// JSON schema of its arguments.
+    /// JSON schema of the tool's arguments.
     pub parameters: Option<Value>,
     /// Whether the arguments must fit the schema.
     pub strict: Option<bool>,

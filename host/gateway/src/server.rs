@@ -36,7 +36,6 @@ pub enum ServeError {
     Service(#[from] ServiceError),
     #[error(transparent)]
     Session(#[from] SessionFailure),
-    /// The listener cannot bind to the address.
     #[error("cannot listen on {0}: {1}")]
     Listen(SocketAddr, io::Error),
     /// The certificate or its key is invalid.

@@ -1,5 +1,5 @@
 //! Sources in a request: texts that an application retrieved. In a closed world, the answer may contain only statements
-//! from them.
+//! from the sources.
 
 use crate::error::ApiError;
 use crate::request::Source;
@@ -20,8 +20,8 @@ const SUPPLIED: &str = "supplied";
 /// The governor of the model at this index, for a stream with these sources. The time is linear in the length of the
 /// sources.
 ///
-/// # Errors
-/// The model does not exist, the sources make no valid anchor store, or the operator has configured one.
+/// # Errors The model does not exist, the sources make no valid anchor store, or the operator has configured an anchor
+/// store.
 pub(crate) async fn governor(
     session: &OpenSession,
     place: usize,

@@ -20,7 +20,7 @@ impl TokenTrack {
         self.at += skipped;
     }
 
-    /// Adds tokens that the server wrote. Their text may be added before or after them.
+    /// Adds tokens that the server wrote. Their text may be added before or after the tokens.
     pub(crate) fn tokens(&mut self, tokens: Vec<Token>) {
         self.tokens.extend(tokens);
     }
@@ -44,7 +44,7 @@ impl TokenTrack {
             bytes += token.bytes.len();
             count += 1;
         }
-        // If the tokens do not match the text, they cannot be used, so they stay as they are.
+        // If the tokens do not match the text, they cannot be used, so nothing is dropped.
         if self.text.is_char_boundary(bytes) && bytes <= self.at {
             self.tokens.drain(..count);
             self.text.drain(..bytes);
@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn each_candidate_has_its_own_numbers() {
         let mut track = TokenTrack::default();
-        // One token spans two sentences; another is cut inside a character.
+        // The token ". So" spans two sentences. A later token is cut inside a character.
         track.tokens(vec![token(" It", "-0.1"), token(" is", "-0.2"), token(". So", "-0.3")]);
         track.text(" It is. So", 1);
         let first = track.candidate("It is. ".into());

@@ -140,7 +140,7 @@ fn what_an_answer_established_holds_in_the_next_turn() {
     assert!(contexts(&session).iter().any(|c| c.predecessor.is_some_and(|leaf| leaf.to_string() == continues)));
     let report = replayed(&session);
     assert_eq!((report.replayed, report.streams, report.reasons.len()), (6, 6, 0), "{:?}", report.reasons);
-    // A sampled replay includes the streams that the sampled ones continue.
+    // A replay of sampled streams also replays the streams that the sampled streams continue.
     let files = bundle::at(&session).unwrap();
     for seed in ["a", "b", "c", "d"] {
         let sample = Sample { streams: 1, seed };
@@ -260,7 +260,7 @@ fn an_answer_with_calls_is_continued() {
 }
 
 /// The end state outlives its session. The bundle of the next session replays together with the bundle of the first;
-/// without it, the replay gives a warning.
+/// without the first bundle, the replay gives a warning.
 #[test]
 fn an_answer_of_an_earlier_session_is_continued() {
     let (policy, upstream, folder) = (policy(), parrot(), tempfile::tempdir().unwrap());

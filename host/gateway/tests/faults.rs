@@ -1,5 +1,5 @@
-//! Faults between a model server and a client that occurred in other gateways. Refused text never reaches the client,
-//! and every answer ends with a reason.
+//! Reproduces faults between a model server and a client that occurred in other gateways. Refused text never reaches
+//! the client, and every answer ends with a reason.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
@@ -64,7 +64,7 @@ fn assert_clean(answer: &Answer) {
     assert!(!runs.any(|run| run.contains("bad") && !is_name(run)), "a refused word left: {}", answer.body);
 }
 
-/// A stream gets the same verdicts as a whole answer; a refused last span; a clean stream is complete.
+/// A streamed answer gets the verdicts of a whole answer. The last span of an answer can be refused.
 #[test]
 fn a_stream_gets_the_verdicts_of_a_whole_answer() {
     let upstream = server(|asked| chat(asked.split_inclusive(' ').map(text), "stop"));
@@ -87,7 +87,7 @@ fn a_stream_gets_the_verdicts_of_a_whole_answer() {
     }
 }
 
-/// A refused tool call that arrives in pieces; admitted calls are sent only when they are complete.
+/// Tool calls arrive in pieces. A refused call is not sent; an admitted call is sent only when it is complete.
 #[test]
 fn tool_calls_are_held_until_they_are_whole() {
     let call = |name: &str, arguments: &str| -> Vec<Step> {
@@ -138,7 +138,7 @@ fn tool_calls_are_held_until_they_are_whole() {
     }
 }
 
-/// Other channels, and fields that contain text.
+/// Text in channels other than the content is judged. Text in other fields is dropped.
 #[test]
 fn every_channel_is_judged_and_no_other_field_leaves() {
     let bad = json!({"token": "bad", "bytes": [98], "logprob": -1, "top_logprobs": [{"token": "badly"}]});
@@ -263,7 +263,7 @@ fn arguments_leave_as_they_were_judged() {
     }
 }
 
-/// A server that writes the same reasoning under both common names has written it once.
+/// Reasoning that a server writes under both common names counts only once.
 #[test]
 fn a_thought_under_two_names_is_one() {
     let upstream =
@@ -325,7 +325,7 @@ fn errors_do_not_quote() {
     }
 }
 
-/// The stream is cut after every byte, and uses every form of line end.
+/// The body is cut after every byte, and uses every form of line end.
 #[test]
 fn every_cut_of_a_body_gives_the_same_answer() {
     let events = |line_end: &str| {
@@ -530,7 +530,7 @@ fn answers_that_are_none_end_with_a_stated_reason() {
     }
 }
 
-/// The token counts in answers.
+/// The numbers of tokens that answers report.
 #[test]
 fn the_usage_counts_what_was_released() {
     let upstream = server(|asked| chat(asked.split_inclusive(' ').map(text), "stop"));
@@ -547,7 +547,7 @@ fn the_usage_counts_what_was_released() {
     }
 }
 
-/// Fields that ask for text that the gate does not judge, or for storage. The server gets no request.
+/// A request that asks for text that the gate does not judge, or for storage, is refused before it reaches the server.
 #[test]
 fn fields_that_ask_for_unjudged_text_are_refused() {
     let upstream = one(chat([text("Fine.")], "stop"));

@@ -76,8 +76,8 @@ fn without_keys_a_request_for_another_host_is_refused() {
     assert_eq!(keyed.raw(head.as_bytes()).status, 200);
 }
 
-/// Makes a certificate for `localhost` and its key, as `NAME.pem` and `NAME.key`. Returns whether the program for that
-/// is installed.
+/// Makes a certificate for `localhost` and its key, as `NAME.pem` and `NAME.key`. Returns false if `openssl` is missing
+/// or fails.
 fn make_certificate(folder: &Path, name: &str) -> bool {
     let made = Command::new("openssl")
         .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"])
@@ -192,7 +192,7 @@ fn a_client_that_never_reads_is_let_go() {
     let head = format!("POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n\r\n");
     let mut client = TcpStream::connect(gateway.address).unwrap();
     client.write_all(format!("{head}{body}").as_bytes()).unwrap();
-    // The only place is occupied until the gateway disconnects the client.
+    // The only permitted connection is in use until the gateway disconnects the client.
     let since = Instant::now();
     loop {
         let mut other = TcpStream::connect(gateway.address).unwrap();

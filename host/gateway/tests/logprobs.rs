@@ -28,7 +28,7 @@ const WHOLE: &str = "Birds sing. Bells rüng twice.";
 /// The form in which a server sends log-probabilities.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Form {
-    /// `content`, as in chat answers.
+    /// The field `content`, as in chat answers.
     Content,
     /// Parallel lists, as in vLLM's completions.
     Lists,
@@ -125,7 +125,8 @@ fn numbers_that_are_not_there_are_unknown() {
     }
 }
 
-/// llama.cpp's server refuses log-probabilities together with tools. Requested but missing ones are counted.
+/// llama.cpp's server refuses log-probabilities together with tools. Log-probabilities that are requested but missing
+/// are counted.
 #[test]
 fn what_is_not_known_is_counted() {
     let (upstream, folder) = (server(Form::None), tempfile::tempdir().unwrap());

@@ -1,5 +1,5 @@
-//! Throughput of the walk with the PII policy's tables on one core, in bytes of text, compared with the mapping's
-//! pattern scan of the same text. Also measures the time to compile the tables.
+//! Throughput of the software scan with the text lane's tables for the PII policy, on one core, in bytes of text,
+//! compared with the mapping's pattern scan of the same text. Also measures the time to compile the tables.
 
 #![allow(
     clippy::unwrap_used,

@@ -2,7 +2,7 @@
 //!
 //! Each form becomes a part: an automaton of its own, which accepts exactly the form, or more if the exact automaton is
 //! too large. The compiler joins parts into engines, the smallest part first, and puts each part into the engine that
-//! it enlarges least. It proves of each part that it finds all matches of its form.
+//! it enlarges least. It proves of each part that the part finds all matches of its form.
 
 use crate::check::Check;
 use crate::dfa::Dfa;
@@ -223,7 +223,7 @@ struct Group {
     dfa: Dfa,
 }
 
-/// An engine under construction, its classes and its groups.
+/// An engine under construction, with its classes and groups.
 struct Filling {
     dfa: Dfa,
     classes: Vec<usize>,

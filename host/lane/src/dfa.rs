@@ -93,7 +93,6 @@ impl Dfa {
         self.reports.len()
     }
 
-    /// The state after a byte.
     pub(crate) fn after(&self, state: u32, byte: u8) -> u32 {
         let class = self.map.get(usize::from(byte)).copied().unwrap_or(0);
         self.next.get(state as usize * self.classes + usize::from(class)).copied().unwrap_or(0)
@@ -113,7 +112,8 @@ impl Dfa {
         self
     }
 
-    /// The minimal automaton with the same reports (Moore's algorithm); states are numbered in the order of a walk.
+    /// The minimal automaton with the same reports (Moore's algorithm). Its states are numbered breadth-first from
+    /// state 0.
     pub(crate) fn least(self) -> Self {
         let mut group: Vec<u32> = Vec::new();
         let mut kinds: Map<Report, u32> = Map::default();
@@ -154,7 +154,7 @@ impl Dfa {
         self.quotient(&group, count).narrowed()
     }
 
-    /// Merges each group into one state, numbered in the order of a walk.
+    /// Merges each group into one state, numbered breadth-first from state 0.
     fn quotient(&self, group: &[u32], count: usize) -> Self {
         let of = |state: u32| group.get(state as usize).copied().unwrap_or(0);
         let mut number = vec![u32::MAX; count];
@@ -209,7 +209,7 @@ impl Dfa {
         Self { map, classes: kept.len(), next, reports: self.reports }
     }
 
-    /// The automaton that reports the matches of both. `None` if it exceeds `most` states or `most_classes`.
+    /// The automaton that reports the matches of both automata; `None` if it exceeds `most` states or `most_classes`.
     pub(crate) fn joined(&self, other: &Self, most: usize, most_classes: usize) -> Option<Self> {
         let (map, bytes) = classes_by(|byte| {
             let class = |of: &Self| of.map.get(usize::from(byte)).copied().unwrap_or(0);

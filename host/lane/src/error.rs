@@ -3,7 +3,6 @@
 /// Why bytes are not valid tables.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TablesError {
-    /// The bytes do not begin with the magic of a lane's tables.
     #[error("not tables of a text lane: they begin with `PCTLANE1`")]
     Magic,
     /// The length differs from the length field.

@@ -3,14 +3,14 @@
 //! A number begins with two letters for the country and two check digits. The country determines how many characters
 //! follow. The country and the check digits give a number `k`; the characters after them, read as a number, have a
 //! remainder `r`. The check moves the first four characters to the end, so it requires `r * 10^6 + k = 1 (mod 97)`. All
-//! groups have one size; the last may be shorter. If a ninth number begins while eight are being read, the unit reports
-//! it without a check.
+//! groups of a number have equal sizes; the last may be shorter. If a ninth number begins while eight are being read,
+//! the unit reports it without a check.
 
 use crate::form::{Fields, GAP_BITS};
 use crate::gap;
 use crate::tables::Gap;
 
-/// Largest number of account numbers that are read at once.
+/// Largest number of account numbers that are read at the same time.
 const CANDIDATES: usize = 8;
 
 /// A number that is being read.

@@ -4,10 +4,10 @@
 //! window's two ends. The unit reports a window of 12 to 19 digits with a valid check digit if it
 //!
 //! - is a whole run, with at most one space or dash between two digits, or
-//! - begins at the start of a group, has the first digits and length of a card network, and its groups have one size
-//!   with a shorter or equal last group, or have the sizes 4, 6 and 4 or 5.
+//! - begins at the start of a group, has the first digits and length of a card network, and its groups have equal sizes
+//!   (the last may be shorter) or the sizes 4, 6 and 4 or 5.
 //!
-//! The mapping has more conditions on the digits next to some of these windows, so it reports a subset.
+//! The mapping has more conditions on the digits next to some of these windows, so the mapping reports a subset.
 
 use crate::form::{Fields, GAP_BITS, PREFIX_BITS};
 use crate::gap;
@@ -16,7 +16,7 @@ use crate::tables::Gap;
 
 /// Mask of the last 19 digits of a run, one bit per digit.
 const KEPT: u32 = (1 << LONGEST) - 1;
-/// Counts saturate at this value: one more than a number's largest number of digits.
+/// Counts saturate at this value: one more than the largest number of digits of a card number.
 const MANY: u8 = 20;
 
 /// The state of the card-number unit.

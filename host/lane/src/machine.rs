@@ -148,7 +148,7 @@ impl Machine {
         }
     }
 
-    /// Adds the threads that follow look-arounds that hold, for the threads from index `from` on.
+    /// For each thread from index `from` on: adds the threads after its look-around, if the look-around holds.
     fn look(&self, threads: &mut Vec<Thread>, from: usize, before: Context, next: Option<u8>, ends: bool) {
         if !self.has_looks {
             return;
@@ -249,7 +249,7 @@ impl Machine {
         self.is_immediate() && matches!(self.places.get(thread.place as usize), Some(Place::Bytes(_)))
     }
 
-    /// Removes the ends of matches from the threads, and returns whether there was one. Only for immediate machines.
+    /// Removes the ends of matches from the threads, and returns whether there was an end. Only for immediate machines.
     pub(crate) fn take_ends(&self, threads: &mut Vec<Thread>) -> bool {
         let ends = self.ends(threads, 0, None);
         threads.retain(|thread| !matches!(self.places.get(thread.place as usize), Some(Place::Match)));

@@ -22,7 +22,8 @@ pub(crate) struct Prefixes {
 type Begun = (usize, usize, bool, bool);
 
 impl Prefixes {
-    /// `None` if the prefixes have more than six digits, or the automaton has too many states.
+    /// The automaton for these networks; `None` if the prefixes have more than six digits, or there are too many
+    /// states.
     pub(crate) fn new(networks: &[Network]) -> Option<Self> {
         let digits_of = |number: u32| -> Vec<u8> { number.to_string().bytes().map(|byte| byte - b'0').collect() };
         let known: Vec<(Vec<u8>, Vec<u8>, u8)> =

@@ -101,7 +101,7 @@ pub(crate) fn invents(machine: &Machine, dfa: &Dfa) -> Option<bool> {
     Some(false)
 }
 
-/// Whether no match is a prefix of another; then a search with a single end per start finds all matches.
+/// Whether no match is a prefix of another match; then a search with a single end per start finds all matches.
 pub(crate) fn is_prefix_free(machine: &Machine) -> bool {
     let mut edges = [false; 257];
     machine.edges(&mut edges);

@@ -1,6 +1,7 @@
 //! General rules that turn an expression into one with a smaller automaton. No form is simplified by hand.
 //!
-//! [`cut`] keeps the first end of every match. [`widen`] makes a superset, and the compiler reports that it did.
+//! [`cut`] keeps the first end of every match. [`widen`] makes an expression with more matches, and the compiler
+//! reports that the form was widened.
 
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Repetition};
 

@@ -7,7 +7,7 @@ use portcullis_core::manifest::Validator;
 use regex_syntax::hir::Hir;
 use std::ops::RangeInclusive;
 
-/// The classes of a policy, and the registries that check their numbers.
+/// The classes of a policy, and the lists of networks and countries with which numbers are checked.
 #[derive(Clone, Debug, Default)]
 pub struct Source {
     /// Every class that has forms.

@@ -77,7 +77,8 @@ fn check(package: &Package, random: &mut Random, text: &str, counts: &mut Counts
         for hit in mine {
             let mut from = 0;
             let told = entries.iter().any(|(to, scanned)| {
-                // The match may be reported one entry later, because the byte after it may be needed to decide it.
+                // The match may be reported one entry later, because the byte after it may be needed to decide the
+                // match.
                 let touches = from <= hit.end && hit.start < *to;
                 from = *to;
                 touches && scanned.classes.contains(class.id)

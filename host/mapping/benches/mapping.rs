@@ -17,7 +17,7 @@ use std::path::Path;
 enum Kind {
     /// No line breaks; ASCII only.
     Plain,
-    /// ASCII, with a line break after one sentence in six, and instead of one space in ten.
+    /// ASCII, with a line break after one sentence in six, and with a line break in place of one space in ten.
     Lines,
     /// Line breaks after sentences, Markdown, and non-ASCII characters.
     Marked,

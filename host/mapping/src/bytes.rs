@@ -2,7 +2,6 @@
 
 use regex_syntax::hir::{Class, Hir, HirKind};
 
-/// A set of bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ByteSet([bool; 256]);
 

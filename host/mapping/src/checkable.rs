@@ -16,9 +16,9 @@ pub struct Checkable {
     pub value: bool,
     /// Whether the word is a number, in digits or as a word.
     pub number: bool,
-    /// Whether a denial ("not", "never") precedes it in its clause.
+    /// Whether a denial ("not", "never") precedes the word in its clause.
     pub negated: bool,
-    /// The relation in force at the word ("born"): that of the last word before it that names a relation.
+    /// The relation ("born") of the word: the last relation that this word or an earlier word of its clause names.
     pub relation: Option<String>,
 }
 

@@ -61,7 +61,7 @@ struct Reader<'a> {
     clauses: Vec<Clause>,
     /// Whether more words can still belong to the last clause.
     inside: bool,
-    /// Whether the last clause is in the passive; whether an auxiliary was read whose main verb is still missing.
+    /// Whether the last clause is in the passive; then: whether an auxiliary was read whose main verb is still missing.
     passive: bool,
     auxiliary: bool,
     /// Whether a comma or conjunction follows the last clause's verb.

@@ -15,21 +15,18 @@ pub enum MappingError {
         /// Largest number.
         most: usize,
     },
-    /// A language without cue tables.
     #[error("there are no cue tables for the language `{code}`; there are for {known}")]
     Language {
         code: String,
         /// The codes of the known languages.
         known: String,
     },
-    /// A vocabulary file that is not in the package.
     #[error("class `{class}` names vocabulary file `{file}`, which the package does not hold")]
     MissingVocabulary {
         /// The class that names the file.
         class: String,
         file: String,
     },
-    /// A vocabulary file that is not UTF-8.
     #[error("vocabulary file `{file}` of class `{class}` is not UTF-8")]
     VocabularyEncoding {
         /// The class that names the file.

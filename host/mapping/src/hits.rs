@@ -35,7 +35,6 @@ const NEAR: usize = 64;
 /// Largest number of phrases that one line of a vocabulary may stand for.
 const ALTERNATIVES: usize = 256;
 
-/// One hit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Hit {
     pub(crate) range: Range<usize>,
@@ -154,7 +153,8 @@ pub(crate) struct Scanner {
     worded: Phrases,
     /// Classes that are not searched for in the view.
     unviewed: ClassSet,
-    /// Required polarity of each class that has one, the set of these classes, and the words that decide polarity.
+    /// Required polarity of each class that has one. Then: the set of these classes, and the words that decide
+    /// polarity.
     polarities: BTreeMap<ClassId, Polarity>,
     polar: ClassSet,
     cues: Option<&'static Cues>,
@@ -209,7 +209,7 @@ impl Scanner {
         let polarities: BTreeMap<ClassId, Polarity> =
             polarities.filter_map(|(at, class)| Some((manifest.class_id(at)?, class.polarity))).collect();
         let polar = polarities.keys().copied().collect();
-        // All overlapping phrases are reported: the longest must not hide a shorter one of another class.
+        // All overlapping phrases are reported: the longest must not hide a shorter phrase of another class.
         Ok(Self {
             phrases: automaton(&phrases, MatchKind::Standard)?,
             phrase_class,
@@ -243,7 +243,7 @@ impl Scanner {
         self.unfinished.from(text, &self.worded).min(waiting.unwrap_or(text.len()))
     }
 
-    /// Every hit of a text and of its view whose polarity counts.
+    /// Every hit of a text and of its view that has the polarity that its class requires.
     pub(crate) fn scan(&self, text: &str, view: Option<&View>) -> Hits {
         let page = Page { text, view: None };
         let Some(view) = view else {

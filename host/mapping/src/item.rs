@@ -7,7 +7,7 @@ use std::ops::Range;
 
 /// Greatest length in bytes of a number with the marks around it.
 pub(crate) const REACH: usize = 64;
-/// Most digits of an item number; a year has more.
+/// Largest number of digits of an item number; a year has more.
 const DIGITS: usize = 3;
 
 /// The item number at the start of a text: the range from its first mark to the start of the item's text. `None` if a

@@ -54,8 +54,8 @@ impl LogProbs {
         Some(Self { uncertainty: uncertainty(tokens.iter().map(|(_, logarithm)| *logarithm))?, tokens })
     }
 
-    /// Uncertainty of a part of the candidate in basis points, rounded down. Tokens that share a byte with the part
-    /// count; if the ends of the tokens are not known, all tokens do.
+    /// Uncertainty of a part of the candidate in basis points, rounded down. Only tokens that share a byte with the
+    /// part are used; if the ends of the tokens are not known, all tokens are used.
     #[must_use]
     pub fn uncertainty(&self, part: &Range<usize>) -> BasisPoints {
         let first = self.tokens.partition_point(|(end, _)| *end <= part.start);

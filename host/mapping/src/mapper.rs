@@ -50,7 +50,7 @@ pub struct SpanInput<'a> {
     pub span: &'a Range<usize>,
     /// The policy's granularity.
     pub granularity: Granularity,
-    /// Whether held inert bytes precede it.
+    /// Whether held inert bytes precede the span.
     pub inert_prefix: bool,
     /// Depth of the span in a decomposition; 0 for an undivided span.
     pub depth: u8,
@@ -63,9 +63,8 @@ pub struct SpanInput<'a> {
 /// The result of mapping a span.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpanMapping {
-    /// The mutation.
     pub mutation: Mutation,
-    /// Facts for the host's stages. Its `proposed` part is moved into the mutation.
+    /// Facts for the host's stages. The part `proposed` is moved into the mutation.
     pub reading: Reading,
 }
 
@@ -190,7 +189,7 @@ impl Mapper {
         self.scanner.scan(text, View::of(text).as_ref()).len()
     }
 
-    /// Every hit in the bytes of a text, with any polarity. Tests compare it with a text lane.
+    /// Every hit in the bytes of a text, with any polarity. Tests compare these hits with those of a text lane.
     #[must_use]
     pub fn written(&self, text: &str) -> Vec<(Range<usize>, ClassId)> {
         self.scanner.written(text).into_iter().map(|hit| (hit.range, hit.class)).collect()

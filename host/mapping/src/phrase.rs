@@ -24,7 +24,7 @@ pub(crate) const CODE_JOINTS: [char; 8] = [' ', ':', '.', '#', '\u{2116}', '-', 
 /// Most characters between a word and a code, and also the greatest length of a code in bytes.
 pub(crate) const CODE_GAP: usize = 4;
 const CODE: usize = 64;
-/// Largest factor by which lower case can shorten a text: the Kelvin sign has three bytes, its small letter one.
+/// Largest factor by which lower case can shorten a text: the Kelvin sign has three bytes, the letter k has one.
 const SHRINKS: usize = 3;
 /// Greatest number of words for which `[words]` stands.
 pub(crate) const SLOT: usize = 3;
@@ -70,9 +70,9 @@ pub(crate) struct Phrases {
     inflected: Vec<Phrase>,
     /// Phrases that match only as written: single words, and phrases that contain other marks than separators.
     single: Vec<String>,
-    /// Bytes of the longest one of `single`.
+    /// Length in bytes of the longest phrase in `single`.
     longest: usize,
-    /// For each byte, whether a phrase begins with it in either case; then the phrases' first two bytes in lower case.
+    /// For each byte, whether a phrase begins with it in either case. Then: the phrases' first two bytes in lower case.
     first: [bool; 256],
     begins: Vec<bool>,
     stemmer: Option<Stemmer>,

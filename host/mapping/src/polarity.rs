@@ -1,8 +1,9 @@
 //! Polarity: whether a sentence asserts the content of a hit.
 //!
 //! The words of the sentence before the hit are read one by one, then the words of its clause after the hit. Words that
-//! deny, ask, suppose, report or plan open a scope; marks and clause words close it. Two denials cancel each other.
-//! [`Polarity::Undenied`] counts a hit in doubt, [`Polarity::Affirmed`] does not, because that choice releases less.
+//! deny, ask, suppose, report or plan open a scope; marks and clause words close it. Two denials cancel each other. If
+//! a hit is in doubt, [`Polarity::Undenied`] counts the hit and [`Polarity::Affirmed`] does not: each choice releases
+//! less text.
 
 mod cues;
 mod mark;

@@ -12,7 +12,7 @@ pub struct Entity {
     pub name: String,
     #[serde(default)]
     pub aliases: Vec<String>,
-    /// The kind, such as `person` or `place`. Only people who read the store use it.
+    /// The kind of the entity, such as `person` or `place`. Only people who read the store use the kind.
     #[serde(default)]
     pub kind: String,
 }

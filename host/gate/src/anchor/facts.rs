@@ -96,7 +96,8 @@ impl Facts {
             .filter(|m| {
                 let before = text.get(..m.start()).and_then(|t| t.chars().next_back());
                 let after = text.get(m.end()..).and_then(|t| t.chars().next());
-                // It is a name only if it begins with a capital letter, and is not a part of a longer word.
+                // A match is a name only if it does not begin with a lower-case letter and is not a part of a longer
+                // word.
                 !letter(before)
                     && !letter(after)
                     && text.get(m.range()).is_some_and(|t| t.starts_with(|c: char| !c.is_lowercase()))
@@ -154,9 +155,9 @@ impl Facts {
         }
     }
 
-    /// The entities that the sentence is about: those that it names, and the stream's subject unless the sentence names
-    /// its own subject. If several entities share a name and the stream's subject is one of them, the name means that
-    /// entity.
+    /// The entities that the sentence is about: the entities that it names, and the stream's subject unless the
+    /// sentence names its own subject. If several entities share a name and the stream's subject is one of them, the
+    /// name means that entity.
     fn name(&self, query: &Query<'_>, grounding: &mut Grounding) -> Vec<usize> {
         let subject = query.subject.and_then(|id| self.place(id));
         let mut about = Vec::new();

@@ -95,8 +95,8 @@ impl KnownWords {
         self.roles.add(fact, &mapper.clauses(text), &self.names);
     }
 
-    /// Call it after the last fact. From then on, words that are too common do not count as words of their facts, and a
-    /// general word that is too common supports nothing.
+    /// Must be called after the last fact is added. From then on, words that are too common do not count as words of
+    /// their facts, and a general word that is too common supports nothing.
     pub(super) fn complete(&mut self) {
         self.general.retain(|_, words| words.len() <= COMMON);
         let common: Vec<String> =

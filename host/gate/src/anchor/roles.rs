@@ -62,7 +62,7 @@ impl Arguments {
         self.roles.iter().filter(|(_, role)| role.as_deref() == Some(SUBJECT)).map(|(key, _)| key)
     }
 
-    /// Whether the word has one role in this clause, and not that of the subject.
+    /// Whether the word has exactly one role in this clause, and this role is not that of the subject.
     fn is_other(&self, key: &str) -> bool {
         self.roles.get(key).is_some_and(|role| role.as_deref().is_some_and(|role| role != SUBJECT))
     }
@@ -71,13 +71,13 @@ impl Arguments {
         self.roles.get(key).is_some_and(|role| role.as_deref() == Some(SUBJECT))
     }
 
-    /// Whether two clauses contradict each other: the subject of one has another role in the other, their named
-    /// subjects differ, or two words have exchanged roles.
+    /// Whether two clauses contradict each other: a word is the subject of only one clause and has another role in the
+    /// other clause, their named subjects differ, or two words have exchanged roles.
     fn conflicts(&self, fact: &Self) -> bool {
         let (said, known) = (self.subjects().next().is_some(), fact.subjects().next().is_some());
         let both = said && known;
-        // Only if both verbs are transitive: "The mill closed in 1987" and "they closed the mill" are about the same
-        // event.
+        // A moved subject counts only if both verbs are transitive: "The mill closed in 1987" and "they closed the
+        // mill" are about the same event.
         let moved = both
             && self.transitive
             && fact.transitive
@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(agree(&facts, "The mill was sold by her."), Some(true));
         assert_eq!(agree(&facts, "Bo Lind sold the mill to Ana Silva."), Some(false));
         assert_eq!(agree(&facts, "The mill was sold by Bo Lind."), Some(false));
-        // The facts say nothing about other verbs.
+        // No fact has the verb of this sentence.
         assert_eq!(agree(&facts, "Bo Lind painted the mill."), None);
     }
 

@@ -17,7 +17,7 @@ struct Completion {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
     pub bytes: Vec<u8>,
-    /// The natural logarithm of its probability, as written; `None` if the server gave none.
+    /// The natural logarithm of the token's probability, as written; `None` if the server gave none.
     pub logprob: Option<String>,
 }
 

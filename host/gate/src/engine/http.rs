@@ -63,7 +63,8 @@ pub struct HttpEngine {
     settings: HttpSettings,
     temperature: Box<RawValue>,
     agent: ureq::Agent,
-    /// Number of requests per digest of the prompt. It makes each request's seed differ from the earlier ones.
+    /// Number of requests so far, by the digest of the prompt. It is added to the seed: equal prompts get different
+    /// seeds.
     asked: BTreeMap<[u8; 32], u64>,
     /// The operator's words as the server rendered them.
     rendered: Option<String>,
@@ -247,8 +248,8 @@ impl Engine for HttpEngine {
 
     fn propose(&mut self, view: &View<'_>, attempt: u32) -> Result<Proposal, EngineError> {
         let prompt = self.prompt(view)?;
-        // In most models, a token begins with the space before its word. A prompt that ends with a space would be
-        // unusual.
+        // In most models, a token begins with the space before its word. The spaces at the end of the prompt are cut
+        // off here, because they belong to the next token.
         let (prompt, space) = prompt.split_at(prompt.trim_end_matches(' ').len());
         let digest = Sha256::digest(prompt).into();
         let asked = self.asked.get(&digest).copied().unwrap_or(0);

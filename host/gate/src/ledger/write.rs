@@ -76,8 +76,8 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// Appends an event. The bytes of an [`EventKind::Released`] may leave only after this returns. Errors: those of
-    /// the sink; every further append then fails.
+    /// Appends an event. The bytes of an [`EventKind::Released`] may leave the gate only after this function returns.
+    /// Errors: those of the sink; every further append then fails.
     pub fn append(&mut self, event: &Event) -> Result<(), LedgerError> {
         #[derive(Serialize)]
         struct EntryRef<'a> {

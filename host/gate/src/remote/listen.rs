@@ -99,7 +99,7 @@ impl Gate {
                 Ok(Some(stream)) => stream,
                 Ok(None) => continue,
                 Err(error) if is_shortage(&error) => {
-                    // Reported once per shortage, although the loop comes here until the shortage is over.
+                    // A shortage is reported only once, although the loop comes here until the shortage is over.
                     if !std::mem::replace(&mut short, true) {
                         report(format!("a connection waits: {error}"));
                     }

@@ -55,7 +55,7 @@ pub enum ToClient {
         policy: String,
         /// SHA-256 of the package, hexadecimal.
         package_digest: String,
-        /// SHA-256 of its table image, hexadecimal.
+        /// SHA-256 of the package's table image, hexadecimal.
         image_digest: String,
         thresholds: [u16; 3],
         card: String,

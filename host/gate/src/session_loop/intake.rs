@@ -70,7 +70,7 @@ impl Intake for Arrivals {
     }
 }
 
-/// A stream that is ready to be opened, and its engine if that needs a thread.
+/// A stream that is ready to be opened, and its engine if the engine needs a thread.
 pub(super) struct StreamSetup {
     request: StreamRequest,
     engine: Option<Box<dyn Engine>>,
@@ -173,7 +173,7 @@ impl Governor {
         parts.into_iter()
     }
 
-    /// Makes a stream end at once if its anchor stores have changed.
+    /// Makes a stream end immediately if its anchor stores have changed.
     fn checked(&self, mut request: StreamRequest) -> StreamRequest {
         if let Some(store) = self.anchors().changed() {
             let what = format!("`{}` is not what it was when it was opened", store.path().display());

@@ -53,11 +53,11 @@ pub struct Credit {
 /// A message from the loop to the caller of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StreamMessage {
-    /// An event that has been stored, so that the text it releases may leave.
+    /// An event that has been stored, so that the text it releases may leave the gate.
     Event(Event),
     /// A request for a candidate.
     Propose(ProposalRequest),
-    /// What became of earlier candidates, for the engine.
+    /// The results of earlier candidates, for the engine.
     Move(Move),
 }
 
@@ -69,7 +69,7 @@ pub(super) struct Arrival {
     pub(super) request: StreamRequest,
     pub(super) mailbox: Arc<Mailbox>,
     pub(super) supply: Supply,
-    /// Whether its caller has an open stream; such a stream is accepted during a shut-down.
+    /// Whether the caller already has an open stream. If so, the new stream is accepted even during a shut-down.
     pub(super) further: bool,
 }
 
@@ -88,7 +88,7 @@ struct InboxState {
     numbered: u64,
     /// Number of live [`super::SessionHandle`]s.
     handles: usize,
-    /// During a shut-down: the time at which open streams get no more proposals, and the reason.
+    /// During a shut-down: the time after which open streams get no more proposals, and the reason of the shut-down.
     drain: Option<(Instant, &'static str)>,
     over: Option<String>,
     credit: Credit,
@@ -183,7 +183,7 @@ impl Inbox {
         self.state().over.clone()
     }
 
-    /// Starts a shut-down; a later call can only make it earlier.
+    /// Starts a shut-down. A later call can only move the cut-off to an earlier time.
     pub(super) fn drain(&self, within: Duration, why: &'static str) {
         let until = Instant::now() + within;
         let mut state = self.state();
@@ -221,8 +221,8 @@ impl Inbox {
         std::mem::take(&mut self.state().changed)
     }
 
-    /// Waits until there is work: mail, an arrival for a free slot, the end of the intake if no stream is open, or
-    /// the time at which streams get no more proposals.
+    /// Waits until there is work: mail, an arrival for a free slot, the end of the intake if no stream is open, or the
+    /// time after which streams get no more proposals.
     pub(super) fn wait(&self, is_idle: bool, free: bool, cut_off: bool, most: Option<Duration>) {
         let most = most.map(|most| Instant::now() + most);
         let mut state = self.state();

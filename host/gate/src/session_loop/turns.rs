@@ -106,7 +106,7 @@ struct OpenStream {
     mailbox: Option<(Arc<Mailbox>, Supply)>,
     parts: Option<GivenParts>,
     asked: bool,
-    /// Whether its slot is in [`Turns::runnable`].
+    /// Whether the stream's slot is in [`Turns::runnable`].
     is_runnable: bool,
 }
 
@@ -138,7 +138,7 @@ struct Settling {
     due: bool,
     /// Whether a requested checkpoint has not come yet.
     asked: bool,
-    /// The next time for a request, or for a check.
+    /// Time of the next request for a checkpoint, or of the next check whether it has come.
     next: Instant,
 }
 
@@ -218,7 +218,7 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
     {
         let room = self.session.room();
         if self.runnable.len() <= room {
-            // There is room for every runnable stream. Ordered by slot, equal items always give the same log.
+            // Every runnable stream has room, so the order is free. Sorted by slot, equal items give the same log.
             self.runnable.make_contiguous().sort_unstable();
         }
         let mut entries = Vec::new();
@@ -248,8 +248,8 @@ impl<'l, C: Card, K> Turns<'l, C, K> {
         Ok(())
     }
 
-    /// Requests a checkpoint if one is due, and checks for a requested one. Returns the longest time that the loop may
-    /// wait for mail, if that is limited.
+    /// Requests a checkpoint if one is due, and checks whether a requested one has come. Returns the longest time that
+    /// the loop may wait for mail; `None` if there is no limit.
     fn settle(&mut self, is_idle: bool) -> Result<Option<Duration>, SessionError> {
         let Settling { when: Some(Settle { every, .. }), due, asked, next } = self.settling else { return Ok(None) };
         if !due && !asked {

@@ -24,7 +24,7 @@ pub(crate) struct Span<'a> {
     pub(crate) driven: bool,
     pub(crate) inert_prefix: bool,
     pub(crate) depth: u8,
-    /// Whether the span is a part of a divided span. A tool call is not, although its depth is the greatest.
+    /// Whether the span is a part of a divided span. A tool call is not a part, although its depth is the greatest.
     pub(crate) part: bool,
     pub(crate) alternatives: u8,
     pub(crate) uncertainty: Option<Result<BasisPoints, LogProbsError>>,

@@ -20,8 +20,8 @@ pub(super) struct Conflicts {
     pub(super) regression: Option<DecidingField>,
 }
 
-/// Reads the propositions that a span asserts into the mutation, and compares them with the admitted ones. `None` for a
-/// language without a grammar, or if the policy does not check contradictions.
+/// Reads the propositions that a span asserts, adds them to the mutation, and compares them with the admitted ones.
+/// `None` for a language without a grammar, or if the policy does not check contradictions.
 pub(super) fn propose(
     governor: &Governor,
     state: &SemanticState,

@@ -1,5 +1,5 @@
-//! The topic of a stream without anchors: the mean distance between its sentences. The trust slope counts the part of
-//! it above the usual distance.
+//! The topic of a stream without anchors: the mean distance between its sentences. The trust slope counts only the
+//! excess over the usual distance.
 
 use super::Span;
 use crate::governor::Governor;

@@ -41,7 +41,7 @@ fn named(key: &Relation) -> String {
     format!("{}: {}", if key.subject.is_empty() { "the subject" } else { &key.subject }, key.relation)
 }
 
-/// Two values for one relation of one subject, or an end before its beginning.
+/// Finds two values for one relation of one subject, or an end before its beginning, such as a death before a birth.
 fn inconsistency(state: &SemanticState, mutation: &Mutation) -> Option<Failure> {
     let claims: Vec<(Relation, &Claim)> =
         mutation.proposed.claims.iter().filter(|c| !c.negated).map(|c| (state.memory.relation(c), c)).collect();
@@ -52,7 +52,7 @@ fn inconsistency(state: &SemanticState, mutation: &Mutation) -> Option<Failure> 
             return Some(failed(ValidationReason::Inconsistent, named(key), &claim.value, condition));
         }
     }
-    // For an end before its beginning: one claim is in the span, and the other in the span or in memory.
+    // To find an end before its beginning, a claim of the span is compared with the other claims of span and memory.
     for (first, last) in [("born year", "died year"), ("founded year", "closed year"), ("begin year", "end year")] {
         for (key, claim) in &claims {
             let other = if key.relation == first {
@@ -93,7 +93,8 @@ fn contradiction(state: &SemanticState, mutation: &Mutation, conflicts: Option<&
     found.or_else(|| contradicted_quantity(state, mutation))
 }
 
-/// For a language without a grammar: another value of a relation, or the denial of the same words.
+/// For a language without a grammar: finds another value for an established relation, or the denial of an established
+/// statement.
 fn contradicted_claim(state: &SemanticState, mutation: &Mutation) -> Option<Failure> {
     let proposed = &mutation.proposed;
     for claim in &proposed.claims {
@@ -121,7 +122,7 @@ fn contradicted_claim(state: &SemanticState, mutation: &Mutation) -> Option<Fail
     None
 }
 
-/// A quantity outside the tolerance of its slot.
+/// Finds a quantity outside the tolerance of its slot.
 fn contradicted_quantity(state: &SemanticState, mutation: &Mutation) -> Option<Failure> {
     let slots = mutation.quantities.iter().zip(&state.memory.quantities).zip(&state.policy.tolerances).enumerate();
     for (slot, ((new, old), tolerance)) in slots {
@@ -146,7 +147,7 @@ fn presupposition(
     let introduced = |word: &str| {
         let memory = &state.memory.words;
         let known = |w: &str| memory.contains_key(w) || state.intent.words.contains(w);
-        // Singular and plural of one noun.
+        // A noun also counts as introduced if its singular or its plural was introduced.
         let singular = [word.strip_suffix("es"), word.strip_suffix('s')].into_iter().flatten().any(known);
         let listed = known(word) || singular || known(&format!("{word}s")) || known(&format!("{word}es"));
         let said = || memory.keys().chain(&state.intent.words).any(|said| mapper.introduces(said, word));

@@ -5,16 +5,16 @@ use super::work::Work;
 use portcullis_core::state::SemanticState;
 use std::collections::VecDeque;
 
-/// Largest number of deferred mutations per stream. More are rejected at once.
+/// Largest number of deferred mutations per stream. More are rejected immediately.
 const MOST: usize = 64;
 
 #[derive(Debug)]
 struct DeferredWork {
     work: Work,
     seq: u32,
-    /// Number of steps before it expires.
+    /// Number of steps before the mutation expires.
     steps: u16,
-    /// The state of knowledge at its last judgement.
+    /// The state of knowledge when the mutation was last judged.
     known: Knowledge,
 }
 
@@ -77,7 +77,8 @@ impl DeferredQueue {
         expired
     }
 
-    /// The oldest mutation since whose last judgement the knowledge has changed. That judgement becomes its parent.
+    /// Takes the oldest mutation for which the knowledge has changed since its last judgement; `None` if there is none.
+    /// The last judgement becomes the parent of the next.
     pub(super) fn due(&mut self, known: Knowledge) -> Option<Work> {
         let at = self.waiting.iter().position(|d| d.known != known)?;
         let DeferredWork { work, seq, steps, .. } = self.waiting.remove(at)?;

@@ -459,8 +459,8 @@ impl StreamMachine {
         proposer.deferred |= deferred;
         let partly = !proposer.step.admitted.is_empty();
         let another = proposer.step.attempt < u32::from(limits.alternatives);
-        // A refused span of depth 0 drops the rest of the candidate. A refused part of a divided span drops it only if
-        // nothing of the candidate was admitted and an alternative can replace it.
+        // A refused span of depth 0 drops the rest of the candidate. A refused part of a divided span drops the rest
+        // only if nothing of the candidate was admitted and an alternative can replace it.
         if depth == 0 || (!partly && another) {
             self.queue.clear();
             proposer.forget();
@@ -555,7 +555,7 @@ impl StreamMachine {
     }
 
     /// No alternative is left at this place. If the candidate was deferred, continues without it; otherwise looks for
-    /// an earlier place with another alternative.
+    /// an earlier place at which an alternative can be requested.
     fn dead_end(&mut self) {
         let Some(proposer) = &mut self.proposer else { return };
         let deferred = proposer.deferred;
@@ -565,7 +565,7 @@ impl StreamMachine {
     }
 
     /// No rollback is possible. If the candidate was deferred or the settings skip refusals, continues without it;
-    /// otherwise ends.
+    /// otherwise ends the stream.
     fn no_way_back(&mut self, deferred: bool) {
         if deferred || self.on_refuse() == OnRefuse::Skip {
             self.proposer.iter_mut().for_each(Proposer::pass);

@@ -4,8 +4,8 @@
 //! ([`Proposer::take_moves`]); the code that runs the engine brings the answer.
 //!
 //! If more text could turn the end of a candidate into a part of a hit, this end stays pending. The engine continues
-//! from it, and it is judged with the following text. A hit that crosses from one candidate into the next joins both
-//! into one step.
+//! from this end, which is judged with the following text. A hit that crosses from one candidate into the next joins
+//! both into one step.
 
 use super::pending::{Pending, Upcoming};
 use crate::engine::{EngineError, Move, View};
@@ -15,18 +15,18 @@ use portcullis_core::state::{SemanticState, Undo};
 /// Greatest length of a pattern's match in bytes.
 const REACH: usize = 1024;
 
-/// One candidate, or several that a hit joins. It is admitted completely or in part.
+/// A step: one candidate, or several candidates that a hit joins. A step is admitted completely or in part.
 #[derive(Debug)]
 pub(super) struct Step {
     /// Number of the candidate at its place, from 0.
     pub(super) attempt: u32,
-    /// Inert bytes that were held before it.
+    /// Inert bytes that were held before the step.
     pub(super) inert: String,
-    /// Sequences of its admitted transitions, in order, each with its undo record.
+    /// Sequences of the step's admitted transitions, in order, each with its undo record.
     pub(super) admitted: Vec<(u32, Undo)>,
-    /// Number of bytes of admitted text before it.
+    /// Number of bytes of admitted text before the step.
     text_before: usize,
-    /// Number of bytes of proposed text before it.
+    /// Number of bytes of proposed text before the step.
     proposed_before: usize,
     pub(super) proposed: String,
     /// Number of candidates in the step; each has its own place.
@@ -54,7 +54,7 @@ impl Default for Step {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Target {
     back: usize,
-    /// Index of its step in `reversible`.
+    /// Index of the target's step in `reversible`.
     at: usize,
 }
 
@@ -181,7 +181,8 @@ impl Proposer {
     /// Ends the current step. `held` are inert bytes that no admitted span has taken yet; `keep` is whether the step
     /// can be undone later.
     pub(super) fn advance(&mut self, held: &str, keep: bool) {
-        // After a refusal, the engine must continue from admitted text and held bytes. So it first goes back.
+        // After a refusal, the engine must continue from admitted text and held bytes. So the engine is moved back
+        // first.
         if self.refused {
             self.take_back();
         }
@@ -222,13 +223,13 @@ impl Proposer {
         self.place += places;
     }
 
-    /// Makes everything so far final, because it has been released.
+    /// Makes all steps so far final, because their text has been released.
     pub(super) fn seal(&mut self) {
         self.reversible.clear();
     }
 
-    /// Looks for an earlier admitted step with another alternative, at least `back` steps ago, and requests that
-    /// alternative. The rollback takes place only when the engine has answered. Returns whether there is such a step.
+    /// Looks for an admitted step, at least `back` steps ago, that may be tried once more, and requests an alternative
+    /// to it. The rollback takes place only when the engine has answered. Returns whether there is such a step.
     pub(super) fn seek(&mut self, back: usize, limits: &Limits) -> bool {
         if self.rollbacks >= limits.rollbacks {
             return false;
@@ -251,7 +252,7 @@ impl Proposer {
     }
 
     /// Called when the engine has no alternative at the target: moves the engine forward again over the text after the
-    /// target, and tries an earlier place.
+    /// target, and tries an earlier step. Returns whether there is one.
     pub(super) fn seek_further(&mut self, Target { back, at }: Target, limits: &Limits) -> bool {
         let ends = self.reversible.iter().skip(at + 1).map(|s| s.text_before).chain([self.text.len()]);
         for (step, end) in self.reversible.iter().skip(at).zip(ends) {
@@ -262,7 +263,7 @@ impl Proposer {
         self.seek(back + 1, limits)
     }
 
-    /// Rolls back to the target, where another candidate is judged.
+    /// Rolls back to the target, where the engine's alternative is judged next.
     pub(super) fn roll_back(&mut self, state: &mut SemanticState, Target { at, .. }: Target) -> Rollback {
         self.rollbacks += 1;
         let mut transitions = Vec::new();

@@ -47,8 +47,8 @@ impl WorkQueue {
     }
 
     /// Called at the end of the text: in a whole text, makes spans of the held connectives and returns the first,
-    /// because no span will take them with it. Connectives of an engine are not judged alone, because they can be
-    /// undone with a proposal.
+    /// because no later span will carry them. Connectives of an engine are not judged alone, because they can be undone
+    /// with a proposal.
     pub(super) fn next_connective(&mut self) -> Option<Work> {
         self.held.clear();
         let held = std::mem::take(&mut self.held_work);
@@ -77,8 +77,8 @@ impl WorkQueue {
         std::mem::take(&mut self.held)
     }
 
-    /// Cuts the held bytes before the first that is not formatting. END releases the rest without a judgement, so it
-    /// may be formatting only.
+    /// Drops the held bytes from the first byte on that is not formatting. END releases the rest without a judgement,
+    /// so the rest may be formatting only.
     pub(super) fn keep_formatting(&mut self) {
         self.held.truncate(leading_formatting(&self.held).len());
     }

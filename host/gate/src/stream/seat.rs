@@ -4,7 +4,7 @@
 pub struct Seat {
     /// Number in its events.
     pub number: u64,
-    /// Number for its salts; it must never be used twice under one key.
+    /// Number from which the stream's salts are made; it must never be used twice under one key.
     pub salted: u64,
     /// Slot of the card.
     pub slot: u16,

@@ -20,11 +20,11 @@ pub(super) struct Work {
     pub(super) inert: bool,
     pub(super) depth: u8,
     pub(super) parent: Option<u32>,
-    /// Place of its candidate, and the number of the alternative there; `None` in a whole text.
+    /// Place of the work's candidate, and the number of the alternative there; `None` in a whole text.
     pub(super) place: Option<(usize, u8)>,
-    /// Remaining steps before it expires, if it was deferred before.
+    /// Remaining steps before the work expires, if it was deferred before.
     pub(super) waited: Option<u16>,
-    /// Whether it is a tool call that does not parse.
+    /// Whether the work is a tool call that does not parse.
     pub(super) malformed: bool,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Said {
 }
 
 impl Said {
-    /// Both ranges as one, if `next` follows this one and the ends of all tokens are known.
+    /// Both ranges as one, if `next` follows this range and the ends of all tokens are known.
     pub(super) fn joined(&self, next: &Self) -> Option<Self> {
         let (Some(Ok(first)), Some(Ok(second))) = (&self.logprobs, &next.logprobs) else { return None };
         if self.range.end != next.range.start || next.skipped > 0 {
@@ -76,13 +76,13 @@ impl Work {
         }
     }
 
-    /// The numbers of its bytes: counted from the start of the whole text, or of the step.
+    /// The numbers of the span's bytes: counted from the start of the whole text, or of the step.
     pub(super) fn numbers(&self) -> Range<usize> {
         let number = |at: usize| at - self.base.from + self.base.number;
         number(self.range.start)..number(self.range.end)
     }
 
-    /// The engine's uncertainty: the largest of the ranges that overlap the span, or unknown if one of them is unknown.
+    /// The engine's uncertainty: the largest value of the ranges that overlap the span, or unknown if one is unknown.
     pub(super) fn uncertainty(&self) -> Option<Result<BasisPoints, LogProbsError>> {
         let mut most: Option<BasisPoints> = None;
         for said in self.said.iter() {

@@ -126,7 +126,6 @@ impl Dialect {
     }
 }
 
-/// OpenAI's error object.
 fn openai_error(error: &ApiError) -> Value {
     let ApiError { kind, code, param, message, .. } = error;
     json!({"error": {"message": message, "type": kind, "param": param, "code": code}})

@@ -111,7 +111,7 @@ struct Detection {
 struct ContentDetection {
     /// First code point.
     start: usize,
-    /// One past the last code point.
+    /// End of the detection in code points, exclusive.
     end: usize,
     text: String,
     #[serde(flatten)]

@@ -83,7 +83,7 @@ impl Address {
         Self { glued, colons, part, first, length, groups, colons_since, dots }
     }
 
-    /// Reads a hexadecimal digit, 0 to 15.
+    /// Reads a hexadecimal digit, 0 to 15; `None` if no address can begin with the characters so far.
     fn digit(mut self, value: u8) -> Option<Self> {
         if self.colons {
             let length = if self.colons_since > 0 { 1 } else { self.length + 1 };
