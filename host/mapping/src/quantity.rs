@@ -140,7 +140,8 @@ fn counts(between: &str) -> bool {
 
 /// Signs and words of multiplication.
 const TIMES: &[&str] = &["x", "\u{d7}", "*", "\u{b7}", "times"];
-/// Units of body measure after "per": kilograms, and then other measures, which are not computed.
+/// Units of body weight and size after "per". Doses per unit of `WEIGHTS` are computed, doses per unit of `BODY` are
+/// not.
 const WEIGHTS: &[&str] = &["kg", "kilogram", "kilograms", "kilogramme", "kilogrammes", "kilo", "kilos"];
 const BODY: &[&str] = &["m\u{b2}", "m2", "lb", "lbs", "pound", "pounds", "stone"];
 /// Words between an amount and the unit after "per".
@@ -165,7 +166,7 @@ enum Per {
     Other,
 }
 
-/// Whether the quantity that ends at `at` is stated per body weight or size, and where that unit ends.
+/// Whether the quantity that ends at `at` is stated per body weight or size, and the end of that unit.
 fn per_body(text: &str, at: usize) -> Option<(usize, Per)> {
     let rest = text.get(at..)?;
     let rest = rest.get(..rest.floor_char_boundary(PER_MAX))?;
@@ -503,8 +504,8 @@ impl Quantities {
     }
 }
 
-/// Compares with the quantities of the view. If the view has a number that the text lacks or shows differently, the
-/// quantity is inexact. Digits that only the view joins, across a line or a cell, are not a number.
+/// Compares `found` with `seen`, the quantities of the view. A number that the text lacks or shows differently becomes
+/// an inexact quantity. Digits that only the view joins, across a line or a cell, are not a number.
 pub(crate) fn compare(found: &mut Vec<QuantityHit>, seen: Vec<QuantityHit>, view: &View) {
     let mut inexact = Vec::new();
     for hit in seen {

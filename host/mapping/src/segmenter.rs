@@ -35,7 +35,7 @@ pub struct Segmenter {
     offset: usize,
     /// Ends of sentences at which the text was divided, in order; the unreturned rest begins at the last of them.
     borders: Vec<usize>,
-    /// Inert bytes before the rest that wait for the next span.
+    /// Inert bytes that stand before the rest and wait for the next span.
     waiting: Waiting,
     /// Ends of sentences in the rest that are certain.
     ends: Vec<usize>,

@@ -16,7 +16,7 @@ use std::ops::Range;
 pub struct Text {
     text: String,
     origin: usize,
-    /// Number of bytes of the longer text that come before this text.
+    /// Number of bytes before this text in the longer text that it is a part of.
     offset: usize,
     hits: Hits,
     quantities: Vec<QuantityHit>,
@@ -160,9 +160,8 @@ impl Text {
         self
     }
 
-    /// Keeps the pieces up to the last possible border, and of these only the pieces up to the last span. Returns the
-    /// border and the inert pieces between that span and the border. `None` if there is no possible border; then no
-    /// piece is kept.
+    /// Finds the last possible border, and keeps the pieces up to the last span before it. Returns the border and the
+    /// inert pieces between that span and the border. `None` if there is no possible border; then no piece is kept.
     ///
     /// `ends` are certain ends of sentences, in order. `settled` is the start of the part that later text may change.
     /// `whole` are ranges that must not be divided.
@@ -201,7 +200,7 @@ impl Text {
         !near || behind.len() > item::REACH || behind.contains(char::is_alphanumeric)
     }
 
-    /// Number of bytes of the longer text that come before this text.
+    /// Number of bytes before this text in the longer text that it is a part of.
     #[must_use]
     pub const fn offset(&self) -> usize {
         self.offset
@@ -326,7 +325,8 @@ impl Text {
         let near = self.text.floor_char_boundary(at.saturating_sub(ITEM));
         let line = match self.text.get(near..at)?.rfind('\n') {
             Some(end) => near + end + 1,
-            // The text before the context is unknown.
+            // If the context is shorter than `ITEM`, it is taken to begin with the line; a longer context may lack
+            // text.
             None if near == 0 && self.origin < ITEM => 0,
             None => return None,
         };

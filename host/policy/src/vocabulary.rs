@@ -4,7 +4,7 @@ use portcullis_core::class::ClassId;
 use portcullis_core::manifest::Manifest;
 use portcullis_core::wire::{Anchor, Category, Epistemic, Granularity, fields_touched};
 
-/// Enumerations, in the order of their columns. The first, the category, is Cedar's action, not a field.
+/// Enumerations, in the order of their columns. The first one, the category, is the action in Cedar and not a field.
 pub const ENUMERATIONS: [&str; 8] =
     ["category", "granularity", "epistemic", "anchor", "temporal", "domain", "audience", "register"];
 /// Flags, in the order of their bits.

@@ -93,7 +93,7 @@ impl FilterPolicy {
         Ok(self.under(layer))
     }
 
-    /// Sets the threshold: the most severe tier that may execute. `Critical` never executes.
+    /// Sets the threshold: the most severe tier whose inputs may be executed. `Critical` inputs are never executed.
     #[must_use]
     pub const fn with_threshold(mut self, threshold: Tier) -> Self {
         self.threshold = threshold;
@@ -128,7 +128,7 @@ impl FilterPolicy {
         &self.profile
     }
 
-    /// The most severe tier that may execute.
+    /// The most severe tier whose inputs may be executed.
     #[must_use]
     pub const fn threshold(&self) -> Tier {
         self.threshold

@@ -1,5 +1,5 @@
-//! The memory of the filters of all shipped profiles, as a gateway holds them. It is a separate program, because it
-//! measures the whole process.
+//! The memory of the filters of all shipped profiles, as a gateway holds them. This test is a separate program, because
+//! it measures the whole process.
 #![cfg(all(test, target_os = "linux"))]
 
 use portcullis_prefilter::{FilterPolicy, Prefilter};

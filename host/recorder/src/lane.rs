@@ -7,7 +7,7 @@ use portcullis_evidence::hex::{self, Hex};
 use portcullis_gate::replay::Input;
 use std::collections::BTreeMap;
 
-/// Files whose lines contain texts or data about them.
+/// Files whose lines contain texts or data about texts.
 struct TextLines {
     spans: LineFile,
     inputs: LineFile,

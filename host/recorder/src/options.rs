@@ -33,7 +33,7 @@ const WITNESS_TIME: Duration = Duration::from_secs(10);
 pub struct Options {
     /// Folder of the bundle; it must not exist.
     pub folder: PathBuf,
-    /// File with the session's ticket; without it the session uses a self-issued one.
+    /// File with the session's ticket; without it the session uses a self-issued ticket.
     pub ticket: Option<PathBuf>,
     pub approval: Option<PathBuf>,
     /// The card's certificate in PEM. Without it, the public simulation root certifies a simulated card.

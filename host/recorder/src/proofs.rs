@@ -39,11 +39,11 @@ struct State {
     lanes: Vec<Lane>,
     /// The last checkpoint whose records have all arrived.
     signed: Option<Signed>,
-    /// Checkpoints with missing records, since the card writes records and checkpoints into different rings.
+    /// Checkpoints that arrived before some of their records; the card writes the two into different rings.
     waiting: VecDeque<Signed>,
     /// Streams by lane and index of BEGIN.
     streams: BTreeMap<(u8, u64), Stream>,
-    /// Lane and index of BEGIN of each stream, by number.
+    /// For each stream, by its number: the lane and the index of BEGIN.
     numbers: BTreeMap<u64, (u8, u64)>,
     /// Ended streams, the oldest first.
     ended: VecDeque<(u8, u64)>,

@@ -45,7 +45,7 @@ struct OpenStream {
     answers: Vec<Result<Proposal, EngineError>>,
     /// Receipts of spans, by sequence.
     entries: BTreeMap<u32, Receipt>,
-    /// Sequences that were released before the event of their record, which happens for END.
+    /// Sequences released before the event of their record; this happens for END.
     early: Vec<u32>,
 }
 

@@ -16,9 +16,10 @@ pub enum Texts {
     /// All texts.
     #[default]
     Plain,
-    /// No texts: those of every stream are withheld.
+    /// The bundle contains no texts; the texts of all streams are withheld.
     None,
-    /// No texts. A file beside the bundle contains them, sealed to the X25519 key in this file.
+    /// The bundle contains no texts. A file beside the bundle contains them, sealed to the X25519 key in the given
+    /// file.
     Sealed(PathBuf),
 }
 

@@ -37,7 +37,7 @@ pub fn next_ticket(folder: &Path, policy: [u8; 32], within: Duration) -> Result<
     }
 }
 
-/// The first ticket for these tables. Invalid files are skipped: they may still be being written.
+/// The first ticket for these tables. Invalid files are skipped: another program may still be writing them.
 fn first(folder: &Path, policy: &[u8; 32]) -> io::Result<Option<PathBuf>> {
     let mut paths = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
     paths.sort();

@@ -1,5 +1,5 @@
 //! A campaign of random changes to bundles in memory: neither `verify` nor `check` affirms a changed bundle, and
-//! nothing panics. A table shows the outcome of each kind of change, a histogram which check refused first.
+//! nothing panics. A table shows the outcome of each kind of change, and a histogram shows which check refused first.
 //!
 //! `PORTCULLIS_LONG=1` makes 1,000,000 changes instead of a few thousand; `PORTCULLIS_MUTATIONS` sets another number,
 //! and `PORTCULLIS_SEED` another seed. The changes are divided into shards with their own seeds, so that the result
@@ -139,7 +139,7 @@ fn change_log(parts: &mut Parts, random: &mut Random) -> &'static str {
             lanes[lane][at].descriptor.commitment = random.bytes();
             "another commitment"
         }
-        // Between lanes: exchanges two, moves a record to another, or changes the lane number in a record.
+        // Exchanges two lanes, moves a record to another lane, or changes the lane number in a record.
         6 => {
             let other = random.below(lanes.len());
             lanes.swap(lane, other);
@@ -226,8 +226,8 @@ impl Forger {
             parts.witness = self.issuer.clone();
         }
         match random.below(64) {
-            // Signatures by a key of the forger. These are few, because two of them cost as much time as twenty
-            // bundles.
+            // Signatures by a key of the forger. Few bundles get them, because two such signatures cost as much time as
+            // twenty bundles.
             0 => parts.signer = Rc::clone(&self.card),
             // Real signatures of the card, but over other records.
             1..=20 => {
@@ -315,7 +315,7 @@ fn code_of_verify(verified: &Result<Report, BundleError>) -> String {
     }
 }
 
-/// Numbers of contradicted bundles, of bundles affirmed with a reservation, and of affirmed ones.
+/// Number of contradicted bundles, of bundles affirmed with a reservation, and of bundles affirmed without one.
 #[derive(Clone, Copy, Default)]
 struct Verdicts([u64; 3]);
 
@@ -403,7 +403,7 @@ struct Scene {
     honest: Parts,
     original: MemoryFiles,
     receipts: Vec<String>,
-    /// Its meaning for a verifier, and for a replay.
+    /// The honest bundle's meaning for a verifier, and for a replay.
     same: [Option<Meaning>; 2],
     forger: Forger,
 }
@@ -444,7 +444,7 @@ impl Scene {
                 let name = change_files(&mut files, &mut random);
                 (files, name)
             };
-            // A changed bundle with the honest meaning does not count. A forged one must differ in a log.
+            // A changed bundle with the honest meaning does not count. A forged bundle must differ in a log.
             let is_log = |name: &str| name.starts_with("records/lane-");
             let logs = || self.original.0.iter().filter(|(name, _)| is_log(name)).all(|(n, log)| files.0[n] == *log);
             let changed = if forged {

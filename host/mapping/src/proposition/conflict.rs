@@ -89,7 +89,7 @@ fn denies(tables: &Tables, said: &Proposition, denied: &Proposition) -> bool {
     !bounded && more.into_iter().all(|p| open(p) && p.lead != "adv")
 }
 
-/// Two propositions, and for each the phrases that the other does not contain.
+/// A pair of propositions; for each one, the phrases that only it contains.
 struct Pair<'a> {
     tables: &'a Tables,
     a: &'a Proposition,
@@ -107,7 +107,8 @@ impl<'a> Pair<'a> {
         Self { tables, a, b, a_only: only(a, b), b_only: only(b, a) }
     }
 
-    /// The phrases in which the propositions differ, if there is exactly one in each.
+    /// The two phrases in which the propositions differ; `None` unless each has exactly one phrase that the other
+    /// lacks.
     fn difference(&self) -> Option<(&'a Phrase, &'a Phrase)> {
         match (self.a_only.as_slice(), self.b_only.as_slice()) {
             ([a], [b]) => Some((a, b)),
@@ -173,8 +174,7 @@ impl<'a> Pair<'a> {
             && digits(&self.b_only)
     }
 
-    /// Whether both propositions name the holder of a role that only one can have, with different holders: "the
-    /// captain".
+    /// Whether both propositions name the one holder of a role by a definite phrase, such as "the captain".
     fn one_holder(&self) -> bool {
         let shown = |p: &Proposition| p.shown.to_lowercase();
         let definite = |p: &Proposition| shown(p).contains("the ") || shown(p).contains("'s ");
@@ -242,7 +242,7 @@ impl<'a> Pair<'a> {
         matches!(p.lead.as_str(), "in" | "on") && p.words.iter().any(date)
     }
 
-    /// Whether both propositions name the same place; then a second place may contain it.
+    /// Whether the propositions have a place in common. If so, a place that only one of them gives may contain it.
     fn same_place(&self) -> bool {
         let place = |p: &&Phrase| matches!(p.lead.as_str(), "in" | "at") && p.name;
         self.a.phrases.iter().filter(place).any(|p| self.b.phrases.contains(p))

@@ -99,7 +99,7 @@ impl<'a> Reader<'a> {
         labels
     }
 
-    /// A segment without introductory words.
+    /// The segment without its introductory words.
     fn shortened<'w>(&self, mut segment: &'w [Word]) -> &'w [Word] {
         let over = kind::CONNECTIVE | kind::CONTINUATION | kind::REVISION | kind::TRANSITION;
         while let Some((first, rest)) = segment.split_first() {

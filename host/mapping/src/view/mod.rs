@@ -26,7 +26,7 @@ struct Segment {
     at: usize,
     /// The bytes of the text.
     origin: Range<usize>,
-    /// Whether the part is a copy of these bytes.
+    /// Whether the part is a copy of the bytes at `origin`.
     copied: bool,
 }
 
@@ -53,8 +53,8 @@ impl View {
         }
     }
 
-    /// If a text may contain an object: the text with look-alikes of braces and other marks replaced by ASCII marks.
-    /// Unlike the view, it keeps markup.
+    /// The text with look-alikes of braces and other marks replaced by ASCII marks; markup stays, unlike in the view.
+    /// `None` if the text has no opening brace, or if nothing is replaced.
     pub(crate) fn of_marks(text: &str) -> Option<Self> {
         let opens = |c: char| c == '{' || OPENING.contains(&c);
         if text.is_ascii() || !text.contains(opens) {
@@ -84,7 +84,7 @@ impl View {
         (view.text != text).then_some(view)
     }
 
-    /// The text with a space instead of each of these line breaks. A line break before another line break stays.
+    /// The text with a space instead of each line break in `lines`. A line break before another line break stays.
     fn aligned(text: &str, lines: Vec<usize>) -> Self {
         let mut shown = String::with_capacity(text.len());
         let mut from = 0;

@@ -48,7 +48,7 @@ impl Compiled {
         if !self.covered(cubes, &others, &mut budget) {
             return None;
         }
-        // Removes rules without which the others still cover the rule.
+        // Removes each rule of `others` that is not needed: the remaining rules still cover `rule`.
         let mut at = 0;
         while at < others.len() {
             let kept = others.remove(at);

@@ -135,7 +135,7 @@ struct WideColumn<const W: usize> {
     accepted: Vec<Rows<W>>,
 }
 
-/// For each value of one nibble (four members) of a set, the rows whose `all` and `none` conditions accept it.
+/// For each value of one nibble (four members) of a set, the rows whose `all` and `none` conditions accept that value.
 #[derive(Clone, Debug)]
 struct Nibble<const W: usize> {
     nibble: usize,

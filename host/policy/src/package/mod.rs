@@ -51,7 +51,8 @@ impl Package {
         }
     }
 
-    /// The package of these files, by path below its folder. Errors: as [`Package::load`], without reading errors.
+    /// Builds a package from its files; the keys are paths below its folder. Errors: as [`Package::load`], without
+    /// reading errors.
     pub fn from_files(files: BTreeMap<String, Vec<u8>>) -> Result<Self, PolicyError> {
         load::check_paths(&files)?;
         let missing = || Problem::new(Kind::File, format!("no `{MANIFEST_FILE}`: this is not a policy package"));
@@ -68,7 +69,7 @@ impl Package {
         {
             return Ok(Self { vocabulary: Vocabulary::new(&manifest), manifest, files, composition: None });
         }
-        // Finds further problems, for which the manifest need not be valid.
+        // The checks of the mapping's declarations also run on a manifest that has other problems.
         problems.extend(manifest.iter().flat_map(|manifest| recognition::problems(manifest, &files)));
         problems.extend(rules::parse(&files).1);
         Err(PolicyError::unless_empty(problems).err().unwrap_or_else(|| missing().into()))

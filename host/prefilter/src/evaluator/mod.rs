@@ -47,7 +47,7 @@ pub struct Evaluator {
 }
 
 impl Evaluator {
-    /// An evaluator with these rules; it has the name of the rules.
+    /// An evaluator with the given rules; its name is the name of the rules.
     #[must_use]
     pub const fn new(rules: RuleSet, judge: Judge) -> Self {
         Self { rules, judge }

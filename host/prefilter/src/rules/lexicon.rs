@@ -190,7 +190,7 @@ fn is_set(map: &[u64], place: usize) -> bool {
     map.get(place / 64).is_some_and(|word| word >> (place % 64) & 1 != 0)
 }
 
-/// Marks the first three bytes of a literal in both cases. For a literal of two bytes, it marks every third byte.
+/// Marks the first three bytes of a literal in both cases. After a literal of two bytes, every third byte is possible.
 fn set(map: &mut [u64], literal: &[u8]) {
     let cases = |at: usize| match literal.get(at) {
         Some(b) => vec![b.to_ascii_lowercase(), b.to_ascii_uppercase()],

@@ -22,9 +22,9 @@ const NESTING_MAX: usize = 4;
 enum Shape {
     /// Steps in order; each step begins at most `gap` bytes after the end of the previous step.
     Sequence { steps: usize, gap: usize },
-    /// At least `at_least` of the slots within `within` bytes, among them all of the first `needed` slots.
+    /// At least `at_least` slots must have a hit within `within` bytes, including all of the first `needed` slots.
     Together { slots: usize, needed: usize, at_least: usize, within: usize },
-    /// Hits of one slot, at least `at_least` of them within `within` bytes.
+    /// At least `at_least` hits of one slot must be within `within` bytes.
     Repeated { at_least: usize, within: usize },
 }
 
