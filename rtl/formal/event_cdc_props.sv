@@ -7,8 +7,8 @@ module event_cdc_props (
     input logic b_clk,
     input logic hint
 );
-  // The reset lasts until each clock has had three edges in it after the other clock's first edge,
-  // as the module requires.
+  // As the module requires, the reset lasts until each clock has had three edges after the first
+  // edge of the other clock during the reset.
   logic [2:0] a_seen = '0;
   logic [2:0] b_seen = '0;
   always_ff @(posedge a_clk) if (!a_seen[2] && (b_seen != '0 || a_seen == '0)) a_seen <= a_seen

@@ -325,8 +325,7 @@ impl Text {
         let near = self.text.floor_char_boundary(at.saturating_sub(ITEM));
         let line = match self.text.get(near..at)?.rfind('\n') {
             Some(end) => near + end + 1,
-            // If the context is shorter than `ITEM`, it is taken to begin with the line; a longer context may lack
-            // text.
+            // Without a line break before `at`, the line begins with the text, unless the context may be cut off.
             None if near == 0 && self.origin < ITEM => 0,
             None => return None,
         };

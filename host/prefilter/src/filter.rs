@@ -65,7 +65,6 @@ impl Prefilter {
         Ok(Self { policy, evaluators, isolation: Isolation::default(), digest: hash.finalize().into() })
     }
 
-    /// Sets the isolation of the evaluators.
     #[must_use]
     pub fn isolated(mut self, isolation: Isolation) -> Self {
         self.isolation = isolation;

@@ -100,7 +100,6 @@ impl FilterPolicy {
         self
     }
 
-    /// Sets the time limit of an evaluator.
     #[must_use]
     pub const fn with_deadline(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;
@@ -122,7 +121,6 @@ impl FilterPolicy {
         }
     }
 
-    /// The name of the profile.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.profile

@@ -53,7 +53,8 @@ pub fn check(
 /// Like [`check`], but streams may continue streams of the `earlier` bundles, which are ordered from the earliest. The
 /// report does not cover the earlier bundles.
 ///
-/// # Errors As [`check`].
+/// # Errors
+/// As [`check`].
 pub fn check_after(
     earlier: &[Box<dyn Files>],
     files: &dyn Files,

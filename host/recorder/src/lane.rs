@@ -15,7 +15,6 @@ struct TextLines {
     receipts: LineFile,
 }
 
-/// Writes the lines about the records of one lane.
 pub(crate) struct LaneWriter {
     lane: u8,
     serial: u64,

@@ -28,7 +28,6 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// Longest wait for a witness.
 const WITNESS_TIME: Duration = Duration::from_secs(10);
 
-/// The settings of a recording.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Folder of the bundle; it must not exist.

@@ -89,7 +89,6 @@ impl ProofBook {
         Box::new(ProofSink { kept, book: Arc::clone(self) })
     }
 
-    /// Adds an event of the session.
     pub fn event(&self, event: &Event) {
         let mut state = self.state();
         let state = &mut *state;

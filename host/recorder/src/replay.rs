@@ -390,7 +390,7 @@ impl LogReplay<'_> {
         open.into_values().try_for_each(|stream| self.finish(stream))
     }
 
-    /// Replays the streams that still wait, when no predecessor can follow.
+    /// Replays the streams that still wait. After a round without progress, they no longer wait for predecessors.
     fn rest(&mut self) -> Result<(), Error> {
         while !self.waiting.is_empty() {
             let waiting = std::mem::take(&mut self.waiting);

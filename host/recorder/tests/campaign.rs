@@ -226,8 +226,7 @@ impl Forger {
             parts.witness = self.issuer.clone();
         }
         match random.below(64) {
-            // Signatures by a key of the forger. Few bundles get them, because two such signatures cost as much time as
-            // twenty bundles.
+            // Signatures by a key of the forger. They are rare, because two of them take as much time as twenty bundles.
             0 => parts.signer = Rc::clone(&self.card),
             // Real signatures of the card, but over other records.
             1..=20 => {
@@ -341,7 +340,6 @@ struct Kind {
     check: Verdicts,
 }
 
-/// The results of a shard.
 #[derive(Default)]
 struct Tally {
     made: u64,

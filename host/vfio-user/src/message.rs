@@ -7,9 +7,9 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 pub const DATA_MAX: usize = 1 << 16;
 /// Largest number of bytes of a message after its header.
 pub const PAYLOAD_MAX: usize = DATA_MAX + 64;
-/// Largest number of files with a message. The version message offers the peer one; more are accepted.
+/// Largest number of files with a message. The version message announces a limit of one file; more are accepted.
 pub const FILES_MAX: usize = 16;
-/// Major version of the protocol; the minor one is 0.
+/// Major version of the protocol; the minor version is 0.
 pub const MAJOR: u16 = 0;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

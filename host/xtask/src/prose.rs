@@ -67,7 +67,6 @@ const FIXED: [&str; 16] = [
     "tests/golden/",
 ];
 
-/// Checks every file of the repository.
 pub(crate) fn run() -> Result<()> {
     let mut found = Vec::new();
     for path in capture(Command::new("git").args(["ls-files"]))?.lines() {

@@ -1,6 +1,5 @@
 //! The meaning of a backslash: a LaTeX space or command, or a mark that Markdown escapes.
 
-/// The meaning of a backslash.
 pub(super) enum Control {
     /// Invisible bytes, with their number.
     Nothing(usize),

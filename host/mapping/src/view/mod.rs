@@ -24,13 +24,11 @@ const CLOSING: &[char] = &['\u{ff5d}', '\u{fe5c}', '\u{fe38}', '\u{2775}', '\u{2
 struct Segment {
     /// The part's start in the view.
     at: usize,
-    /// The bytes of the text.
     origin: Range<usize>,
     /// Whether the part is a copy of the bytes at `origin`.
     copied: bool,
 }
 
-/// The view of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct View {
     text: String,

@@ -48,7 +48,6 @@ pub struct RuleChange {
     pub change: Change,
 }
 
-/// The change of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {

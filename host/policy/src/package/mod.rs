@@ -87,7 +87,6 @@ impl Package {
         recognition::problems(&self.manifest, &self.files)
     }
 
-    /// The declarations of the policy.
     #[must_use]
     pub const fn manifest(&self) -> &Manifest {
         &self.manifest

@@ -83,7 +83,6 @@ fn twice(first: &Parsed, file: &str, policy: &Policy) -> Problem {
     }
 }
 
-/// The rules as one Cedar policy set.
 pub(crate) fn policy_set(rules: &[Parsed]) -> Result<PolicySet, PolicyError> {
     let policies = rules.iter().map(|rule| rule.policy.clone());
     PolicySet::try_from_iter(policies).map_err(|error| Problem::new(Kind::Syntax, error.to_string()).into())
