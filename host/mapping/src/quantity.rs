@@ -15,7 +15,7 @@ use portcullis_core::reason::ValidationReason;
 use portcullis_core::wire::QUANTITY_SLOTS;
 use std::ops::Range;
 
-/// A positive fraction: the size of a unit in the slot's unit.
+/// A positive fraction: the size of a unit, measured in the slot's unit.
 #[derive(Clone, Copy)]
 struct Size {
     over: i128,
@@ -63,7 +63,8 @@ pub(crate) fn problems(manifest: &Manifest) -> Vec<MappingError> {
     units.filter_map(|(quantity, unit, text)| unit_size(quantity, unit, text).err()).collect()
 }
 
-/// Words for doses or packs. If such a word follows a number, and an amount follows the word, both are multiplied.
+/// Words for doses or packs. If such a word follows a number, and an amount follows the word, the number is multiplied
+/// by the amount.
 const COUNTED: &[&str] = &[
     "tablet",
     "tablets",
@@ -413,7 +414,7 @@ impl Quantities {
         }
         // The cells of a line are certain only when the line is complete.
         let line = text.rfind('\n').map_or(0, |at| at + 1);
-        // The line after a table row may be another row, even if its first bar comes late.
+        // The line after a table row may belong to the table, even if its first bar comes late.
         let before = text.get(..line.saturating_sub(1)).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
         let cells = text.get(before..).is_some_and(|lines| lines.contains(['|', '\t']));
         let number = numbers.get(from).map_or(text.len(), |number| number.range.start);
@@ -523,7 +524,7 @@ pub(crate) fn compare(found: &mut Vec<QuantityHit>, seen: Vec<QuantityHit>, view
 }
 
 impl Slot {
-    /// The unit after a number, the unit's end, and whether only marks separate it from the number (not so in "5k mg").
+    /// The unit after a number, the unit's end, and whether only marks separate the two (not so in "5k mg").
     fn unit_after(&self, text: &str, at: usize) -> Option<(Size, usize, bool)> {
         let rest = text.get(at..)?;
         let letters = rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len());
@@ -533,7 +534,7 @@ impl Slot {
         let glued = self.unit_at(text, at).map(|(size, end)| (size, end, true));
         glued.or_else(|| {
             let after = rest.get(letters..)?;
-            // Characters such as the square sign for milligrams are not letters; the unit may begin inside the gap.
+            // Symbols such as U+338E (mg) are not letters, so the unit may begin inside the gap.
             let gap = 1 + after.char_indices().take(GAP_MAX).take_while(|(_, c)| !c.is_alphanumeric()).count();
             let mut places = after.char_indices().take(gap);
             places

@@ -168,8 +168,7 @@ impl Reading {
                 lines.push_str(word);
                 lines.push('\n');
             }
-            // The added mark gives a question another fingerprint than a statement, and a negated question another one
-            // again.
+            // The added mark distinguishes the fingerprints of a statement, a question and a negated question.
             if asks(span) {
                 lines.push_str(if proposed.negated { "?\n!" } else { "?" });
             }

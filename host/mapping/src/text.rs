@@ -212,7 +212,7 @@ impl Text {
         &self.text
     }
 
-    /// Where the text begins; the bytes before it are the end of another text, as context.
+    /// The place where the text begins; the bytes before it are context from the end of another text.
     #[must_use]
     pub const fn origin(&self) -> usize {
         self.origin
@@ -254,7 +254,7 @@ impl Text {
         (done, rest)
     }
 
-    /// Smaller parts of a span after a decompose; they cover the span. Empty if it cannot be divided.
+    /// Smaller parts of a span after a decompose; they cover the span. Empty if the span cannot be divided.
     ///
     /// The first cut that divides the span is used: around hits; around the phrases that overlap `apart`; between
     /// clauses; before each number; at the word boundary nearest to the middle. If the sentence has a word that limits
@@ -264,7 +264,7 @@ impl Text {
     pub fn split(&self, span: &Range<usize>, apart: &[Range<usize>]) -> Vec<Piece> {
         let inside = |at: &usize| span.start < *at && *at < span.end;
         let edges: Vec<usize> = self.clusters(span).into_iter().flat_map(|c| [c.start, c.end]).filter(inside).collect();
-        // Several amounts are only separated so that each is judged alone, so limiting words do not matter.
+        // Several amounts are separated only to judge each of them alone, so limiting words do not matter.
         let amounts = apart.is_empty() && !self.holds_hit(span) && self.measured(span).nth(1).is_some();
         let scoped = !amounts && self.is_scoped(span);
         let edges =

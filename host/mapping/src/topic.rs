@@ -121,7 +121,7 @@ impl Links {
             || (self.feminine > 0 && topic.feminine >= topic.masculine)
     }
 
-    /// Reduces a distance for links. In a text about a person, only the pronouns of that person count.
+    /// Adjusts a distance by the sentence's links. In a text about a person, only the pronouns of that person count.
     fn distance(&self, distance: u32, topic: Topic) -> u32 {
         let part = |tenths: u32| distance * tenths / 10;
         if self.named {

@@ -127,13 +127,13 @@ impl Vocabulary {
         self.first_domain
     }
 
-    /// The number, in descriptors, of a value of the enumeration in `column`.
+    /// The number that stands for a value of the enumeration in `column` in descriptors.
     #[must_use]
     pub fn value_number(&self, column: usize, name: &str) -> Option<usize> {
         self.enumeration(column).iter().position(|known| known == name).map(|at| at + self.first_value(column))
     }
 
-    /// The value of the enumeration in `column` that has this number.
+    /// The value of the enumeration in `column` for which `number` stands in descriptors.
     #[must_use]
     pub fn value_name(&self, column: usize, number: usize) -> Option<&str> {
         let at = number.checked_sub(self.first_value(column))?;
@@ -149,14 +149,14 @@ impl Vocabulary {
         if column == DOMAIN { self.first_domain as usize } else { 0 }
     }
 
-    /// The number, in descriptors, of a member of the set in `column`.
+    /// The number that stands for a member of the set in `column` in descriptors.
     #[must_use]
     pub fn member_number(&self, column: usize, name: &str) -> Option<usize> {
         let at = self.set(column).iter().position(|known| known == name)?;
         if column == 0 { Some(at) } else { self.classes.get(at).copied() }
     }
 
-    /// The member of the set in `column` that has this number.
+    /// The member of the set in `column` for which `number` stands in descriptors.
     #[must_use]
     pub fn member_name(&self, column: usize, number: usize) -> Option<&str> {
         let at = if column == 0 { number } else { self.classes.iter().position(|class| *class == number)? };

@@ -27,7 +27,7 @@ pub enum Counts {
 }
 
 impl Counts {
-    /// How rows with this label are counted.
+    /// How rows with the label `label` are counted.
     #[must_use]
     pub fn of(label: Option<&str>) -> Self {
         match label {

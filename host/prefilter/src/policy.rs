@@ -132,7 +132,7 @@ impl FilterPolicy {
         self.threshold
     }
 
-    /// Tiers that replace those of the rules.
+    /// The tiers that replace the rules' own tiers, by rule.
     #[must_use]
     pub const fn tiers(&self) -> &BTreeMap<String, Tier> {
         &self.tiers

@@ -171,7 +171,7 @@ impl FilterReport {
         self.evaluators.iter().flat_map(|e| &e.violations)
     }
 
-    /// Whether an evaluator failed, which does not depend on the input.
+    /// Whether an evaluator failed for a reason outside the input.
     #[must_use]
     pub fn is_fault(&self) -> bool {
         self.evaluators.iter().any(|e| e.fault)

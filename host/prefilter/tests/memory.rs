@@ -4,7 +4,7 @@
 
 use portcullis_prefilter::{FilterPolicy, Prefilter};
 
-/// Largest memory in KiB while the filters are made.
+/// Largest memory of the process, in KiB, that making the filters may need.
 const MOST: u64 = 64 << 10;
 
 /// The largest amount of memory that the process has used so far, in KiB.

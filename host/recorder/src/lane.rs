@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 struct TextLines {
     spans: LineFile,
     inputs: LineFile,
-    /// In order of release; sorted at the end.
+    /// Receipts in the order of release; the file is sorted at the end.
     receipts: LineFile,
 }
 
@@ -107,7 +107,7 @@ impl LaneWriter {
         [inputs, spans, receipts].into_iter().try_for_each(LineFile::flush)
     }
 
-    /// Writes the remaining lines. Tries everything, then returns the first error.
+    /// Writes the remaining lines. An error of the inputs is returned only after the other files are written.
     pub(crate) fn finish(mut self, writer: &Writer) -> Result<(), RecorderError> {
         let given = self.write_inputs();
         self.flush()?;

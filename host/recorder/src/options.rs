@@ -50,7 +50,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Prepares the bundle of a session on `card` with this policy and these anchor stores. Returns the recorder, and
+    /// Prepares the bundle of a session on `card` with the given policy and anchor stores. Returns the recorder, and
     /// the configuration of the session. All data known before the session is then on the disk, and space for its end
     /// is reserved. Errors: the card cannot sign, a file is unreadable or invalid, or the bundle cannot be written; the
     /// folder is removed then.

@@ -72,8 +72,8 @@ struct Stream {
 }
 
 impl ProofBook {
-    /// A book for a session with these files. It keeps `streams` ended streams. It calls `changed` in the session's
-    /// thread after each checkpoint and at the end; `changed` must not block.
+    /// A book for a session with the files `session`. It keeps `streams` ended streams. It calls `changed` in the
+    /// session's thread after each checkpoint and at the end; `changed` must not block.
     #[must_use]
     pub fn new(session: SessionFiles, streams: usize, changed: impl Fn() + Send + Sync + 'static) -> Arc<Self> {
         Arc::new(Self { session, streams, state: Mutex::default(), changed: Box::new(changed) })
@@ -117,7 +117,7 @@ impl ProofBook {
         }
     }
 
-    /// Whether the stream with this number can be proved.
+    /// Whether the stream with the number `number` can be proved.
     #[must_use]
     pub fn proof(&self, number: u64) -> ProofState {
         let state = self.state();

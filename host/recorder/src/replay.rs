@@ -61,7 +61,7 @@ impl fmt::Display for Begin {
 struct OpenStream {
     begin: Begin,
     records: Vec<Record>,
-    /// Its input, as JSON.
+    /// The stream's input, as JSON.
     input: Option<String>,
     salts: BTreeMap<u32, [u8; 16]>,
     withheld: bool,

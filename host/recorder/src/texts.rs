@@ -60,7 +60,7 @@ impl fmt::Display for Texts {
 pub(crate) enum Openings {
     /// The bundle.
     Bundle,
-    /// They are dropped.
+    /// The openings are dropped.
     Nowhere,
     /// The file of sealed texts beside the bundle.
     Sealed(Box<Sealer>),
@@ -122,7 +122,7 @@ impl Openings {
         }
     }
 
-    /// Removes the file, for a session that did not open.
+    /// Removes the file of sealed texts, because the session did not open.
     pub(crate) fn discard(self) -> io::Result<()> {
         match self {
             Self::Bundle | Self::Nowhere => Ok(()),

@@ -13,10 +13,10 @@ const USED: &str = "used";
 /// Interval between two reads of the folder.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Takes the next ticket from a folder: the first by name for tables with this digest. The issuer adds it after the
-/// previous session is closed, so this function waits, at most `within`. It renames the file before the session begins,
-/// so that no other session uses the ticket, even if this session fails. Returns the new path. Errors: no ticket in
-/// time; the folder cannot be read; the file cannot be renamed.
+/// Takes the next ticket from a folder: the first by name for tables with this digest. The issuer adds a ticket after
+/// the previous session is closed, so this function waits, at most `within`. It renames the file before the session
+/// begins, so that no other session uses the ticket, even if this session fails. Returns the new path. Errors: no
+/// ticket in time; the folder cannot be read; the file cannot be renamed.
 pub fn next_ticket(folder: &Path, policy: [u8; 32], within: Duration) -> Result<PathBuf, RecorderError> {
     let until = Instant::now() + within;
     loop {

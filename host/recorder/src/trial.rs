@@ -2,8 +2,8 @@
 //! bundles.
 //!
 //! Each stream is first replayed, to make sure that the old policy gives exactly its records. Then it is governed again
-//! under the new policy with the same input. A text that was known before it was judged is compared to its end. An
-//! engine's answer depends on the admitted text, so it is compared only up to the first determination that differs.
+//! under the new policy with the same input. A text that was known in advance is compared as a whole. An engine's
+//! answer depends on the admitted text, so it is compared only up to the first determination that differs.
 
 use crate::replay::{Error, ReplayReport, Replayed, replay_each};
 use portcullis_core::context::{ContextDocument, Mode};

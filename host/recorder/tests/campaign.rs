@@ -32,7 +32,7 @@ use std::time::{Duration, Instant};
 use world::{Card, END, Parts, START, World, certificate, remanifest, sha};
 use zerocopy::{FromBytes, IntoBytes};
 
-/// Of the bundles that `verify` contradicts, `check` runs only on those whose number is a multiple of this one.
+/// Of the bundles that `verify` contradicts, `check` runs only on those whose number is a multiple of this number.
 const SAMPLE: u64 = 16;
 const SHARD: u64 = 1000;
 const LANES: [u8; 3] = [1, 2, 4];
@@ -210,7 +210,7 @@ impl Forger {
             parts.ticket.issuer = "self".to_owned();
         }
         if random.one_in(2) {
-            // Puts the digest of the new ticket where the log contains the old one.
+            // Puts the digest of the new ticket where the log contains the old digest.
             let digest = sha(&parts.ticket_bytes());
             for records in &mut parts.log.lanes {
                 let last = records.len().saturating_sub(1);
@@ -261,7 +261,7 @@ fn meaning(files: &MemoryFiles, honest: &[String], replayed: bool) -> Option<Mea
     let kinds = [bundle::STREAMS, bundle::INPUTS, bundle::SPANS, bundle::RECEIPTS];
     for (kind, lane) in kinds.into_iter().flat_map(|kind| (0..LANES_MAX).map(move |lane| (kind, lane))) {
         let name = &bundle::in_lane(kind, lane);
-        // A lane without streams may lack these files.
+        // A lane without streams may lack the file `name`.
         let text = String::from_utf8(meaning.remove(name).unwrap_or_default()).ok()?;
         for line in text.lines() {
             let said = match kind {
@@ -395,7 +395,7 @@ impl Tally {
     }
 }
 
-/// The honest bundle of a card with this many lanes, and a forger.
+/// The honest bundle of a card with a given number of lanes, and a forger.
 struct Scene {
     trust: Trust,
     honest: Parts,

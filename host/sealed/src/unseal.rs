@@ -27,7 +27,7 @@ pub fn beside(bundle: &Path) -> PathBuf {
     name.into()
 }
 
-/// Whether a path next to bundles is, by its name, a file of sealed texts.
+/// Whether a path has the name of a file of sealed texts.
 #[must_use]
 pub fn is_sealed_texts(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "sealed") && path.is_file()

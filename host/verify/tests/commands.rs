@@ -332,7 +332,7 @@ fn the_receipt_of_an_end_is_not_an_admit() {
         let json: serde_json::Value = serde_json::from_str(&json).unwrap();
         let status = if code == 5 { "not_judged" } else { "contradicted" };
         assert_eq!((&json["status"], &json["exit_code"]), (&status.into(), &code.into()), "{name}");
-        // `verify` finds such bytes, too, without the receipt.
+        // Without the receipt, `verify` also detects held bytes that are more than formatting.
         let verified = scene.run("verify", &[text(&bundle)]);
         let said = assert_code(&verified, if code == 5 { 0 } else { 3 });
         assert_eq!(said.contains("end-not-formatting"), code == 3, "{name}: {said}");

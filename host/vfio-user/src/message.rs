@@ -45,7 +45,7 @@ impl Command {
         Self::Reset,
     ];
 
-    /// The command with this number; `None` if it is not implemented.
+    /// The command with the number `number`; `None` if it is not implemented.
     #[must_use]
     pub fn from_number(number: u16) -> Option<Self> {
         Self::ALL.into_iter().find(|command| *command as u16 == number)
@@ -98,7 +98,7 @@ pub mod device_flags {
 pub mod dma_flags {
     pub const READ: u32 = 1;
     pub const WRITE: u32 = 1 << 1;
-    /// In `DMA_UNMAP`: all memory.
+    /// In `DMA_UNMAP`: the request applies to all memory.
     pub const UNMAP_ALL: u32 = 1 << 1;
 }
 

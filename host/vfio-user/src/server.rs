@@ -81,7 +81,7 @@ impl Connection {
     }
 
     /// Receives one request and answers it. The whole message must arrive within the channel's deadline, so call this
-    /// when the socket is readable. Errors: [`ServeError`]: the connection has ended.
+    /// function when the socket is readable. Errors: [`ServeError`]: the connection has ended.
     pub fn serve<D: Device>(&mut self, device: &mut D) -> Result<(), ServeError> {
         let message = self.channel.receive()?;
         let header = message.header;

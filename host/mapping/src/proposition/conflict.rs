@@ -62,8 +62,8 @@ fn called_the_same(a: &Subject, b: &Subject) -> bool {
     !a.words.is_empty() && (a.words == b.words || part(a, b) || part(b, a))
 }
 
-/// Whether `denied` denies `said`: `said` has each of the conditions of `denied`, and no further condition of time,
-/// place or person.
+/// Whether `denied` denies `said`: `said` must have every condition of `denied`, and no other condition of time, place
+/// or person.
 fn denies(tables: &Tables, said: &Proposition, denied: &Proposition) -> bool {
     let quantities = match (said.quantity, denied.quantity) {
         (Quantity::Some, Quantity::All) | (Quantity::All, Quantity::Some) => true,
@@ -242,7 +242,8 @@ impl<'a> Pair<'a> {
         matches!(p.lead.as_str(), "in" | "on") && p.words.iter().any(date)
     }
 
-    /// Whether the propositions have a place in common. If so, a place that only one of them gives may contain it.
+    /// Whether the propositions have a place in common. Then another place that one of them gives may contain that
+    /// place.
     fn same_place(&self) -> bool {
         let place = |p: &&Phrase| matches!(p.lead.as_str(), "in" | "at") && p.name;
         self.a.phrases.iter().filter(place).any(|p| self.b.phrases.contains(p))

@@ -100,7 +100,7 @@ pub(super) enum Bracket {
     Link,
     /// A reference to a footnote, such as `[^1]`, with its length in bytes.
     Note(usize),
-    /// A single mark in brackets, as in `[x]`; it is shown.
+    /// A `.`, `:` or `@` in brackets, as in `example[.]org`; the mark is shown.
     Mark(u8),
     Plain,
 }

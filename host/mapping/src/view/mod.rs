@@ -112,7 +112,7 @@ impl View {
         start.start..end.end.max(start.start)
     }
 
-    /// The place in the text of the view's place `at`; `end` if `at` is the end of the view.
+    /// The place in the text that corresponds to place `at` of the view; `end` if `at` is the end of the view.
     pub(crate) fn origin_from(&self, at: usize, end: usize) -> usize {
         if at < self.text.len() { self.origin_of(at).start } else { end }
     }

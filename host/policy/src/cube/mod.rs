@@ -122,7 +122,7 @@ impl SetCondition {
         Self { all: 0, any: 0, none: members }
     }
 
-    /// At least one of `members`; `None` for an empty mask.
+    /// The condition that at least one of `members` is in the set; `None` for an empty mask.
     pub(crate) const fn any(members: u128) -> Option<Self> {
         if members == 0 { None } else { Some(Self { all: 0, any: members, none: 0 }) }
     }

@@ -82,7 +82,7 @@ impl Package {
         Self { manifest, vocabulary, files: self.files.clone(), composition: Some(composition) }
     }
 
-    /// Every problem of the declarations that the mapping finds.
+    /// Every problem that the mapping finds in the declarations.
     pub(crate) fn recognition_problems(&self) -> Vec<Problem> {
         recognition::problems(&self.manifest, &self.files)
     }
@@ -115,9 +115,9 @@ impl Package {
         crate::schema::generate(&self.manifest)
     }
 
-    /// The text whose SHA-256 is the package digest: a line with the mapping version, then `SHA-256  length  path` for
-    /// each file in bytewise order of the paths, including the prelude. `sha256sum` can check each line. For a member,
-    /// the listing of its composition.
+    /// The text whose SHA-256 is the package digest: a line with the mapping version, then `SHA-256 length path` for
+    /// each file in bytewise order of the paths, including the prelude. `sha256sum` can check each line. For a member
+    /// of a composition, it is the composition's listing.
     #[must_use]
     pub fn listing(&self) -> String {
         let mut text = format!("portcullis package 1, mapping {MAPPING_VERSION}\n");

@@ -2,8 +2,9 @@
 //!
 //! The automaton starts at each place where a literal may begin, and stops at the first byte that does not continue a
 //! literal. So the work per place is bounded by the longest literal. Input bytes are compared unchanged. Before each
-//! start, two bitmaps show whether a literal, in any spelling, can begin with these bytes; this excludes most words. So
-//! a compact automaton is fast enough; an automaton with a full row of transitions for each state would take 150 MB.
+//! start, two bitmaps show whether a literal, in any spelling, can begin with the bytes there; this excludes most
+//! words. So a compact automaton is fast enough; an automaton with a full row of transitions for each state would take
+//! 150 MB.
 
 use super::file::{Cue, Families};
 use super::words::{begins, ends_word};
@@ -16,7 +17,7 @@ use std::collections::BTreeMap;
 const LITERAL_MAX: usize = 64;
 /// Largest number of spaces in a literal that also match a line end.
 const BLANKS_MAX: usize = 4;
-/// Number of bytes of a literal for which the states have a full row of transitions.
+/// Number of first bytes of a literal for which the states have a full row of transitions.
 const DENSE: usize = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -255,9 +255,9 @@ pub(super) struct Run<'s> {
     places: Vec<[Option<Place>; 2]>,
     /// Indexed by slot of families that occur together: the start of the last hit.
     starts: Vec<i64>,
-    /// Indexed by arrangement: the last end of one of its excluding families.
+    /// Indexed by arrangement: the end of the last hit of its excluding families.
     barred: Vec<Option<usize>>,
-    /// Indexed by arrangement: the last end of one of its leads.
+    /// Indexed by arrangement: the end of the last hit of its leads.
     led: Vec<Option<usize>>,
     /// Indexed by arrangement: the arrangement's range, if only its tail is missing.
     ended: Vec<Option<Place>>,

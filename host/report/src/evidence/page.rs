@@ -17,7 +17,7 @@ pub struct Making {
     /// The trust folder.
     pub trust: String,
     pub trusted: Vec<TrustFile>,
-    /// Unix second at which certificates had to be valid; `None` if the caller gave none.
+    /// Unix second at which certificates had to be valid; `None` if the caller gave no time.
     pub at: Option<u64>,
     /// Whether simulated evidence was accepted.
     pub allow_sim: bool,
