@@ -14,7 +14,8 @@ use portcullis_core::wire::Granularity;
 /// Number of bytes before a border that are read again as context; no search reaches further back.
 const CONTEXT: usize = 2048;
 
-/// A text longer than the square of this number is read again only after it has grown by a fraction of 1 / `SELDOM`.
+/// A text of more than `SELDOM` squared bytes is read again only after it has grown by about 1 / `SELDOM` of its
+/// length.
 const SELDOM: usize = 64;
 
 /// The bytes are not UTF-8 (RFC 3629). The reader refuses them and does not replace them.

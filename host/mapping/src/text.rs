@@ -258,8 +258,8 @@ impl Text {
     ///
     /// The first cut that divides the span is used: around hits; around the phrases that overlap `apart`; between
     /// clauses; before each number; at the word boundary nearest to the middle. If the sentence has a word that limits
-    /// it or names its speaker ("not", "if", "only", "she says"), it is only cut around values: its parts could mean
-    /// something else.
+    /// it or names its speaker ("not", "if", "only", "she says"), the span is only cut around values, because its parts
+    /// could mean something else.
     #[must_use]
     pub fn split(&self, span: &Range<usize>, apart: &[Range<usize>]) -> Vec<Piece> {
         let inside = |at: &usize| span.start < *at && *at < span.end;

@@ -186,7 +186,7 @@ impl Vocabulary {
             .or_else(|| RANGES.iter().position(|(known, _)| *known == name).and_then(range))
     }
 
-    /// Names of every field of the context.
+    /// Names of all fields of the context.
     pub(crate) fn field_names() -> impl Iterator<Item = &'static str> + Clone {
         let ranges = RANGES.iter().map(|(name, _)| *name);
         ENUMERATIONS.into_iter().skip(1).chain(FLAGS).chain(SETS).chain(ranges).chain(["quantity"])

@@ -285,7 +285,7 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// The words in which two phrases differ, if there is exactly one in each.
+/// The two words in which the phrases differ; `None` unless each has exactly one word that the other lacks.
 fn one_word<'a>(a: &'a Phrase, b: &'a Phrase) -> Option<(&'a str, &'a str)> {
     let mut differing = a.words.iter().zip(&b.words).filter(|(a, b)| a != b);
     let (one, other) = differing.next().filter(|_| a.words.len() == b.words.len())?;

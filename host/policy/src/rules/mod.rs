@@ -22,7 +22,7 @@ pub(crate) struct Parsed {
     pub(crate) policy: Policy,
 }
 
-/// The valid rules of a package's files in bytewise order of their ids, and the problems of the others.
+/// The valid rules of a package's files in bytewise order of their ids, and the problems of the invalid rules.
 pub(crate) fn parse(files: &BTreeMap<String, Vec<u8>>) -> (Vec<Parsed>, Vec<Problem>) {
     let mut problems = Vec::new();
     let mut rules: BTreeMap<String, Parsed> = BTreeMap::new();
