@@ -524,7 +524,7 @@ pub(crate) fn compare(found: &mut Vec<QuantityHit>, seen: Vec<QuantityHit>, view
 }
 
 impl Slot {
-    /// The unit after a number, the unit's end, and whether only marks separate the two (not so in "5k mg").
+    /// The unit after a number, the unit's end, and whether only marks separate number and unit (not so in "5k mg").
     fn unit_after(&self, text: &str, at: usize) -> Option<(Size, usize, bool)> {
         let rest = text.get(at..)?;
         let letters = rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len());

@@ -34,11 +34,11 @@ pub struct Segmenter {
     text: String,
     /// Number of bytes of the whole text that come before `text`.
     offset: usize,
-    /// Ends of sentences at which the text was divided, in order; the unreturned rest begins at the last of them.
+    /// Ends of sentences at which the text was divided, in order; the unreturned text begins at the last one.
     borders: Vec<usize>,
-    /// Inert bytes that stand before the rest and wait for the next span.
+    /// Inert bytes that stand before the unreturned text and wait for the next span.
     waiting: Waiting,
-    /// Ends of sentences in the rest that are certain.
+    /// Certain ends of sentences in the unreturned text.
     ends: Vec<usize>,
     /// The first bytes of an incomplete character.
     begun: Vec<u8>,
@@ -69,7 +69,7 @@ impl Segmenter {
             start += end;
             self.ends.push(start);
         }
-        // A long rest without a finished span is read less often, so that the total time stays proportional to the
+        // A long text without a finished span is read less often, so that the total time stays proportional to the
         // length, even for a text of line breaks.
         let soon = self.text.len() < self.tried + (self.text.len() / SELDOM).saturating_sub(SELDOM);
         if self.ends.is_empty() || soon {
@@ -119,7 +119,7 @@ impl Segmenter {
         Ok(())
     }
 
-    /// The part of the rest up to its last certain border.
+    /// The part of the unreturned text up to its last certain border.
     fn part(&mut self, mapper: &Mapper) -> Option<Text> {
         let settled = mapper.settled(&self.text);
         let first = self.ends.first()?;
