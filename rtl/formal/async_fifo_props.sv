@@ -23,8 +23,8 @@ module async_fifo_props (
     return ((a ^ b) & ((a ^ b) - pointer_t'(1))) == '0;
   endfunction
 
-  // The reset lasts until each clock has had three edges in it after the other clock's first edge,
-  // as the module requires.
+  // As the module requires, the reset lasts until each clock has had three edges after the first
+  // edge of the other clock during the reset.
   logic [2:0] a_seen = '0;
   logic [2:0] b_seen = '0;
   always_ff @(posedge a_clk) begin
@@ -97,8 +97,8 @@ module async_fifo_props (
       if (waited_q == 2'd1) assert (valid || dut.wr_seen_q[0] != dut.rd_gray_q);
       if (waited_q == 2'd2) assert (valid || dut.wr_seen_q[1] != dut.rd_gray_q);
       if (waited_q == 2'd3) assert (valid);
-      // The pointers are the Gray code of the counts, change one bit at a time, and are in the
-      // order in which they follow each other.
+      // The pointers are the Gray code of the counts, change one bit at a time, and never overtake
+      // each other.
       assert (dut.wr_gray_q == gray(dut.wr_q) && dut.rd_gray_q == gray(dut.rd_q));
       assert (one_bit(dut.wr_gray_q, wr_gray_was_q) && one_bit(dut.rd_gray_q, rd_gray_was_q));
       assert (from_oldest(binary(dut.rd_seen_q[0])) <= from_oldest(dut.rd_q));

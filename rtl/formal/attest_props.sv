@@ -12,9 +12,9 @@
 // different digests of the lanes, or with another digest than OPEN's.
 //
 // The core is a stand-in. Its users (device_key, table_digest, checkpoint, slh_dsa) are arbitrary
-// here, except for facts that their own proofs show. A user makes one request at a time, only while
-// busy; checkpoint only while granted and not during an abort. A checkpoint is signed once, and is
-// wanted until its last word is written.
+// here, except for facts that their own proofs show. A user makes one request at a time, and only
+// while busy. The checkpoint makes requests only while granted, and not during an abort. A
+// checkpoint is signed once, and is wanted until its last word is written.
 module attest_props
   import layout_pkg::*;
   import gate_pkg::*;
@@ -136,7 +136,8 @@ module attest_props
   logic signer_reset, digest_abort, derived_q, wanted_q, aborted_q, signer_busy_q;
   assign signer_reset = rst || (abort && at == Checkpoint);
   assign digest_abort = (!digest_wanted && at == Digest) || (!due && at == Patrol);
-  // The user whose turn it is, by the state. Within a checkpoint, that is the signer while busy.
+  // The user whose turn it is, by the state. In a checkpoint, it is the signer's turn while the
+  // signer is busy.
   users_t turn;
   always_comb begin
     turn = '0;
@@ -190,7 +191,8 @@ module attest_props
   end
   assign lost = asks & ~turn;
 
-  // Number of lanes whose tables were hashed since Digest was entered, and the first digest.
+  // Number of lanes whose tables were hashed since the state Digest was entered, and the first
+  // digest.
   logic [2:0] hashed_q;
   digest_t first_q;
   always_ff @(posedge clk) begin

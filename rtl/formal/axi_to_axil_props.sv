@@ -120,7 +120,7 @@ module axi_to_axil_props (
     word_was_q <= {m_req.aw_addr, m_req.w_data, m_req.w_strb};
 
     if (!rst && !first_q) begin
-      // One burst at a time. Answers have the burst's kind and id, are complete, and hold.
+      // There is one burst at a time. Answers have the burst's kind and id, are complete, and hold.
       assert (!(taken_write && taken_read) && !(busy_q && (taken_write || taken_read)));
       if (bvalid) assert (busy_q && write_q && left_q == '0 && bid == id_q);
       if (rvalid) assert (busy_q && !write_q && rid == id_q && rlast == (left_q == 9'd1));

@@ -78,7 +78,7 @@ module axil_guard_props (
         && !(s_rsp.r_valid && !s_req.r_ready) ? reads_wait_q + 8'd1 : '0;
 
     if (!rst && !first_q) begin
-      // One access at a time; address and data of a write are accepted together.
+      // There is one access at a time; address and data of a write are accepted together.
       assert (s_rsp.aw_ready == s_rsp.w_ready && !(taken_write && !(s_req.w_valid && s_rsp.w_ready))
           && !(taken_write && taken_read));
       assert (!busy_q || !(taken_write || taken_read));

@@ -14,7 +14,7 @@ module axil_port_props (
     input logic [31:0] ack_data
 );
   localparam logic [2:0] Late = 3'd3;
-  // Time for a request of the other kind, a request of its own kind, the way in and the way out.
+  // An access may wait for one request of each kind; the rest of the bound is the way in and out.
   localparam logic [4:0] Bound = 5'd10;
 
   logic started = 1'b0;

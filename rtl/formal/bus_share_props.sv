@@ -3,9 +3,9 @@
 // long as its lane holds it. From the first clock of a write burst to its last beat, the other lane
 // has no part in a write, so data come in the order of requests. A read's answer goes to the lane
 // in its id, with the lane's own id. Answers to writes come in order and go to the lanes in the
-// order of their bursts (shown for an arbitrary burst); an unexpected one goes to lane 0. A waiting
-// lane waits for the other lane at most once. After a broken burst nothing is written until the
-// reset.
+// order of their bursts (shown for an arbitrary burst); an unexpected answer goes to lane 0. A
+// waiting lane waits for the other lane at most once. After a broken burst nothing is written until
+// the reset.
 //
 // Assumed: a lane holds its offer until it is accepted, or gives up for ever. It offers the data of
 // a burst from the request on, one burst at a time, with the announced length. Its ids have four
@@ -72,7 +72,7 @@ module bus_share_props
     end
   end
 
-  // The module needs structures, the claims single signals.
+  // The ports of the module are structures; the claims use single signals.
   req_t lane_req[2], bus_req;
   rsp_t lane_rsp[2], bus_rsp;
   for (genvar l = 0; l < 2; l++) begin : g_bus
@@ -157,7 +157,7 @@ module bus_share_props
     end
   end
 
-  // Bursts in flight; the watched burst's lane, and how many answers come before its own.
+  // Bursts in flight; the watched burst's lane, and the number of answers before the answer to it.
   logic [6:0] in_flight_q, before_q;
   logic owner_q, watched_q, passed_q, answered, its_answer;
   assign answered = m_bvalid && m_bready && in_flight_q != '0;

@@ -4,8 +4,8 @@
 // - A record is offered only when its leaf is in the tree. `size_o` is the number of records
 //   that the ring accepted since the last clear, plus one while a record is offered. The offered
 //   record is the one at the input, with its leaf's index.
-// - The hash of leaf n has its four blocks in order, the first on the initial state, each other
-//   one on the block before. Together they are 00, the record with index n, and the padding. Let
+// - The hash of leaf n has its four blocks in order. The first continues the initial state, each
+//   other one the block before. Together they are 00, the record with index n, and the padding. Let
 //   t be the number of trailing one bits of n. For each level below t, two blocks follow: those of
 //   the node over the frontier at that level and the subtree so far. The last digest becomes the
 //   frontier at level t; nothing else changes the frontier (watched for one arbitrary level).

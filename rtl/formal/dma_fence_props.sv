@@ -74,7 +74,7 @@ module dma_fence_props (
       if (ar_stalled_q) assert (m_req.ar_valid && ar_q == m_req.ar);
       if (aw_stalled_q) assert (m_req.aw_valid && aw_q == m_req.aw);
       if (w_stalled_q) assert (m_req.w_valid && w_q == {made_up, m_req.w});
-      // When closed, only those requests begin on the bus that were accepted before.
+      // After the fence has closed, only requests that already waited on the bus are offered there.
       if (closed_q || shut_q) begin
         if (!ar_stalled_q) assert (!m_req.ar_valid);
         if (!aw_stalled_q) assert (!m_req.aw_valid);

@@ -1,14 +1,14 @@
 // Proves about events into another clock domain, for unrelated clocks that may stop: every event is
 // stored until a request is made for it. Every request gives one pulse, and there are no other
 // pulses. A request arrives within three edges of the receiver and is answered within two edges of
-// the sender. By induction, so for any run. Metastability is not modelled.
+// the sender. The proof is by induction, so it holds for any run. Metastability is not modelled.
 module event_cdc_props (
     input logic a_clk,
     input logic b_clk,
     input logic hint
 );
-  // The reset lasts until each clock has had three edges in it after the other clock's first edge,
-  // as the module requires.
+  // As the module requires, the reset lasts until each clock has had three edges after the first
+  // edge of the other clock during the reset.
   logic [2:0] a_seen = '0;
   logic [2:0] b_seen = '0;
   always_ff @(posedge a_clk) if (!a_seen[2] && (b_seen != '0 || a_seen == '0)) a_seen <= a_seen
@@ -78,7 +78,8 @@ module event_cdc_props (
     end
     if (rst && b_seen != '0)
       assert (!dut.seen_q && !pulse && pulses_q == '0 && request_waits_q == '0);
-    // Three edges after the first edge of the other side in reset, the levels have gone around.
+    // Three edges after the first edge of the other side in reset, the levels have gone around the
+    // loop.
     if (rst && b_seen >= 3'd2) assert (!dut.u_request.sync_q[0] && a_seen != '0);
     if (rst && b_seen >= 3'd3) assert (!dut.u_request.sync_q[1]);
     if (rst && a_seen >= 3'd2) assert (!dut.u_answer.sync_q[0] && b_seen != '0);

@@ -1,7 +1,8 @@
 // Proves, without bound: after a record that gives credit, the credit is spent if and only if the
-// limit of entries was accepted since then, or the tick minus that record's tick is at least the
-// limit. So never more than the limit is accepted. Zero means no limit. The limits are OPEN's,
-// whatever the inputs are later. The credit output is the rest.
+// limit of entries was accepted since that record, or the limit of ticks (in units of 2^16) has
+// passed since that record's tick. So never more entries than the limit are accepted. Zero means no
+// limit. The limits are those at OPEN; later inputs do not change them. The credit output is the
+// number of entries left.
 //
 // Assumed: the tick grows by one per clock (shown by the proof tick) and is below 2^63. Without
 // credit, and in the clock of a record that gives credit, nothing is accepted (as the lane's entry

@@ -143,7 +143,7 @@ module patrol_props
     row1_q <= read_row[0];
     row2_q <= row1_q;
   end
-  // Clocks that the read-back has waited, without window reads; the next row of the sweep.
+  // Clocks that the read-back has waited, without window reads, and the bound on their number.
   logic [16:0] waited_q, bound;
   logic [15:0] next_row;
   assign next_row = u_sweep.active_q && u_sweep.judge_q ? u_sweep.row_q : '0;

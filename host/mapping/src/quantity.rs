@@ -15,7 +15,7 @@ use portcullis_core::reason::ValidationReason;
 use portcullis_core::wire::QUANTITY_SLOTS;
 use std::ops::Range;
 
-/// A positive fraction: the size of a unit in the slot's unit.
+/// A positive fraction: the size of a unit, measured in the slot's unit.
 #[derive(Clone, Copy)]
 struct Size {
     over: i128,
@@ -63,7 +63,8 @@ pub(crate) fn problems(manifest: &Manifest) -> Vec<MappingError> {
     units.filter_map(|(quantity, unit, text)| unit_size(quantity, unit, text).err()).collect()
 }
 
-/// Words for doses or packs. If such a word follows a number, and an amount follows the word, both are multiplied.
+/// Words for doses or packs. If such a word follows a number, and an amount follows the word, the number is multiplied
+/// by the amount.
 const COUNTED: &[&str] = &[
     "tablet",
     "tablets",
@@ -140,7 +141,8 @@ fn counts(between: &str) -> bool {
 
 /// Signs and words of multiplication.
 const TIMES: &[&str] = &["x", "\u{d7}", "*", "\u{b7}", "times"];
-/// Units of body measure after "per": kilograms, and then other measures, which are not computed.
+/// Units of body weight and size after "per". Doses per unit of `WEIGHTS` are computed, doses per unit of `BODY` are
+/// not.
 const WEIGHTS: &[&str] = &["kg", "kilogram", "kilograms", "kilogramme", "kilogrammes", "kilo", "kilos"];
 const BODY: &[&str] = &["m\u{b2}", "m2", "lb", "lbs", "pound", "pounds", "stone"];
 /// Words between an amount and the unit after "per".
@@ -165,7 +167,7 @@ enum Per {
     Other,
 }
 
-/// Whether the quantity that ends at `at` is stated per body weight or size, and where that unit ends.
+/// Whether the quantity that ends at `at` is stated per body weight or size, and the end of that unit.
 fn per_body(text: &str, at: usize) -> Option<(usize, Per)> {
     let rest = text.get(at..)?;
     let rest = rest.get(..rest.floor_char_boundary(PER_MAX))?;
@@ -412,7 +414,7 @@ impl Quantities {
         }
         // The cells of a line are certain only when the line is complete.
         let line = text.rfind('\n').map_or(0, |at| at + 1);
-        // The line after a table row may be another row, even if its first bar comes late.
+        // The line after a table row may belong to the table, even if its first bar comes late.
         let before = text.get(..line.saturating_sub(1)).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
         let cells = text.get(before..).is_some_and(|lines| lines.contains(['|', '\t']));
         let number = numbers.get(from).map_or(text.len(), |number| number.range.start);
@@ -503,8 +505,8 @@ impl Quantities {
     }
 }
 
-/// Compares with the quantities of the view. If the view has a number that the text lacks or shows differently, the
-/// quantity is inexact. Digits that only the view joins, across a line or a cell, are not a number.
+/// Compares `found` with `seen`, the quantities of the view. A number that the text lacks or shows differently becomes
+/// an inexact quantity. Digits that only the view joins, across a line or a cell, are not a number.
 pub(crate) fn compare(found: &mut Vec<QuantityHit>, seen: Vec<QuantityHit>, view: &View) {
     let mut inexact = Vec::new();
     for hit in seen {
@@ -522,7 +524,7 @@ pub(crate) fn compare(found: &mut Vec<QuantityHit>, seen: Vec<QuantityHit>, view
 }
 
 impl Slot {
-    /// The unit after a number, the unit's end, and whether only marks separate it from the number (not so in "5k mg").
+    /// The unit after a number, the unit's end, and whether only marks separate number and unit (not so in "5k mg").
     fn unit_after(&self, text: &str, at: usize) -> Option<(Size, usize, bool)> {
         let rest = text.get(at..)?;
         let letters = rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len());
@@ -532,7 +534,7 @@ impl Slot {
         let glued = self.unit_at(text, at).map(|(size, end)| (size, end, true));
         glued.or_else(|| {
             let after = rest.get(letters..)?;
-            // Characters such as the square sign for milligrams are not letters; the unit may begin inside the gap.
+            // Symbols such as U+338E (mg) are not letters, so the unit may begin inside the gap.
             let gap = 1 + after.char_indices().take(GAP_MAX).take_while(|(_, c)| !c.is_alphanumeric()).count();
             let mut places = after.char_indices().take(gap);
             places

@@ -149,7 +149,8 @@ impl Reading {
 
     fn propose(&mut self, span: &str, tokens: &[Token<'_>], numbers: &[Number], language: &Language) {
         let proposed = &mut self.proposed;
-        // Keys sort as their words do, so most comparisons compare numbers; words without a key are compared as text.
+        // Keys sort in the order of their words, so most comparisons are between numbers; words without a key are
+        // compared as text.
         let mut words: Vec<(u128, &str)> = Vec::with_capacity(tokens.len());
         words.extend(tokens.iter().filter(|t| t.is_content()).map(|t| (t.key, &*t.word)));
         words.sort_unstable_by_key(|(key, _)| *key);
@@ -167,7 +168,7 @@ impl Reading {
                 lines.push_str(word);
                 lines.push('\n');
             }
-            // The mark distinguishes a question from a statement, and a question from its denial.
+            // The added mark distinguishes the fingerprints of a statement, a question and a negated question.
             if asks(span) {
                 lines.push_str(if proposed.negated { "?\n!" } else { "?" });
             }

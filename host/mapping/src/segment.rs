@@ -111,7 +111,7 @@ pub(crate) fn cut(
     }
 }
 
-/// Turns connectives after the last span of the text into a span; no later span would take them along.
+/// Turns connectives after the last span of the text into a span, because no later span can carry them.
 pub(crate) fn judge_last_connectives(text: &str, language: &Language, pieces: &mut Vec<Piece>) {
     let tail = pieces.iter().rposition(|piece| !piece.inert).map_or(0, |last| last + 1);
     let Some(start) = pieces.get(tail).map(|piece| piece.range.start) else { return };
@@ -123,7 +123,7 @@ pub(crate) fn judge_last_connectives(text: &str, language: &Language, pieces: &m
 
 /// The ranges of a text that a cut must not divide.
 pub(crate) trait Whole {
-    /// Whether a cut at `at` would divide such a range.
+    /// Whether a cut at `at` would divide one of these ranges.
     fn split_by(&self, at: usize) -> bool;
     /// Whether a range shares a byte with a class hit.
     fn holds_hit(&self, range: &Range<usize>) -> bool;

@@ -14,7 +14,8 @@ use portcullis_core::wire::Granularity;
 /// Number of bytes before a border that are read again as context; no search reaches further back.
 const CONTEXT: usize = 2048;
 
-/// A text longer than the square of this number is read again only after it has grown by a fraction of 1 / `SELDOM`.
+/// A text of more than `SELDOM` squared bytes is read again only after it has grown by about 1 / `SELDOM` of its
+/// length.
 const SELDOM: usize = 64;
 
 /// The bytes are not UTF-8 (RFC 3629). The reader refuses them and does not replace them.
@@ -33,11 +34,11 @@ pub struct Segmenter {
     text: String,
     /// Number of bytes of the whole text that come before `text`.
     offset: usize,
-    /// Ends of sentences at which the text was divided, in order; the unreturned rest begins at the last of them.
+    /// Ends of sentences at which the text was divided, in order; the unreturned text begins at the last one.
     borders: Vec<usize>,
-    /// Inert bytes before the rest that wait for the next span.
+    /// Inert bytes that stand before the unreturned text and wait for the next span.
     waiting: Waiting,
-    /// Ends of sentences in the rest that are certain.
+    /// Certain ends of sentences in the unreturned text.
     ends: Vec<usize>,
     /// The first bytes of an incomplete character.
     begun: Vec<u8>,
@@ -68,7 +69,7 @@ impl Segmenter {
             start += end;
             self.ends.push(start);
         }
-        // A long rest without a finished span is read less often, so that the total time stays proportional to the
+        // A long text without a finished span is read less often, so that the total time stays proportional to the
         // length, even for a text of line breaks.
         let soon = self.text.len() < self.tried + (self.text.len() / SELDOM).saturating_sub(SELDOM);
         if self.ends.is_empty() || soon {
@@ -118,7 +119,7 @@ impl Segmenter {
         Ok(())
     }
 
-    /// The part of the rest up to its last certain border.
+    /// The part of the unreturned text up to its last certain border.
     fn part(&mut self, mapper: &Mapper) -> Option<Text> {
         let settled = mapper.settled(&self.text);
         let first = self.ends.first()?;

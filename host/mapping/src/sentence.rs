@@ -17,7 +17,7 @@ const LINE_ENDS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
 /// Full stops (Sentence_Break=ATerm).
 const FULL_STOPS: [char; 4] = ['.', '\u{2024}', '\u{fe52}', '\u{ff0e}'];
 
-/// Ends of the sentences of `text`, the last one included.
+/// Ends of all sentences of `text`, including the last sentence.
 pub(crate) fn sentence_ends(text: &str) -> Vec<usize> {
     let mut ends = Vec::new();
     let mut at = 0;
@@ -39,7 +39,7 @@ pub(crate) fn settled_end(text: &str) -> Option<usize> {
     let end = first(text);
     let (sentence, after) = text.split_at(end);
     let closed = sentence.ends_with('\n') || sentence.ends_with(LINE_ENDS);
-    // Of all characters that could follow, only a lower-case letter would move the end.
+    // A lower-case letter is the only next character that could move the end, so the check appends one.
     let stands = || after.chars().nth(LOOK).is_some() || first(&[text, "a"].concat()) == end;
     (closed || (!after.is_empty() && stands())).then_some(end)
 }
@@ -104,7 +104,7 @@ fn first_of_ascii(line: &[u8]) -> usize {
         }
         let period = b == b'.';
         let next = get(i + 1);
-        // SB6, SB7: a period before a digit, or between a letter and a capital.
+        // SB6, SB7: a period does not end the sentence before a digit, or between a letter and an upper-case letter.
         let after_letter = i > 0 && get(i - 1).is_some_and(|b| b.is_ascii_alphabetic());
         if period
             && (next.is_some_and(|b| b.is_ascii_digit())

@@ -16,7 +16,7 @@ use std::ops::Range;
 pub struct Text {
     text: String,
     origin: usize,
-    /// Number of bytes of the longer text that come before this text.
+    /// Number of bytes before this text in the longer text that it is a part of.
     offset: usize,
     hits: Hits,
     quantities: Vec<QuantityHit>,
@@ -160,9 +160,8 @@ impl Text {
         self
     }
 
-    /// Keeps the pieces up to the last possible border, and of these only the pieces up to the last span. Returns the
-    /// border and the inert pieces between that span and the border. `None` if there is no possible border; then no
-    /// piece is kept.
+    /// Finds the last possible border, and keeps the pieces up to the last span before it. Returns the border and the
+    /// inert pieces between that span and the border. `None` if there is no possible border; then no piece is kept.
     ///
     /// `ends` are certain ends of sentences, in order. `settled` is the start of the part that later text may change.
     /// `whole` are ranges that must not be divided.
@@ -201,7 +200,7 @@ impl Text {
         !near || behind.len() > item::REACH || behind.contains(char::is_alphanumeric)
     }
 
-    /// Number of bytes of the longer text that come before this text.
+    /// Number of bytes before this text in the longer text that it is a part of.
     #[must_use]
     pub const fn offset(&self) -> usize {
         self.offset
@@ -213,7 +212,7 @@ impl Text {
         &self.text
     }
 
-    /// Where the text begins; the bytes before it are the end of another text, as context.
+    /// The place where the text begins; the bytes before it are context from the end of another text.
     #[must_use]
     pub const fn origin(&self) -> usize {
         self.origin
@@ -255,17 +254,17 @@ impl Text {
         (done, rest)
     }
 
-    /// Smaller parts of a span after a decompose; they cover the span. Empty if it cannot be divided.
+    /// Smaller parts of a span after a decompose; they cover the span. Empty if the span cannot be divided.
     ///
     /// The first cut that divides the span is used: around hits; around the phrases that overlap `apart`; between
     /// clauses; before each number; at the word boundary nearest to the middle. If the sentence has a word that limits
-    /// it or names its speaker ("not", "if", "only", "she says"), it is only cut around values: its parts could mean
-    /// something else.
+    /// it or names its speaker ("not", "if", "only", "she says"), the span is only cut around values, because its parts
+    /// could mean something else.
     #[must_use]
     pub fn split(&self, span: &Range<usize>, apart: &[Range<usize>]) -> Vec<Piece> {
         let inside = |at: &usize| span.start < *at && *at < span.end;
         let edges: Vec<usize> = self.clusters(span).into_iter().flat_map(|c| [c.start, c.end]).filter(inside).collect();
-        // Several amounts are only separated so that each is judged alone, so limiting words do not matter.
+        // Several amounts are separated only to judge each of them alone, so limiting words do not matter.
         let amounts = apart.is_empty() && !self.holds_hit(span) && self.measured(span).nth(1).is_some();
         let scoped = !amounts && self.is_scoped(span);
         let edges =
@@ -326,7 +325,7 @@ impl Text {
         let near = self.text.floor_char_boundary(at.saturating_sub(ITEM));
         let line = match self.text.get(near..at)?.rfind('\n') {
             Some(end) => near + end + 1,
-            // The text before the context is unknown.
+            // Without a line break before `at`, the line begins with the text, unless the context may be cut off.
             None if near == 0 && self.origin < ITEM => 0,
             None => return None,
         };

@@ -5,7 +5,6 @@ use crate::words::{lower, words};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// A word and its properties.
 pub(crate) struct Token<'a> {
     pub(crate) range: Range<usize>,
     /// The word in lower case.

@@ -18,8 +18,8 @@ const NEW: u32 = 3;
 /// Rarity of a word that the tables do not contain, and of a number: 256 times a binary logarithm.
 const UNKNOWN: u32 = 2500;
 const NUMBER: u32 = 1000;
-/// Factors on a distance, in tenths, for a sentence that names the subject of the intent (`NAMED`), uses the pronoun of
-/// the text's person (`CARRIED`), or refers to earlier text or addresses the reader (`LINKED`).
+/// Factors on a distance, in tenths, for a sentence that names the subject of the intent (`NAMED`), has the pronoun of
+/// the person that the text is about (`CARRIED`), or refers to earlier text or addresses the reader (`LINKED`).
 const NAMED: u32 = 4;
 const CARRIED: u32 = 5;
 const LINKED: u32 = 6;
@@ -115,13 +115,13 @@ impl Links {
         links
     }
 
-    /// Whether the sentence's pronouns agree with the person of the text.
+    /// Whether the sentence has a masculine or feminine pronoun of a gender that is not the rarer one in the text.
     const fn agrees(&self, topic: Topic) -> bool {
         (self.masculine > 0 && topic.masculine >= topic.feminine)
             || (self.feminine > 0 && topic.feminine >= topic.masculine)
     }
 
-    /// Reduces a distance for links. In a text about a person, only the pronouns of that person count.
+    /// Adjusts a distance by the sentence's links. In a text about a person, only the pronouns of that person count.
     fn distance(&self, distance: u32, topic: Topic) -> u32 {
         let part = |tenths: u32| distance * tenths / 10;
         if self.named {

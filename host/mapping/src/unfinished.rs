@@ -1,8 +1,8 @@
 //! Finds the suffix of a text that could become a hit: a class pattern or phrase that more text could complete.
 //!
-//! An automaton over all patterns runs from each of the last 1,024 bytes to the end of the text. If it is not in a dead
-//! state there, more text can make a match. A match without its `near` phrase is unfinished as long as the phrase can
-//! come.
+//! An automaton over all patterns runs from each of the last 1,024 bytes to the end of the text. If it does not end in
+//! a dead state, more text can complete a match. A match without its `near` phrase is unfinished as long as the phrase
+//! can come.
 
 use crate::anchored::{End, Joint};
 use crate::phrase::Phrases;

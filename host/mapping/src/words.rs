@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-/// Whether each byte is part of an ASCII word.
+/// For each byte value, whether the byte belongs to an ASCII word.
 #[expect(clippy::indexing_slicing, reason = "worked out by the compiler, which stops at an index out of range")]
 const WORD: [bool; 256] = {
     let mut table = [false; 256];
@@ -45,7 +45,7 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// The first place from `at` on whose byte satisfies `is_one`.
+/// The first index at or after `at` whose byte satisfies `is_one`; `None` if there is none.
 pub(crate) fn find(bytes: &[u8], at: usize, is_one: impl Fn(u8) -> bool) -> Option<usize> {
     Some(at + bytes.get(at..)?.iter().position(|byte| is_one(*byte))?)
 }

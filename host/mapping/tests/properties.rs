@@ -1,4 +1,5 @@
-//! Properties that hold for every text: pieces cover it, reading it is pure, no cut divides a hit, splitting ends.
+//! Properties that hold for every text: pieces cover it, reading it is pure, no cut divides a hit, repeated splitting
+//! comes to an end.
 #![cfg(test)]
 
 use portcullis_core::manifest::Manifest;

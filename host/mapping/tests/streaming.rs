@@ -269,7 +269,7 @@ const NASTY: &[&str] = &[
     "buy",
 ];
 
-/// The given number of random texts, and forty times as many in a long run.
+/// Runs a test with `cases` random texts, or forty times as many in a long run (`PORTCULLIS_LONG`).
 fn config(cases: u32) -> ProptestConfig {
     let times = if std::env::var_os("PORTCULLIS_LONG").is_some() { 40 } else { 1 };
     ProptestConfig::with_cases(cases * times)

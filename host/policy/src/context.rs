@@ -26,7 +26,7 @@ pub enum ContextError {
     #[error("unknown field `{field}`: {help}")]
     UnknownField {
         field: String,
-        /// The nearest name, or the list of names.
+        /// The nearest known name, or the list of known names.
         help: String,
     },
     #[error("field `{0}` is missing")]
@@ -38,7 +38,7 @@ pub enum ContextError {
     Name {
         field: String,
         name: String,
-        /// The nearest name, or the list of names.
+        /// The nearest known name, or the list of known names.
         help: String,
     },
     #[error("`uncertainty` is 1.0000 where `uncertainty_known` is false")]

@@ -46,7 +46,7 @@ pub fn answer_of_row(compiled: &Compiled, bank: Bank, row: Option<u16>) -> BankA
 }
 
 impl Decision {
-    /// The decision on `descriptor` that follows from these bank answers.
+    /// The decision on `descriptor` that follows from the answers of the banks.
     #[must_use]
     pub fn new(compiled: &Compiled, descriptor: &Descriptor, banks: &Banks) -> Self {
         let verdict = resolve(descriptor, banks, compiled.image.header().max_depth);

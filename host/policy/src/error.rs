@@ -189,7 +189,6 @@ impl Problem {
         self.0.kind
     }
 
-    /// Id of the rule with the problem.
     #[must_use]
     pub fn rule(&self) -> Option<&str> {
         self.0.rule.as_deref()

@@ -5,8 +5,8 @@
 //! Check 2: each bank is also a policy set of its own (the entropy bank with a permit-all). Cedar names the determining
 //! rules of that set, and the bank must answer accordingly. It must reject if there are forbids with outcome reject,
 //! otherwise decompose if there are other forbids, otherwise pass if there are permits, and otherwise give the default
-//! reject. It must name the rule of that kind with the smallest id. A forbid that it names must also be determining in
-//! the whole set, and so must the permit if both banks pass.
+//! reject. Of the rules that decide so, the bank must name the one with the smallest id. This rule must also be
+//! determining in the whole set if it is a forbid, or if both banks pass.
 //!
 //! Cedar must not report an error, because it skips a rule that fails at run time, even a forbid.
 

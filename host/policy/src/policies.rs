@@ -70,7 +70,6 @@ impl Policies {
         std::iter::once(&self.first).chain(&self.others)
     }
 
-    /// The image of all policies.
     #[must_use]
     pub const fn image(&self) -> &Image {
         &self.first.compiled.image

@@ -4,7 +4,7 @@ use portcullis_core::class::ClassId;
 use portcullis_core::manifest::Manifest;
 use portcullis_core::wire::{Anchor, Category, Epistemic, Granularity, fields_touched};
 
-/// Enumerations, in the order of their columns. The first, the category, is Cedar's action, not a field.
+/// Enumerations, in the order of their columns. The first one, the category, is the action in Cedar and not a field.
 pub const ENUMERATIONS: [&str; 8] =
     ["category", "granularity", "epistemic", "anchor", "temporal", "domain", "audience", "register"];
 /// Flags, in the order of their bits.
@@ -127,13 +127,13 @@ impl Vocabulary {
         self.first_domain
     }
 
-    /// The number, in descriptors, of a value of the enumeration in `column`.
+    /// The number that stands for a value of the enumeration in `column` in descriptors.
     #[must_use]
     pub fn value_number(&self, column: usize, name: &str) -> Option<usize> {
         self.enumeration(column).iter().position(|known| known == name).map(|at| at + self.first_value(column))
     }
 
-    /// The value of the enumeration in `column` that has this number.
+    /// The value of the enumeration in `column` for which `number` stands in descriptors.
     #[must_use]
     pub fn value_name(&self, column: usize, number: usize) -> Option<&str> {
         let at = number.checked_sub(self.first_value(column))?;
@@ -149,14 +149,14 @@ impl Vocabulary {
         if column == DOMAIN { self.first_domain as usize } else { 0 }
     }
 
-    /// The number, in descriptors, of a member of the set in `column`.
+    /// The number that stands for a member of the set in `column` in descriptors.
     #[must_use]
     pub fn member_number(&self, column: usize, name: &str) -> Option<usize> {
         let at = self.set(column).iter().position(|known| known == name)?;
         if column == 0 { Some(at) } else { self.classes.get(at).copied() }
     }
 
-    /// The member of the set in `column` that has this number.
+    /// The member of the set in `column` for which `number` stands in descriptors.
     #[must_use]
     pub fn member_name(&self, column: usize, number: usize) -> Option<&str> {
         let at = if column == 0 { number } else { self.classes.iter().position(|class| *class == number)? };
@@ -186,7 +186,7 @@ impl Vocabulary {
             .or_else(|| RANGES.iter().position(|(known, _)| *known == name).and_then(range))
     }
 
-    /// Names of every field of the context.
+    /// Names of all fields of the context.
     pub(crate) fn field_names() -> impl Iterator<Item = &'static str> + Clone {
         let ranges = RANGES.iter().map(|(name, _)| *name);
         ENUMERATIONS.into_iter().skip(1).chain(FLAGS).chain(SETS).chain(ranges).chain(["quantity"])

@@ -22,12 +22,12 @@ pub enum Counts {
     Recall,
     /// Rows that should pass.
     FalsePositive,
-    /// Refused rows, if the label is neither attack nor benign.
+    /// The label is neither attack nor benign; refused rows are counted.
     Refused,
 }
 
 impl Counts {
-    /// How rows with this label are counted.
+    /// How rows with the label `label` are counted.
     #[must_use]
     pub fn of(label: Option<&str>) -> Self {
         match label {
@@ -85,7 +85,7 @@ pub struct Line {
     pub p99_ns: u64,
 }
 
-/// How often a rule was violated, and how often no other rule was, in attacks and in benign rows.
+/// For one rule: the attacks and benign rows that violated it, and those that violated no other rule.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct RuleLine {
     /// Violations in attacks.

@@ -14,14 +14,14 @@ use std::time::Instant;
 /// How the evaluators are isolated from each other. The isolation does not change the verdicts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Isolation {
-    /// One evaluator after another, on the caller's thread, each with its own copy of the bytes. An evaluator that does
-    /// not return blocks the caller; if it returns late, that is a fault.
+    /// The evaluators run one after another on the caller's thread, each with its own copy of the bytes. An evaluator
+    /// that does not return blocks the caller; a late result is a fault.
     #[default]
     Turn,
-    /// Each evaluator in its own thread, which is abandoned when it is late.
+    /// Each evaluator runs in its own thread. A late evaluator's thread is abandoned.
     Thread,
-    /// Each evaluator in its own process, which is killed when it is late. The command is `program` with `arguments`
-    /// and then the evaluator's name; it must run [`crate::serve_evaluator`].
+    /// Each evaluator runs in its own process. A late evaluator's process is killed. The command is `program` with
+    /// `arguments` and then the evaluator's name; it must run [`crate::serve_evaluator`].
     Process {
         program: PathBuf,
         /// Arguments before the evaluator's name.
@@ -45,7 +45,8 @@ impl Prefilter {
         Self::of(policy, builtin()?)
     }
 
-    /// The filter with only these evaluators; without any, it refuses every input. Errors: as [`Prefilter::new`].
+    /// A filter with only the given evaluators; if there are none, it refuses every input. Errors: as
+    /// [`Prefilter::new`].
     pub fn of(policy: FilterPolicy, evaluators: Vec<Evaluator>) -> Result<Self, FilterPolicyError> {
         let names = evaluators.iter().map(Evaluator::name).collect::<BTreeSet<_>>();
         let rules = evaluators.iter().flat_map(|e| e.rules().rules()).map(|r| r.id.as_str()).collect();
@@ -64,7 +65,6 @@ impl Prefilter {
         Ok(Self { policy, evaluators, isolation: Isolation::default(), digest: hash.finalize().into() })
     }
 
-    /// Sets the isolation of the evaluators.
     #[must_use]
     pub fn isolated(mut self, isolation: Isolation) -> Self {
         self.isolation = isolation;

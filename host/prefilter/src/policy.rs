@@ -93,14 +93,13 @@ impl FilterPolicy {
         Ok(self.under(layer))
     }
 
-    /// Sets the threshold: the most severe tier that may execute. `Critical` never executes.
+    /// Sets the threshold: the most severe tier whose inputs may be executed. `Critical` inputs are never executed.
     #[must_use]
     pub const fn with_threshold(mut self, threshold: Tier) -> Self {
         self.threshold = threshold;
         self
     }
 
-    /// Sets the time limit of an evaluator.
     #[must_use]
     pub const fn with_deadline(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;
@@ -122,19 +121,18 @@ impl FilterPolicy {
         }
     }
 
-    /// The name of the profile.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.profile
     }
 
-    /// The most severe tier that may execute.
+    /// The most severe tier whose inputs may be executed.
     #[must_use]
     pub const fn threshold(&self) -> Tier {
         self.threshold
     }
 
-    /// Tiers that replace those of the rules.
+    /// The tiers that replace the rules' own tiers, by rule.
     #[must_use]
     pub const fn tiers(&self) -> &BTreeMap<String, Tier> {
         &self.tiers

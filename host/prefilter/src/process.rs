@@ -85,8 +85,8 @@ fn read(from: impl Read) -> Option<EvaluatorFinding> {
 }
 
 /// Serves one evaluator: reads a policy and an input, writes a finding. A program that isolates evaluators in processes
-/// calls it in a hidden command. Errors: the evaluator is unknown, the input is incomplete, or the evaluator panics; in
-/// these cases nothing is written.
+/// calls this function in a hidden command. Errors: the evaluator is unknown, the input is incomplete, or the evaluator
+/// panics; in these cases nothing is written.
 pub fn serve(name: &str, mut from: impl BufRead, mut to: impl Write) -> io::Result<()> {
     let mut head = Vec::new();
     (&mut from).take(HEAD_MAX).read_until(b'\n', &mut head)?;

@@ -4,7 +4,7 @@ use crate::tier::Tier;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// The identifier of a refusal if the evaluators that refuse gave none.
+/// The identifier of a refusal if the evaluators that refuse gave no identifier.
 pub const STRUCT_UNSPECIFIED: &str = "STRUCT-UNSPECIFIED";
 /// The identifier of a halt that does not depend on the input: the evaluator failed, or was late.
 pub const HALTED_BY_FAULT: &str = "HALT-FAULT";
@@ -143,7 +143,7 @@ impl FilterReport {
         self.verdict
     }
 
-    /// The most severe tier that the policy permits to execute.
+    /// The most severe tier whose inputs the policy permits to be executed.
     #[must_use]
     pub const fn threshold(&self) -> Tier {
         self.threshold
@@ -171,7 +171,7 @@ impl FilterReport {
         self.evaluators.iter().flat_map(|e| &e.violations)
     }
 
-    /// Whether an evaluator failed, which does not depend on the input.
+    /// Whether an evaluator failed for a reason outside the input.
     #[must_use]
     pub fn is_fault(&self) -> bool {
         self.evaluators.iter().any(|e| e.fault)

@@ -13,7 +13,7 @@ pub enum Tier {
     Notice,
     Guarded,
     Blocked,
-    /// Several coercing structures at once, or an input that cannot be judged. The input never executes.
+    /// Several coercing structures at once, or an input that cannot be judged. The input is never executed.
     Critical,
 }
 

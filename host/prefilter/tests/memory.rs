@@ -1,10 +1,10 @@
-//! The memory of the filters of all shipped profiles, as a gateway holds them. It is a separate program, because it
-//! measures the whole process.
+//! The memory of the filters of all shipped profiles, as a gateway holds them. This test is a separate program, because
+//! it measures the whole process.
 #![cfg(all(test, target_os = "linux"))]
 
 use portcullis_prefilter::{FilterPolicy, Prefilter};
 
-/// Largest memory in KiB while the filters are made.
+/// Largest memory of the process, in KiB, that making the filters may need.
 const MOST: u64 = 64 << 10;
 
 /// The largest amount of memory that the process has used so far, in KiB.

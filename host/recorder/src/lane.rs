@@ -7,15 +7,14 @@ use portcullis_evidence::hex::{self, Hex};
 use portcullis_gate::replay::Input;
 use std::collections::BTreeMap;
 
-/// Files whose lines contain texts or data about them.
+/// Files whose lines contain texts or data about texts.
 struct TextLines {
     spans: LineFile,
     inputs: LineFile,
-    /// In order of release; sorted at the end.
+    /// Receipts in the order of release; the file is sorted at the end.
     receipts: LineFile,
 }
 
-/// Writes the lines about the records of one lane.
 pub(crate) struct LaneWriter {
     lane: u8,
     serial: u64,
@@ -108,7 +107,7 @@ impl LaneWriter {
         [inputs, spans, receipts].into_iter().try_for_each(LineFile::flush)
     }
 
-    /// Writes the remaining lines. Tries everything, then returns the first error.
+    /// Writes the remaining lines. An error of the inputs is returned only after the other files are written.
     pub(crate) fn finish(mut self, writer: &Writer) -> Result<(), RecorderError> {
         let given = self.write_inputs();
         self.flush()?;

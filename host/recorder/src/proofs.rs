@@ -39,11 +39,11 @@ struct State {
     lanes: Vec<Lane>,
     /// The last checkpoint whose records have all arrived.
     signed: Option<Signed>,
-    /// Checkpoints with missing records, since the card writes records and checkpoints into different rings.
+    /// Checkpoints that arrived before some of their records; the card writes the two into different rings.
     waiting: VecDeque<Signed>,
     /// Streams by lane and index of BEGIN.
     streams: BTreeMap<(u8, u64), Stream>,
-    /// Lane and index of BEGIN of each stream, by number.
+    /// For each stream, by its number: the lane and the index of BEGIN.
     numbers: BTreeMap<u64, (u8, u64)>,
     /// Ended streams, the oldest first.
     ended: VecDeque<(u8, u64)>,
@@ -72,8 +72,8 @@ struct Stream {
 }
 
 impl ProofBook {
-    /// A book for a session with these files. It keeps `streams` ended streams. It calls `changed` in the session's
-    /// thread after each checkpoint and at the end; `changed` must not block.
+    /// A book for a session with the files `session`. It keeps `streams` ended streams. It calls `changed` in the
+    /// session's thread after each checkpoint and at the end; `changed` must not block.
     #[must_use]
     pub fn new(session: SessionFiles, streams: usize, changed: impl Fn() + Send + Sync + 'static) -> Arc<Self> {
         Arc::new(Self { session, streams, state: Mutex::default(), changed: Box::new(changed) })
@@ -89,7 +89,6 @@ impl ProofBook {
         Box::new(ProofSink { kept, book: Arc::clone(self) })
     }
 
-    /// Adds an event of the session.
     pub fn event(&self, event: &Event) {
         let mut state = self.state();
         let state = &mut *state;
@@ -118,7 +117,7 @@ impl ProofBook {
         }
     }
 
-    /// Whether the stream with this number can be proved.
+    /// Whether the stream with the number `number` can be proved.
     #[must_use]
     pub fn proof(&self, number: u64) -> ProofState {
         let state = self.state();

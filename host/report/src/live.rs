@@ -2,7 +2,7 @@
 //!
 //! The page has a fixed number of cells. [`Live::page`] renders them, and [`Live::cells`] gives their current texts
 //! under the same ids, so the script only sets texts. Ids of streams and names of rules can be hostile. Invisible
-//! characters in them are marked ([`marked`]), the page escapes by type, and the script writes `textContent`.
+//! characters in them are marked ([`marked`]), the page escapes markup, and the script writes `textContent`.
 
 use crate::escape::marked;
 use crate::page::{page_with, policy};

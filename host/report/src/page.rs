@@ -10,7 +10,7 @@ const STYLE: &str = include_str!("style.css");
 /// Unfolds sections before printing, and filters streams. Without the script, the page is still readable.
 const SCRIPT: &str = include_str!("script.js");
 
-/// The program that made a page, and when it did.
+/// The program that made a page, and the time at which it did so.
 #[derive(Clone, Debug, Default)]
 pub struct Origin {
     /// Name and version of the program.
@@ -31,7 +31,7 @@ pub(crate) fn page(title: &str, content: &Markup) -> String {
     page_with(title, content, SCRIPT, &policy(SCRIPT))
 }
 
-/// The content security policy of a page: it permits only this script and the stylesheet.
+/// The content security policy of a page: it permits only `script` and the stylesheet.
 pub(crate) fn policy(script: &str) -> String {
     format!(
         "default-src 'none'; style-src {}; script-src {}; base-uri 'none'; form-action 'none'",

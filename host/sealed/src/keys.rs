@@ -34,7 +34,7 @@ pub enum KeyError {
         /// The file's mode.
         mode: u32,
     },
-    /// The file is not a key of this kind in PEM.
+    /// The file does not contain a key of the expected kind in PEM.
     #[error(
         "`{}` is not an X25519 {kind} key in PEM; make one with `openssl genpkey -algorithm x25519 -out KEY` and \
          `openssl pkey -in KEY -pubout`", path.display()

@@ -27,7 +27,7 @@ pub fn beside(bundle: &Path) -> PathBuf {
     name.into()
 }
 
-/// Whether a path next to bundles is, by its name, a file of sealed texts.
+/// Whether a path has the name of a file of sealed texts.
 #[must_use]
 pub fn is_sealed_texts(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "sealed") && path.is_file()
@@ -93,7 +93,6 @@ impl Unsealed {
         Ok(Self { files, opened, report })
     }
 
-    /// The summary of the sealed file.
     #[must_use]
     pub const fn report(&self) -> UnsealReport {
         self.report
@@ -154,7 +153,7 @@ impl<R: Read> FrameReader<R> {
         BundleError::Content { name: self.name.clone(), what: what.into() }
     }
 
-    /// Reads `length` bytes, or fewer if the file ends before.
+    /// Reads `length` bytes, or fewer if the file ends earlier.
     fn bytes(&mut self, length: usize) -> Result<Vec<u8>, BundleError> {
         let mut bytes = Vec::new();
         let read = self.from.by_ref().take(length as u64).read_to_end(&mut bytes);

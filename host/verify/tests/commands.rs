@@ -296,7 +296,8 @@ fn receipts() {
     assert_code(&scene.run("check-receipt", &args), 1);
 }
 
-/// No rule judges END. So its receipt never gives 0, and bytes that are more than formatting have no receipt.
+/// Rules do not judge END, so `check-receipt` never ends with 0 for an END. It ends with 3 if the held bytes of the END
+/// are more than formatting.
 #[test]
 fn the_receipt_of_an_end_is_not_an_admit() {
     let scene = Scene::new();
@@ -331,7 +332,7 @@ fn the_receipt_of_an_end_is_not_an_admit() {
         let json: serde_json::Value = serde_json::from_str(&json).unwrap();
         let status = if code == 5 { "not_judged" } else { "contradicted" };
         assert_eq!((&json["status"], &json["exit_code"]), (&status.into(), &code.into()), "{name}");
-        // A reader of the text can see this without the receipt.
+        // Without the receipt, `verify` also detects held bytes that are more than formatting.
         let verified = scene.run("verify", &[text(&bundle)]);
         let said = assert_code(&verified, if code == 5 { 0 } else { 3 });
         assert_eq!(said.contains("end-not-formatting"), code == 3, "{name}: {said}");

@@ -1,4 +1,5 @@
-//! Sends and receives whole messages, with the files that belong to them, over a UNIX socket; each has a deadline.
+//! Sends and receives whole messages, with the files that belong to them, over a UNIX socket; each message has a
+//! deadline.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;

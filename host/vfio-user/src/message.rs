@@ -7,9 +7,9 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 pub const DATA_MAX: usize = 1 << 16;
 /// Largest number of bytes of a message after its header.
 pub const PAYLOAD_MAX: usize = DATA_MAX + 64;
-/// Largest number of files with a message. The version message offers the peer one; more are accepted.
+/// Largest number of files with a message. The version message announces a limit of one file; more are accepted.
 pub const FILES_MAX: usize = 16;
-/// Major version of the protocol; the minor one is 0.
+/// Major version of the protocol; the minor version is 0.
 pub const MAJOR: u16 = 0;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl Command {
         Self::Reset,
     ];
 
-    /// The command with this number; `None` if it is not implemented.
+    /// The command with the number `number`; `None` if it is not implemented.
     #[must_use]
     pub fn from_number(number: u16) -> Option<Self> {
         Self::ALL.into_iter().find(|command| *command as u16 == number)
@@ -98,7 +98,7 @@ pub mod device_flags {
 pub mod dma_flags {
     pub const READ: u32 = 1;
     pub const WRITE: u32 = 1 << 1;
-    /// In `DMA_UNMAP`: all memory.
+    /// In `DMA_UNMAP`: the request applies to all memory.
     pub const UNMAP_ALL: u32 = 1 << 1;
 }
 

@@ -16,9 +16,7 @@ use crate::region::Region;
 /// Memory that a device may access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DmaRange {
-    /// The device may read the memory.
     pub read: bool,
-    /// The device may write the memory.
     pub write: bool,
     pub offset: u64,
     /// First device address.
@@ -34,7 +32,7 @@ pub trait Device {
     fn read(&mut self, region: u32, offset: u64, into: &mut [u8]) -> Result<(), Errno>;
     /// Writes bytes inside the region.
     fn write(&mut self, region: u32, offset: u64, from: &[u8]) -> Result<(), Errno>;
-    /// Maps memory. Without a file the device cannot access the memory, and only an access is an error.
+    /// Maps memory. Without a file the call succeeds, but the device cannot access the memory.
     fn map(&mut self, map: DmaRange, file: Option<OwnedFd>) -> Result<(), Errno>;
     /// Removes access to all memory between two addresses, which need not be those of a mapping. When this returns, the
     /// device has no more access.
@@ -83,7 +81,7 @@ impl Connection {
     }
 
     /// Receives one request and answers it. The whole message must arrive within the channel's deadline, so call this
-    /// when the socket is readable. Errors: [`ServeError`]: the connection has ended.
+    /// function when the socket is readable. Errors: [`ServeError`]: the connection has ended.
     pub fn serve<D: Device>(&mut self, device: &mut D) -> Result<(), ServeError> {
         let message = self.channel.receive()?;
         let header = message.header;
@@ -231,7 +229,7 @@ fn answer<D: Device>(command: Command, message: Message, device: &mut D) -> Resu
     }
 }
 
-/// Number of bytes of an access, if it is inside its region.
+/// Number of bytes of an access. Errors: the access is not inside its region.
 fn inside<D: Device>(device: &D, access: &Access) -> Result<usize, Errno> {
     let (index, count) = (access.region.get(), access.count.get());
     let size = if index < region::COUNT { device.region(index).size } else { 0 };

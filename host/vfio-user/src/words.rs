@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 pub const WORD: usize = size_of::<u64>();
 
-/// Copies bytes from `offset` on into `into`. If the range is not inside the words, returns false after a partial copy.
+/// Copies the bytes that begin at `offset` into `into`. If the range is not inside the words, returns false after a
+/// partial copy.
 #[must_use]
 pub fn read(words: &[AtomicU64], offset: usize, into: &mut [u8]) -> bool {
     let mut at = offset;
@@ -25,8 +26,8 @@ pub fn read(words: &[AtomicU64], offset: usize, into: &mut [u8]) -> bool {
     true
 }
 
-/// Copies `from` to the bytes from `offset` on. If the range is not inside the words, returns false after a partial
-/// copy. Only each aligned word is written atomically, not the whole range.
+/// Copies `from` to the bytes that begin at `offset`. If the range is not inside the words, returns false after a
+/// partial copy. Only each aligned word is written atomically, not the whole range.
 #[must_use]
 pub fn write(words: &[AtomicU64], offset: usize, from: &[u8]) -> bool {
     let mut at = offset;

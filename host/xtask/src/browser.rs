@@ -1,5 +1,5 @@
-//! A headless browser, and a program that reads the PDFs that the browser prints: those of the machine, or Debian's
-//! packages in `target/browser`.
+//! A headless browser, and a program that reads the PDFs that the browser prints: installed on the machine, or else
+//! Debian's packages in `target/browser`.
 
 use anyhow::{Context, Result, ensure};
 use portcullis_tools::debian::{View, archive};

@@ -24,9 +24,9 @@ struct Claims {
 #[serde(deny_unknown_fields)]
 struct Claim {
     text: String,
-    /// Each is `path` or `path#symbol`.
+    /// Each entry is `path` or `path#symbol`.
     code: Vec<String>,
-    /// Each is `binary::test`, `proof:name` or `canary:path`.
+    /// Each entry is `binary::test`, `proof:name` or `canary:path`.
     tests: Vec<String>,
 }
 
@@ -68,7 +68,7 @@ fn check(claim: &Claim, tests: &BTreeSet<String>) -> Result<()> {
     Ok(())
 }
 
-/// Checks the page: each row must end with a file and a name that occurs in that file.
+/// Checks the page [`WHERE`]: each row must end with a file and a name that occurs in that file.
 fn places() -> Result<()> {
     let page = fs::read_to_string(WHERE).context(WHERE)?;
     let rows: Vec<Vec<&str>> =

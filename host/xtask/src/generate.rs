@@ -175,7 +175,7 @@ fn releases(map_digest: &[u8]) -> Result<String> {
 
 /// The package with the design id.
 fn design_package(id: &[u8]) -> String {
-    // In the package, the first byte of the id is the lowest.
+    // In the package, the first byte of the id is the constant's lowest byte.
     let id: Vec<u8> = id.iter().rev().copied().collect();
     format!(
         "// Made by `cargo xtask gen` from the sources that {DESIGN_SOURCES} lists. Do not edit.\n//\n\

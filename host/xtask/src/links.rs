@@ -25,7 +25,6 @@ const FIXED: [&str; 4] =
 /// Extensions of pages, and of files that pages name.
 const ENDS: [&str; 4] = [".md", ".toml", ".txt", ".service"];
 
-/// Checks every file of the repository.
 pub(crate) fn run() -> Result<()> {
     let listed = capture(Command::new("git").args(["ls-files"]))?;
     let files: BTreeSet<&str> = listed.lines().filter(|path| Path::new(path).is_file()).collect();

@@ -67,7 +67,6 @@ const FIXED: [&str; 16] = [
     "tests/golden/",
 ];
 
-/// Checks every file of the repository.
 pub(crate) fn run() -> Result<()> {
     let mut found = Vec::new();
     for path in capture(Command::new("git").args(["ls-files"]))?.lines() {
@@ -163,7 +162,7 @@ fn words(text: &str) -> Vec<(usize, String)> {
     faults
 }
 
-/// A phrase from the list, or a unit that is counted with "a" in place of "per".
+/// A phrase from [`PHRASES`], or a unit that is counted with "a" in place of "per".
 fn unplain(before: &str, line: &str) -> Option<String> {
     let phrase = PHRASES.into_iter().find(|phrase| says(before, line, phrase)).map(|phrase| format!("`{phrase}`"));
     phrase.or_else(|| counted(line).map(|unit| format!("`a {unit}`, say `per {unit}`")))

@@ -5,7 +5,6 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Largest number of columns of a line.
 const COLUMNS: usize = 118;
 /// Groups of requirements by the letters of their ids, in the order of the page.
 const GROUPS: [(&str, &str); 14] = [

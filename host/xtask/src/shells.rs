@@ -31,8 +31,8 @@ pub(crate) const SHELLS: [Shell; 2] = [
     },
 ];
 const BENCH: &str = "rtl/shells/tb";
-/// Half periods of the card's clock, in units of which the bus's half period has 8. The phase is random. `None` is the
-/// shell's own clock divider; then follow faster, uneven, equal and slow clocks.
+/// Half periods of the card's clock; in the same units, the bus's half period is 8. The phase is random. `None` is the
+/// shell's divider by two. The others: faster than the bus, an uneven ratio, half the frequency, and slow.
 const CLOCKS: [Option<u32>; 5] = [None, Some(5), Some(11), Some(16), Some(30)];
 /// Longest run of a bench. Benches take less than a second, so a run that takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(120);

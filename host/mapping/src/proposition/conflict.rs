@@ -62,8 +62,8 @@ fn called_the_same(a: &Subject, b: &Subject) -> bool {
     !a.words.is_empty() && (a.words == b.words || part(a, b) || part(b, a))
 }
 
-/// Whether `denied` denies `said`: `said` has each of the conditions of `denied`, and no further condition of time,
-/// place or person.
+/// Whether `denied` denies `said`: `said` must have every condition of `denied`, and no other condition of time, place
+/// or person.
 fn denies(tables: &Tables, said: &Proposition, denied: &Proposition) -> bool {
     let quantities = match (said.quantity, denied.quantity) {
         (Quantity::Some, Quantity::All) | (Quantity::All, Quantity::Some) => true,
@@ -89,7 +89,7 @@ fn denies(tables: &Tables, said: &Proposition, denied: &Proposition) -> bool {
     !bounded && more.into_iter().all(|p| open(p) && p.lead != "adv")
 }
 
-/// Two propositions, and for each the phrases that the other does not contain.
+/// A pair of propositions; for each one, the phrases that only it contains.
 struct Pair<'a> {
     tables: &'a Tables,
     a: &'a Proposition,
@@ -107,7 +107,8 @@ impl<'a> Pair<'a> {
         Self { tables, a, b, a_only: only(a, b), b_only: only(b, a) }
     }
 
-    /// The phrases in which the propositions differ, if there is exactly one in each.
+    /// The two phrases in which the propositions differ; `None` unless each has exactly one phrase that the other
+    /// lacks.
     fn difference(&self) -> Option<(&'a Phrase, &'a Phrase)> {
         match (self.a_only.as_slice(), self.b_only.as_slice()) {
             ([a], [b]) => Some((a, b)),
@@ -173,8 +174,7 @@ impl<'a> Pair<'a> {
             && digits(&self.b_only)
     }
 
-    /// Whether both propositions name the holder of a role that only one can have, with different holders: "the
-    /// captain".
+    /// Whether both propositions name the one holder of a role by a definite phrase, such as "the captain".
     fn one_holder(&self) -> bool {
         let shown = |p: &Proposition| p.shown.to_lowercase();
         let definite = |p: &Proposition| shown(p).contains("the ") || shown(p).contains("'s ");
@@ -242,7 +242,8 @@ impl<'a> Pair<'a> {
         matches!(p.lead.as_str(), "in" | "on") && p.words.iter().any(date)
     }
 
-    /// Whether both propositions name the same place; then a second place may contain it.
+    /// Whether the propositions have a place in common. Then another place that one of them gives may contain that
+    /// place.
     fn same_place(&self) -> bool {
         let place = |p: &&Phrase| matches!(p.lead.as_str(), "in" | "at") && p.name;
         self.a.phrases.iter().filter(place).any(|p| self.b.phrases.contains(p))
@@ -284,7 +285,7 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// The words in which two phrases differ, if there is exactly one in each.
+/// The two words in which the phrases differ; `None` unless each has exactly one word that the other lacks.
 fn one_word<'a>(a: &'a Phrase, b: &'a Phrase) -> Option<(&'a str, &'a str)> {
     let mut differing = a.words.iter().zip(&b.words).filter(|(a, b)| a != b);
     let (one, other) = differing.next().filter(|_| a.words.len() == b.words.len())?;

@@ -53,7 +53,8 @@ fn phrase(tables: &Tables, words: &[Word], said: bool) -> Option<Vec<String>> {
     Some(nouns.into_iter().map(|w| w.text.clone()).collect())
 }
 
-/// Whether an earlier word introduces a noun: it has the same lemma, is a synonym or derivation, or names a kind of it.
+/// Whether an earlier word `said` introduces a noun: `said` has the noun's lemma, is its synonym or derivation, or
+/// names a kind of it.
 pub(super) fn introduces(tables: &Tables, said: &str, noun: &str) -> bool {
     let (a, b) = (tables.lexicon.lemmas(said), tables.lexicon.lemmas(noun));
     a.mean_the_same(&b) || a.are_related(&b) || a.is_kind_of(&b)

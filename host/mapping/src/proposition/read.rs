@@ -8,7 +8,7 @@ use portcullis_core::proposition::{Phrase, Proposition, Quantity, Subject, gende
 /// Greatest number of words of a label.
 const LABEL: usize = 4;
 
-/// The reading of a verb group; `rest` is where the words after it begin.
+/// The result of reading a verb group; `rest` is the index of the first word after the group.
 #[derive(Default)]
 struct VerbGroup {
     verb: String,
@@ -99,7 +99,7 @@ impl<'a> Reader<'a> {
         labels
     }
 
-    /// A segment without introductory words.
+    /// The segment without its introductory words.
     fn shortened<'w>(&self, mut segment: &'w [Word]) -> &'w [Word] {
         let over = kind::CONNECTIVE | kind::CONTINUATION | kind::REVISION | kind::TRANSITION;
         while let Some((first, rest)) = segment.split_first() {
@@ -186,7 +186,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The place of a segment's verb, from `from` on.
+    /// The index of a segment's verb; the search begins at index `from`.
     fn verb_at(&self, segment: &[Word], from: usize) -> Option<usize> {
         let found = self.next_verb(segment, from)?;
         // In "The students who enrolled in May pay", the first verb belongs to the relative clause and is skipped.
@@ -505,7 +505,7 @@ fn content(words: &[Word]) -> Vec<String> {
     words.iter().filter(|w| !w.plays(role::ARTICLE)).map(|w| w.text.clone()).collect()
 }
 
-/// The number of words of an expression such as "more than" or "at least" at `at`; `None` unless a number follows it.
+/// The number of words of the expression at `at`, such as "more than"; `None` unless a number follows the expression.
 fn bounded(words: &[Word], at: usize) -> Option<usize> {
     let number = |n: usize| words.get(at + n).is_some_and(|w| w.number);
     let word = words.get(at)?;

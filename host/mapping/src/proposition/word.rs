@@ -49,7 +49,7 @@ impl Word {
     }
 }
 
-/// The mark between two words, if it separates them.
+/// The mark in the gap between two words; a space if no mark separates them.
 fn mark(gap: &str) -> char {
     if gap.contains(" - ") {
         return '-';
@@ -107,7 +107,7 @@ impl Tables {
         self.lexicon.lemmas(word).iter().find(|l| l.part == PartOfSpeech::Noun).map(|l| l.word)
     }
 
-    /// The lists that contain a word or its verb lemma.
+    /// The lists that contain a word or its verb lemma, as bits.
     pub(super) fn roles_of_verb(&self, word: &str) -> u64 {
         self.grammar.roles(word) | self.verb(word).map_or(0, |verb| self.grammar.roles(verb))
     }

@@ -35,7 +35,7 @@ fn is_special(byte: u8) -> bool {
 pub(super) enum Difference {
     /// There is no difference.
     None,
-    /// Only single line breaks become spaces. The list has the first line break of each row of one or two.
+    /// Only single line breaks become spaces. The list has every line break, but of two in a row only the first.
     Lines(Vec<usize>),
     /// There may be other differences; only building the view shows them.
     More,
@@ -148,7 +148,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Copies plain bytes, with single spaces between them.
+    /// Copies a run of plain bytes, including the single spaces in it.
     fn run(&mut self) {
         let start = self.at;
         let bytes = self.text.as_bytes();

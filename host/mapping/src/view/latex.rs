@@ -1,12 +1,11 @@
 //! The meaning of a backslash: a LaTeX space or command, or a mark that Markdown escapes.
 
-/// The meaning of a backslash.
 pub(super) enum Control {
-    /// Invisible bytes; their number.
+    /// Invisible bytes, with their number.
     Nothing(usize),
-    /// Bytes that are a space; their number.
+    /// A space, with the number of its bytes.
     Space(usize),
-    /// Bytes that are a dash; their number.
+    /// A dash, with the number of its bytes.
     Dash(usize),
     /// The mark after the backslash is shown.
     Escaped(u8),

@@ -98,9 +98,9 @@ pub(super) fn is_open_tag(text: &str) -> bool {
 pub(super) enum Bracket {
     /// The text of a link; the bracket itself is not visible.
     Link,
-    /// A note, with its length in bytes.
+    /// A reference to a footnote, such as `[^1]`, with its length in bytes.
     Note(usize),
-    /// A single mark in brackets, as in `[x]`; it is shown.
+    /// A `.`, `:` or `@` in brackets, as in `example[.]org`; the mark is shown.
     Mark(u8),
     Plain,
 }

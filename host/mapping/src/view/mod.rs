@@ -24,13 +24,11 @@ const CLOSING: &[char] = &['\u{ff5d}', '\u{fe5c}', '\u{fe38}', '\u{2775}', '\u{2
 struct Segment {
     /// The part's start in the view.
     at: usize,
-    /// The bytes of the text.
     origin: Range<usize>,
-    /// Whether the part is a copy of these bytes.
+    /// Whether the part is a copy of the bytes at `origin`.
     copied: bool,
 }
 
-/// The view of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct View {
     text: String,
@@ -53,8 +51,8 @@ impl View {
         }
     }
 
-    /// If a text may contain an object: the text with look-alikes of braces and other marks replaced by ASCII marks.
-    /// Unlike the view, it keeps markup.
+    /// The text with look-alikes of braces and other marks replaced by ASCII marks; markup stays, unlike in the view.
+    /// `None` if the text has no opening brace, or if nothing is replaced.
     pub(crate) fn of_marks(text: &str) -> Option<Self> {
         let opens = |c: char| c == '{' || OPENING.contains(&c);
         if text.is_ascii() || !text.contains(opens) {
@@ -84,7 +82,7 @@ impl View {
         (view.text != text).then_some(view)
     }
 
-    /// The text with a space instead of each of these line breaks. A line break before another line break stays.
+    /// The text with a space instead of each line break in `lines`. A line break before another line break stays.
     fn aligned(text: &str, lines: Vec<usize>) -> Self {
         let mut shown = String::with_capacity(text.len());
         let mut from = 0;
@@ -114,7 +112,7 @@ impl View {
         start.start..end.end.max(start.start)
     }
 
-    /// The place in the text of the view's place `at`; `end` if `at` is the end of the view.
+    /// The place in the text that corresponds to place `at` of the view; `end` if `at` is the end of the view.
     pub(crate) fn origin_from(&self, at: usize, end: usize) -> usize {
         if at < self.text.len() { self.origin_of(at).start } else { end }
     }

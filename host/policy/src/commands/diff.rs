@@ -48,7 +48,6 @@ pub struct RuleChange {
     pub change: Change,
 }
 
-/// The change of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
@@ -64,7 +63,7 @@ pub struct Witness {
     pub a: Decision,
     pub b: Decision,
     pub category: String,
-    /// The descriptor's context under A. With the category added, `policy eval` accepts it.
+    /// The descriptor's context under A. `policy eval` accepts it after the category is added.
     pub context_a: Value,
     /// The descriptor's context under B.
     pub context_b: Value,

@@ -1,4 +1,4 @@
-//! `policy eval`: reads one Cedar context per line; the object also has the key `"category"`.
+//! `policy eval`: reads one Cedar context per line; the JSON object of a line also has the key `"category"`.
 
 use crate::context::{ContextError, Contexts, Missing};
 use crate::error::json_problem;

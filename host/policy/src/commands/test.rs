@@ -28,7 +28,6 @@ pub struct TestCase {
     pub expect: Expectation,
 }
 
-/// The input of a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
     /// A descriptor, by its category and context.
@@ -65,7 +64,6 @@ impl From<&Decision> for Judged {
     }
 }
 
-/// The result of one test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestResult {
     /// Line number in `tests.jsonl`, from 1.

@@ -1,5 +1,5 @@
 //! Warnings, computed exactly from rows: rules that can never match, and rules that never decide. A rule never decides
-//! if other rules of the same or a higher class together match every descriptor that it matches.
+//! if other rules of the same or a higher class together match every descriptor that the rule matches.
 
 use super::{Compiled, Rule};
 use crate::cube::Cube;
@@ -11,7 +11,7 @@ use portcullis_core::wire::RowKind;
 /// Largest number of splits per rule in the search for a descriptor that other rules do not cover.
 const BUDGET: u32 = 200_000;
 
-/// The order in which rule classes decide: among the matching rules, one with the lowest number decides.
+/// The number of a rule class; of all matching rules, a rule of the class with the lowest number decides.
 const fn class(kind: RowKind) -> u8 {
     match kind {
         RowKind::ForbidReject => 0,
@@ -48,7 +48,7 @@ impl Compiled {
         if !self.covered(cubes, &others, &mut budget) {
             return None;
         }
-        // Removes rules without which the others still cover the rule.
+        // Removes each rule of `others` that is not needed: the remaining rules still cover `rule`.
         let mut at = 0;
         while at < others.len() {
             let kept = others.remove(at);

@@ -391,8 +391,8 @@ const fn last(unit: Unit) -> i64 {
     }
 }
 
-/// The values of a range from `low` to `high`, limited to the wire range. A bound outside the wire range makes the
-/// condition always true or always false.
+/// Requires a value from `low` to `high` in a range column. If the bounds contain no wire value, or all wire values,
+/// the result is always false or always true.
 fn range(column: usize, wire: (i64, i64), low: i64, high: i64) -> Formula {
     let (low, high) = (low.max(wire.0), high.min(wire.1));
     if low > high {
@@ -420,12 +420,12 @@ fn is(column: usize, condition: SetCondition) -> Formula {
     Formula::Is(Condition::Set(column, condition))
 }
 
-/// At least one of `members` is in the set; always false for an empty mask.
+/// Requires at least one of `members` in the set; always false for an empty mask.
 fn any(column: usize, members: u128) -> Formula {
     SetCondition::any(members).map_or(Formula::False, |condition| is(column, condition))
 }
 
-/// At least one of `members` is not in the set; this needs one row per member.
+/// Requires that at least one of `members` is not in the set; this needs one row per member.
 fn lacks_one(column: usize, members: u128) -> Formula {
     Formula::Any(bits_of(members).map(|member| is(column, SetCondition::none(1 << member))).collect())
 }

@@ -57,7 +57,7 @@ pub struct Rule {
     pub kind: RowKind,
     pub reason: Option<String>,
     pub place: Option<Place>,
-    /// The rule's rows in the bank; empty if it can never match.
+    /// The rule's rows in the bank; empty if the rule can never match.
     pub rows: Range<u16>,
 }
 
@@ -141,8 +141,8 @@ impl Package {
         compiled.pop().ok_or_else(|| Problem::new(Kind::Capacity, "compiler fault, please report it").into())
     }
 
-    /// The rules as a policy set of `cedar-policy`, each under its `@id`. Tests compare the compiled rows with it.
-    /// Errors: those of [`Package::compile`] that concern parsing and annotations.
+    /// The rules as a policy set of `cedar-policy`, each under its `@id`. Tests compare the compiled rows with this
+    /// set. Errors: those of [`Package::compile`] that concern parsing and annotations.
     pub fn cedar_policies(&self) -> Result<cedar_policy::PolicySet, PolicyError> {
         let (parsed, problems) = rules::parse(self.files());
         PolicyError::unless_empty(problems)?;

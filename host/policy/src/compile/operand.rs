@@ -131,7 +131,7 @@ pub(super) fn describe(operand: &Operand<'_>) -> String {
     }
 }
 
-/// Parses a Cedar decimal, `-?digits.1 to 4 digits`, into units of 1/10000.
+/// Parses a Cedar decimal (optional `-`, digits, `.`, 1 to 4 digits) into units of 1/10000.
 pub(crate) fn decimal(text: &str) -> Option<i64> {
     let (negative, digits) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
     let (whole, fraction) = digits.split_once('.')?;

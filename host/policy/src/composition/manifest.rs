@@ -130,7 +130,8 @@ impl MemberEntry {
         Ok(self.profiles.iter().map(read).collect::<Result<_, Problem>>()?)
     }
 
-    /// Digests of the profiles that may use the member. If none is listed, the digest of the empty profile.
+    /// Digests of the profiles that may use the member. If no profile is listed, this is the digest of the empty
+    /// profile.
     pub(super) fn digests(&self) -> BTreeSet<Hex<32>> {
         match self.profiles.as_slice() {
             [] => BTreeSet::from([Profile::default().digest()]),

@@ -70,7 +70,8 @@ impl Composition {
         }
     }
 
-    /// The composition of these files, by path below its folder. Errors: as [`Composition::load`], except for reading.
+    /// Builds a composition from its files; the keys are paths below its folder. Errors: as [`Composition::load`],
+    /// except for reading.
     pub fn from_files(files: BTreeMap<String, Vec<u8>>) -> Result<Self, PolicyError> {
         load::check_paths(&files)?;
         let missing = || Problem::new(Kind::File, format!("no `{COMPOSITION_FILE}`: this is not a composition"));

@@ -114,7 +114,7 @@ impl<'p> Classes<'p> {
 
 /// Whether two classes can share a number: their names, recognition, phrases and languages are equal.
 fn is_alike(a: (&Package, &Class), b: (&Package, &Class)) -> bool {
-    // Names are compared first, because this is cheap and most pairs differ in it.
+    // Names are compared first, because this is cheap and most pairs have different names.
     let plain = |class: &Class| Class { description: String::new(), ..class.clone() };
     let language = |package: &Package| package.manifest().package.language.clone();
     a.1.name == b.1.name

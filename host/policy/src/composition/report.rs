@@ -22,7 +22,7 @@ pub struct Use {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CompositionReport {
     pub composition: String,
-    /// SHA-256 of the listing of its files.
+    /// SHA-256 of the listing of the composition's files.
     pub package_digest: Hex<32>,
     /// SHA-256 of the image.
     pub policy_digest: Hex<32>,

@@ -17,16 +17,16 @@ pub(crate) const SET_COLUMNS: usize = 3;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct SetCondition {
-    /// All of these members are in the set.
+    /// Mask of the members that must all be in the set.
     pub(crate) all: u128,
-    /// At least one of these members is in the set; 0 means no condition.
+    /// Mask of the members of which at least one must be in the set; 0 means no condition.
     pub(crate) any: u128,
-    /// None of these members is in the set.
+    /// Mask of the members that must not be in the set.
     pub(crate) none: u128,
 }
 
-/// A conjunction of conditions, one per column. It matches some descriptor of its universe, except if it only allows
-/// the combinations of uncertainty and its flag that [`solve`] excludes.
+/// A conjunction of conditions, one per column. It matches at least one descriptor of its universe, unless it allows
+/// only the combinations of uncertainty and uncertainty flag that [`solve`] excludes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Cube {
     pub(crate) enumerations: [u32; ENUMERATION_COLUMNS],
@@ -41,12 +41,12 @@ pub(crate) struct Cube {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Condition {
-    /// The enumeration in this column has one of these values.
+    /// A column, and the mask of the values that its enumeration may have.
     Enumeration(usize, u32),
     Bit(usize, bool),
-    /// The range in this column is within these bounds.
+    /// A column, and the smallest and the greatest value that its range may have.
     Range(usize, i64, i64),
-    /// The set in this column meets these conditions.
+    /// A column, and the conditions on its set.
     Set(usize, SetCondition),
 }
 
@@ -71,7 +71,7 @@ impl Universe {
         Self::of(values, members, vocabulary.quantities().len())
     }
 
-    /// The universe for these declared values and members, and this number of quantities.
+    /// The universe for the given declared values and members, and the given number of quantities.
     pub(crate) fn of(
         enumerations: [u32; ENUMERATION_COLUMNS],
         members: [u128; SET_COLUMNS],
@@ -122,7 +122,7 @@ impl SetCondition {
         Self { all: 0, any: 0, none: members }
     }
 
-    /// At least one of `members`; `None` for an empty mask.
+    /// The condition that at least one of `members` is in the set; `None` for an empty mask.
     pub(crate) const fn any(members: u128) -> Option<Self> {
         if members == 0 { None } else { Some(Self { all: 0, any: members, none: 0 }) }
     }
@@ -148,7 +148,8 @@ impl SetCondition {
         Some(self)
     }
 
-    /// The sets that meet both conditions. If both have an `any`, there may be several results: a row has room for one.
+    /// The sets that meet both conditions. If both have an `any`, there may be several results, because a row has room
+    /// for only one `any`.
     fn and(self, other: Self) -> Vec<Self> {
         let base = Self { all: self.all | other.all, any: 0, none: self.none | other.none };
         let (larger, smaller) =

@@ -3,7 +3,7 @@
 
 use super::{Cube, SetCondition};
 
-/// Cubes with the same descriptors, at most as many, sorted. The order of the input does not matter.
+/// The same set of descriptors in the same number of cubes or fewer, sorted. The order of the input does not matter.
 pub(crate) fn simplify(mut cubes: Vec<Cube>) -> Vec<Cube> {
     loop {
         cubes.sort_unstable();

@@ -31,7 +31,7 @@ pub(crate) fn residue(universe: &Universe, region: &Cube, covers: &[&Cube], budg
     if unknown { Residue::Unknown } else { Residue::Empty }
 }
 
-/// The valid descriptors as two cubes: in one uncertainty is known, in the other it is unknown with value 10000.
+/// The valid descriptors as two cubes: uncertainty known, and uncertainty unknown with the value 10000.
 fn valid(universe: &Universe) -> [Cube; 2] {
     let flag = row_bits::UNCERTAINTY_KNOWN as u8;
     let known = Cube { bits_mask: flag, bits_value: flag, ..universe.all.clone() };

@@ -135,7 +135,7 @@ struct WideColumn<const W: usize> {
     accepted: Vec<Rows<W>>,
 }
 
-/// For each value of one nibble (four members) of a set, the rows whose `all` and `none` conditions accept it.
+/// For each value of one nibble (four members) of a set, the rows whose `all` and `none` conditions accept that value.
 #[derive(Clone, Debug)]
 struct Nibble<const W: usize> {
     nibble: usize,
@@ -254,7 +254,7 @@ impl<const W: usize> Block<W> {
 fn first<const W: usize>(rows: &Rows<W>, class: &Rows<W>) -> Option<u16> {
     let words = rows.iter().zip(class).zip((0u16..).step_by(64));
     words.map(|((row, class), base)| (row & class, base)).find(|(word, _)| *word != 0).map(|(word, base)| {
-        // A u64 has at most 63 trailing zeros here.
+        // A nonzero u64 has at most 63 trailing zeros.
         base + word.trailing_zeros() as u16
     })
 }

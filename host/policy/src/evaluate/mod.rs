@@ -88,7 +88,6 @@ impl Evaluator {
         resolve(descriptor, banks, self.max_depth)
     }
 
-    /// Evaluates and resolves.
     #[must_use]
     pub fn judge(&self, descriptor: &Descriptor) -> Verdict {
         self.resolve(descriptor, &self.evaluate(descriptor))

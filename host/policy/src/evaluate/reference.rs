@@ -58,7 +58,7 @@ fn enumerations_match(row: &Row, d: &Descriptor) -> bool {
         && value_allowed(row.register.get(), d.register)
 }
 
-/// Whether bit `bit` is in the group `mask` and the row allows it.
+/// Whether bit `bit` is in the group `mask` and the row allows that bit.
 fn allowed(small: u32, bit: u32, mask: u16) -> bool {
     1u32.checked_shl(bit).is_some_and(|bit| bit & u32::from(mask) & small != 0)
 }

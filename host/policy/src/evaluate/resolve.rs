@@ -16,8 +16,8 @@ pub struct Verdict {
     pub entropy_row: Option<u16>,
 }
 
-/// The verdict on a descriptor that follows from these bank answers. An unknown stage outcome gives a reject, and so
-/// does a decompose at `max_depth` or deeper.
+/// The verdict on a descriptor that follows from the answers of the banks. An unknown stage outcome gives a reject, and
+/// so does a decompose at `max_depth` or deeper.
 #[must_use]
 pub fn resolve(descriptor: &Descriptor, banks: &Banks, max_depth: u8) -> Verdict {
     let stages = [

@@ -32,7 +32,8 @@ pub(super) fn header(header: &ImageHeader) -> Result<(), ImageError> {
     require(header.quantities < 1 << portcullis_core::wire::QUANTITY_SLOTS, "a quantity slot that does not exist")
 }
 
-/// Whether the set bits of a mask of declared values are its lowest bits; values are numbered from 0 without gaps.
+/// Whether the bits that are 1 in a mask of declared values are its lowest bits; values are numbered from 0 without
+/// gaps.
 const fn declares_prefix(mask: u128) -> bool {
     mask & mask.wrapping_add(1) == 0
 }

@@ -51,7 +51,8 @@ impl Package {
         }
     }
 
-    /// The package of these files, by path below its folder. Errors: as [`Package::load`], without reading errors.
+    /// Builds a package from its files; the keys are paths below its folder. Errors: as [`Package::load`], without
+    /// reading errors.
     pub fn from_files(files: BTreeMap<String, Vec<u8>>) -> Result<Self, PolicyError> {
         load::check_paths(&files)?;
         let missing = || Problem::new(Kind::File, format!("no `{MANIFEST_FILE}`: this is not a policy package"));
@@ -68,7 +69,7 @@ impl Package {
         {
             return Ok(Self { vocabulary: Vocabulary::new(&manifest), manifest, files, composition: None });
         }
-        // Finds further problems, for which the manifest need not be valid.
+        // The checks of the mapping's declarations also run on a manifest that has other problems.
         problems.extend(manifest.iter().flat_map(|manifest| recognition::problems(manifest, &files)));
         problems.extend(rules::parse(&files).1);
         Err(PolicyError::unless_empty(problems).err().unwrap_or_else(|| missing().into()))
@@ -81,12 +82,11 @@ impl Package {
         Self { manifest, vocabulary, files: self.files.clone(), composition: Some(composition) }
     }
 
-    /// Every problem of the declarations that the mapping finds.
+    /// Every problem that the mapping finds in the declarations.
     pub(crate) fn recognition_problems(&self) -> Vec<Problem> {
         recognition::problems(&self.manifest, &self.files)
     }
 
-    /// The declarations of the policy.
     #[must_use]
     pub const fn manifest(&self) -> &Manifest {
         &self.manifest
@@ -115,9 +115,9 @@ impl Package {
         crate::schema::generate(&self.manifest)
     }
 
-    /// The text whose SHA-256 is the package digest: a line with the mapping version, then `SHA-256  length  path` for
-    /// each file in bytewise order of the paths, including the prelude. `sha256sum` can check each line. For a member,
-    /// the listing of its composition.
+    /// The text whose SHA-256 is the package digest: a line with the mapping version, then `SHA-256 length path` for
+    /// each file in bytewise order of the paths, including the prelude. `sha256sum` can check each line. For a member
+    /// of a composition, it is the composition's listing.
     #[must_use]
     pub fn listing(&self) -> String {
         let mut text = format!("portcullis package 1, mapping {MAPPING_VERSION}\n");

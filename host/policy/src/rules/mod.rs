@@ -22,7 +22,7 @@ pub(crate) struct Parsed {
     pub(crate) policy: Policy,
 }
 
-/// The valid rules of a package's files in bytewise order of their ids, and the problems of the others.
+/// The valid rules of a package's files in bytewise order of their ids, and the problems of the invalid rules.
 pub(crate) fn parse(files: &BTreeMap<String, Vec<u8>>) -> (Vec<Parsed>, Vec<Problem>) {
     let mut problems = Vec::new();
     let mut rules: BTreeMap<String, Parsed> = BTreeMap::new();
@@ -83,7 +83,6 @@ fn twice(first: &Parsed, file: &str, policy: &Policy) -> Problem {
     }
 }
 
-/// The rules as one Cedar policy set.
 pub(crate) fn policy_set(rules: &[Parsed]) -> Result<PolicySet, PolicyError> {
     let policies = rules.iter().map(|rule| rule.policy.clone());
     PolicySet::try_from_iter(policies).map_err(|error| Problem::new(Kind::Syntax, error.to_string()).into())

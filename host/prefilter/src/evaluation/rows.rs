@@ -13,7 +13,7 @@ pub struct Row {
     pub id: String,
     pub text: String,
     pub label: Option<String>,
-    /// The row's language; without a language, its variant.
+    /// The row's language, or the row's variant if it has no language.
     pub variant: Option<String>,
 }
 

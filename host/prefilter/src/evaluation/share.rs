@@ -20,7 +20,7 @@ pub struct Share {
 }
 
 impl Share {
-    /// Requires `of` to be at most `all`.
+    /// The share of `of` in `all`; `of` must not be greater than `all`.
     #[must_use]
     pub fn new(of: u64, all: u64) -> Self {
         let (k, n) = (u128::from(of.min(all)), u128::from(all));

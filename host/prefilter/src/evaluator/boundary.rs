@@ -19,7 +19,8 @@ pub(super) fn judge(bytes: Input, rules: &RuleSet, budget: Budget) -> EvaluatorF
     finding(rules, &bytes, &measured, budget)
 }
 
-/// Measures the nesting of brackets and quotations. If it is too deep to continue, returns the place.
+/// Measures the nesting of brackets and quotations. Returns the place where the nesting becomes too deep, if there is
+/// one.
 fn nesting(bytes: &[u8], measured: &mut Measurements) -> Option<usize> {
     let (mut depth, mut quotes, mut run) = (0usize, 0usize, 0usize);
     let (mut deepest, mut longest) = (0, 0);

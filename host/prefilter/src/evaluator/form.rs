@@ -1,6 +1,6 @@
 //! Encoded and obfuscated forms, in which a text hides its content. The form itself is the finding; nothing is decoded.
 //!
-//! One pass over the tokens between white space. The classes of a token's bytes determine which detailed checks it
+//! One pass reads the tokens between white space. The classes of a token's bytes determine which detailed checks it
 //! needs; most tokens need none.
 
 mod script;

@@ -1,7 +1,7 @@
 //! Inducement without an order: role-play frames, persona contracts, staged dialogues, games and stories that contain a
 //! directive.
 //!
-//! No single word of them is an order. So the evaluator searches for frames: parts that occur together.
+//! No single word of such a text is an order, so the evaluator searches for frames: parts that occur together.
 
 use super::{Budget, Input, finding};
 use crate::blocks::places;

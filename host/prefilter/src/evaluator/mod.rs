@@ -47,7 +47,7 @@ pub struct Evaluator {
 }
 
 impl Evaluator {
-    /// An evaluator with these rules; it has the name of the rules.
+    /// An evaluator with the given rules; its name is the name of the rules.
     #[must_use]
     pub const fn new(rules: RuleSet, judge: Judge) -> Self {
         Self { rules, judge }
@@ -96,7 +96,7 @@ pub fn builtin() -> Result<Vec<Evaluator>, RuleError> {
     BUILTIN.iter().map(|(name, text, judge)| Ok(Evaluator::new(RuleSet::parse(name, text)?, *judge))).collect()
 }
 
-/// The identifier of a halt because of a spent budget.
+/// The identifier of a halt after the budget was spent.
 pub(crate) const HALT_BUDGET: &str = "HALT-BUDGET";
 
 /// The finding of an evaluator that halts because of the range from `start` to `end`.

@@ -41,13 +41,13 @@ pub(crate) struct Phrase {
     pub(crate) name: String,
     pub(crate) sequence: Vec<String>,
     pub(crate) gap: usize,
-    /// The phrase must not follow this family directly.
+    /// The family that the phrase must not follow directly.
     #[serde(default)]
     pub(crate) unless_after: Option<String>,
-    /// The phrase must begin a clause, or follow this family directly.
+    /// The family that the phrase must follow directly, unless the phrase begins a clause.
     #[serde(default)]
     pub(crate) opens: Option<String>,
-    /// The phrase must end a clause, or precede this family directly.
+    /// The family that the phrase must precede directly, unless the phrase ends a clause.
     #[serde(default)]
     pub(crate) ends: Option<String>,
 }
@@ -70,13 +70,13 @@ pub struct Rule {
     /// Largest number of bytes between two neighbouring parts of the sequence.
     #[serde(default)]
     pub(crate) gap: usize,
-    /// The sequence must not follow this family directly.
+    /// The family that the sequence must not follow directly.
     #[serde(default)]
     pub(crate) unless_after: Option<String>,
-    /// The sequence must begin a clause, or follow this family directly.
+    /// The family that the sequence must follow directly, unless the sequence begins a clause.
     #[serde(default)]
     pub(crate) opens: Option<String>,
-    /// The sequence must end a clause, or precede this family directly.
+    /// The family that the sequence must precede directly, unless the sequence ends a clause.
     #[serde(default)]
     pub(crate) ends: Option<String>,
     /// Whether the parts may be in different passages, because the border between passages is one of the parts.

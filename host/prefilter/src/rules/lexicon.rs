@@ -2,8 +2,9 @@
 //!
 //! The automaton starts at each place where a literal may begin, and stops at the first byte that does not continue a
 //! literal. So the work per place is bounded by the longest literal. Input bytes are compared unchanged. Before each
-//! start, two bitmaps show whether a literal, in any spelling, can begin with these bytes; this excludes most words. So
-//! a compact automaton is fast enough; an automaton with a full row of transitions for each state would take 150 MB.
+//! start, two bitmaps show whether a literal, in any spelling, can begin with the bytes there; this excludes most
+//! words. So a compact automaton is fast enough; an automaton with a full row of transitions for each state would take
+//! 150 MB.
 
 use super::file::{Cue, Families};
 use super::words::{begins, ends_word};
@@ -16,7 +17,7 @@ use std::collections::BTreeMap;
 const LITERAL_MAX: usize = 64;
 /// Largest number of spaces in a literal that also match a line end.
 const BLANKS_MAX: usize = 4;
-/// Number of bytes of a literal for which the states have a full row of transitions.
+/// Number of first bytes of a literal for which the states have a full row of transitions.
 const DENSE: usize = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,7 +191,7 @@ fn is_set(map: &[u64], place: usize) -> bool {
     map.get(place / 64).is_some_and(|word| word >> (place % 64) & 1 != 0)
 }
 
-/// Marks the first three bytes of a literal in both cases. For a literal of two bytes, it marks every third byte.
+/// Marks the first three bytes of a literal in both cases. After a literal of two bytes, every third byte is possible.
 fn set(map: &mut [u64], literal: &[u8]) {
     let cases = |at: usize| match literal.get(at) {
         Some(b) => vec![b.to_ascii_lowercase(), b.to_ascii_uppercase()],

@@ -145,7 +145,7 @@ pub(crate) struct RuleHit {
 pub(crate) struct Measurements(Vec<(Measure, usize, usize, usize)>);
 
 impl Measurements {
-    /// Records a value; of equal values the first one is kept.
+    /// Records a value if it is the largest of its measure so far; of equal values, the first is kept.
     pub(crate) fn note(&mut self, measure: Measure, value: usize, start: usize, end: usize) {
         if value == 0 {
             return;

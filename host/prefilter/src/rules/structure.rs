@@ -22,9 +22,9 @@ const NESTING_MAX: usize = 4;
 enum Shape {
     /// Steps in order; each step begins at most `gap` bytes after the end of the previous step.
     Sequence { steps: usize, gap: usize },
-    /// At least `at_least` of the slots within `within` bytes, among them all of the first `needed` slots.
+    /// At least `at_least` slots must have a hit within `within` bytes, including all of the first `needed` slots.
     Together { slots: usize, needed: usize, at_least: usize, within: usize },
-    /// Hits of one slot, at least `at_least` of them within `within` bytes.
+    /// At least `at_least` hits of one slot must be within `within` bytes.
     Repeated { at_least: usize, within: usize },
 }
 
@@ -255,9 +255,9 @@ pub(super) struct Run<'s> {
     places: Vec<[Option<Place>; 2]>,
     /// Indexed by slot of families that occur together: the start of the last hit.
     starts: Vec<i64>,
-    /// Indexed by arrangement: the last end of one of its excluding families.
+    /// Indexed by arrangement: the end of the last hit of its excluding families.
     barred: Vec<Option<usize>>,
-    /// Indexed by arrangement: the last end of one of its leads.
+    /// Indexed by arrangement: the end of the last hit of its leads.
     led: Vec<Option<usize>>,
     /// Indexed by arrangement: the arrangement's range, if only its tail is missing.
     ended: Vec<Option<Place>>,

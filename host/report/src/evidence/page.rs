@@ -1,4 +1,4 @@
-//! The verifier's report as one HTML page, to be kept in files.
+//! The verifier's report as one HTML page that can be archived.
 
 use super::words::{assurance, meaning};
 use crate::escape::Line;
@@ -17,7 +17,7 @@ pub struct Making {
     /// The trust folder.
     pub trust: String,
     pub trusted: Vec<TrustFile>,
-    /// Unix second at which certificates had to be valid; `None` if the caller gave none.
+    /// Unix second at which certificates had to be valid; `None` if the caller gave no time.
     pub at: Option<u64>,
     /// Whether simulated evidence was accepted.
     pub allow_sim: bool,
@@ -273,7 +273,7 @@ fn counts(session: &Summary) -> Markup {
     }
 }
 
-/// How often each rule decided, and each stage without a rule; empty without rows.
+/// A table of how often each rule, or each stage without a rule, decided; empty if `rules` is empty.
 fn decided(heading: &str, rules: &[RuleCount]) -> Markup {
     let number = |n: Option<u16>| n.map_or_else(|| "none".to_owned(), |n| n.to_string());
     html! {

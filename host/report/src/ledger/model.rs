@@ -15,7 +15,7 @@ pub struct LedgerModel {
     pub torn: bool,
     /// Number of rejects by stage and rule.
     pub rejects: RuleCounts,
-    /// Number of decomposes by stage and rule. The parts were judged again.
+    /// Number of decomposes by stage and rule. The parts of each span were judged again.
     pub splits: RuleCounts,
     /// Number of the card's faults by rule.
     pub faults: RuleCounts,

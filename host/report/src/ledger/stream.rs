@@ -122,7 +122,7 @@ fn candidates(number: u64, judged: &[Judgement]) -> Markup {
     }
 }
 
-/// One span of a stream. Assistive tools get its outcome as its name, and the reason as its description.
+/// One span of a stream. Assistive tools present the outcome as the span's name, and the reason as its description.
 fn span(number: u64, at: usize, judged: &Judgement, text: &str) -> Markup {
     let (class, outcome) = mark(judged);
     let id = format!("s{number}-{at}");

@@ -1,4 +1,4 @@
-//! Rust: constants, enumerations with checked conversion, zerocopy structs.
+//! Generates Rust: constants, enumerations with checked conversion, zerocopy structs.
 
 use super::{Enumeration, Layout, Struct, Type, camel};
 use std::fmt::Write as _;

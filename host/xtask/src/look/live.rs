@@ -25,7 +25,7 @@ const HOSTILE: &str = "<img src=x onerror=document.title=1></td><script>document
 const WAIT: Duration = Duration::from_secs(60);
 const HEIGHT: u32 = 2400;
 
-/// A gateway that is killed when this is dropped.
+/// A gateway that is killed when this value is dropped.
 struct Gateway(Child);
 
 impl Drop for Gateway {
@@ -55,7 +55,8 @@ pub(crate) fn see(browser: &Browser, folder: &Path) -> Result<PathBuf> {
     ensure!(updates >= 2, "the page asked for its figures {updates} times in ten seconds");
     let begun = figure(&dom, "Streams")?;
     let begun: usize = begun.rsplit_once(", ").context("a rate and a sum")?.1.trim_end_matches(" in all").parse()?;
-    // There are three streams, among them the slow one, and one per update. The last update may not be complete yet.
+    // There are three streams at the start, including the slow one, and one more per update. The last update may not be
+    // complete yet.
     ensure!(begun >= 3 + updates, "{begun} streams are shown after {updates} updates");
     ensure!(figure(&dom, "Open streams")? == "1", "one stream is open");
     ensure!(figure(&dom, "State")?.starts_with("open"), "the session is open");
@@ -135,7 +136,6 @@ fn ask(clients: SocketAddr) -> Result<()> {
     ask_for(clients, "now")
 }
 
-/// Requests an answer, and reads it.
 fn ask_for(clients: SocketAddr, word: &str) -> Result<()> {
     let body =
         format!("{{\"model\":\"small\",\"stream\":true,\"messages\":[{{\"role\":\"user\",\"content\":\"{word}\"}}]}}");
@@ -145,7 +145,7 @@ fn ask_for(clients: SocketAddr, word: &str) -> Result<()> {
     Ok(())
 }
 
-/// Sends a request on a connection of its own, and reads the answer.
+/// Sends a request on a new connection, and reads the answer.
 fn exchange(to: SocketAddr, head: &str, body: &str) -> Result<String> {
     let mut stream = TcpStream::connect(to)?;
     stream.set_read_timeout(Some(WAIT))?;
@@ -174,7 +174,8 @@ fn read_request(stream: &TcpStream) -> Result<(String, String)> {
     Ok((head, String::from_utf8(body)?))
 }
 
-/// Starts a model server that always gives the same answer; if a request says so, the end of the answer is slow.
+/// Starts a model server that always gives the same answer; if a request contains the word `slow`, the end of the
+/// answer is slow.
 fn model_server() -> Result<SocketAddr> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let address = listener.local_addr()?;

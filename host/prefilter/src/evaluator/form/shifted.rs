@@ -6,10 +6,10 @@ use super::{Token, token::trim};
 use crate::rules::{Measure, Measurements};
 
 /// For each first letter, a mask of the letters that usually follow it, with `a` in the lowest bit. A pair counts as
-/// usual if at least one of 2,000 pairs is this pair, in the messages of free programs in one of nineteen languages, in
-/// words of ASCII letters. The languages have Latin script, and the filter covers them or related ones (Czech, Danish,
-/// Dutch, English, Filipino, Finnish, French, German, Indonesian, Italian, Norwegian, Polish, Portuguese, Romanian,
-/// Spanish, Swedish, Tagalog, Turkish, Vietnamese).
+/// usual if it makes up at least 1 in 2,000 pairs of a language in Latin script. The pairs were counted in words of
+/// ASCII letters in the messages of free programs. The filter covers each of these languages or a related one (Czech,
+/// Danish, Dutch, English, Filipino, Finnish, French, German, Indonesian, Italian, Norwegian, Polish, Portuguese,
+/// Romanian, Spanish, Swedish, Tagalog, Turkish, Vietnamese).
 const PAIRS: [u32; 26] = [
     0x37f_ffff, 0x11e_4b13, 0x31a_4f9d, 0x33e_ed5d, 0x3ff_ffff, 0x01e_4b31, 0x11e_ffdb, 0x13a_6f19, 0x3ff_ffff,
     0x23c_6d19, 0x11e_6f9d, 0x33c_fddb, 0x216_fdd3, 0x37f_7fff, 0x3fe_ffff, 0x31e_e9bd, 0x010_0000, 0x37f_ffff,
