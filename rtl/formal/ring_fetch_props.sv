@@ -149,12 +149,12 @@ module ring_fetch_props
       assert (waiting <= size);
       assert (dut.requested_q - dut.delivered_q <= 16'd1 << BufferLog2);
 `ifdef BOUNDED
-      // A descriptor is only complete if it was requested and not delivered yet.
+      // A descriptor is ready only if it was requested and is not delivered yet.
       assert (!ready || dut.requested_q != dut.delivered_q);
 `else
       assume (!ready || dut.requested_q != dut.delivered_q);
 `endif
-      // No answer of an earlier session: when a session opens, nothing is outstanding on the bus.
+      // When a session opens, nothing is outstanding on the bus, so no old answer can come.
       assume (!zero || !lost_q);
       if (zero) assert (!owed_q);
       if (empty && !lost_q) assert (!owed_q);

@@ -31,7 +31,7 @@ package gate_pkg;
     return value[7:5] == 3'd0 && mask[value[4:0]];
   endfunction
 
-  // Set conditions: all bits of `all`, at least one of `any` (0: no condition), none of `none`.
+  // Whether `set` has all bits of `all`, one of `any` (if `any` is not 0), and none of `none`.
   function automatic logic set_holds(logic [127:0] set, logic [127:0] all, logic [127:0] any,
       logic [127:0] none);
     return (all & ~set) == '0 && (any == '0 || (any & set) != '0) && (none & set) == '0;

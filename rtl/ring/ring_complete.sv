@@ -112,7 +112,7 @@ module ring_complete
   assign room = held != (DepthLog2 + 1)'(2 ** DepthLog2);
 
   always_ff @(posedge clk_i) begin
-    // If there is space, the next record's values are stored, even if it is not pushed.
+    // While there is space, the inputs are stored in every clock; only a push keeps them.
     if (room) facts_q[pushed_q[DepthLog2-1:0]] <= facts;
     if (room) completes_q[pushed_q[DepthLog2-1:0]] <= completes_i;
     if (pop) begin

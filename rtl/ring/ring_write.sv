@@ -21,7 +21,7 @@ module ring_write
   import layout_pkg::*;
   import ring_pkg::*;
 #(
-    // 1 to 8: log2 of the bursts that wait for an answer; costs as many flip-flops
+    // 1 to 8: log2 of the bursts that may wait for an answer; each costs two bits of storage
     parameter int unsigned MaxWritesLog2 = 6
 ) (
     input  logic              clk_i,
