@@ -132,8 +132,8 @@ fn a_session_is_signed_from_open_to_close() {
     card.assert_clean();
 }
 
-/// Compares a session's roots with the tree over the records as written. Any size up to 5,000 records can have a
-/// checkpoint.
+/// Compares a session's roots with the tree over the records that the card wrote. Any size up to 5,000 records can have
+/// a checkpoint.
 #[test]
 fn roots_of_random_logs() {
     let mut random = Random::new(5);

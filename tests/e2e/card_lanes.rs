@@ -71,7 +71,7 @@ fn every_lane_has_a_log_of_its_own<C: TestCard>() {
     let config = SessionConfig { ticket_digest: [6; 32], sink: Box::new(keeper.clone()), ..small(0x77) };
     let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
     let lanes = session.info().lanes;
-    // The last lanes have one stream less than the others.
+    // The last lanes have one stream fewer than lane 0.
     let streams: Vec<_> = (0..3 * lanes + 1).map(|_| session.begin([1; 32]).unwrap().0).collect();
     for stream in &streams {
         for _ in 0..20 {
@@ -141,7 +141,7 @@ fn a_slot_of_another_lane_is_refused<C: TestCard>() {
         for slot in slots() {
             let home = (slot % u16::from(lanes)) as u8;
             for lane in (0..lanes).filter(|lane| *lane != home) {
-                // The slot's stream is open, but in its own lane; the sequence is right.
+                // The sequence is right, but the entry is in the wrong lane: its stream is open in lane `home`.
                 assert_eq!(ask(lane, entry(opcode, slot, sequence)), Outcome::Fault(Fault::Slot), "{slot} in {lane}");
             }
             assert_eq!(ask(home, entry(opcode, slot, sequence)), Outcome::Accepted, "{slot} in {home}");

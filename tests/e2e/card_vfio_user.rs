@@ -202,7 +202,7 @@ fn a_socket_is_private_takes_over_what_is_stale_and_goes_with_its_card() {
     let other = Socket::bind(&path).unwrap_err();
     assert!(matches!(other, BindError::NotASocket(_)), "{other}");
     assert_eq!(std::fs::read(&path).unwrap(), b"precious");
-    // The name now belongs to another file, which stays.
+    // Dropping a socket does not remove another file that has replaced the socket at its path.
     let socket = Socket::bind(&dir.path().join("b.sock")).unwrap();
     std::fs::remove_file(dir.path().join("b.sock")).unwrap();
     std::fs::write(dir.path().join("b.sock"), "other").unwrap();
@@ -467,7 +467,7 @@ fn a_card_process_may_die_at_any_moment() {
         let world = World::permitting();
         let mut answered = 0;
         let mut submitted = 24;
-        // Keeps the card busy until it has gone.
+        // Keeps the card busy until the server has ended.
         while let Ok(completed) = session.wait() {
             answered += completed.len();
             assert!(completed.iter().all(|c| c.outcome.fault().is_none()));

@@ -74,7 +74,7 @@ fn covered_rules_are_warned_of() {
         rule("WIDE", "", "context.uncertainty.greaterThan(decimal(\"0.9\"))"),
     ];
     assert_eq!(warnings(&unknown.concat()), [covered("UNKNOWN")]);
-    // A permit that follows forbids, and a permit next to another permit.
+    // Warns about a permit that forbids cover, and about a permit that another permit covers.
     let permits = "@id(\"P\") permit (principal, action == Action::\"negation\", resource);\n";
     assert_eq!(warnings(permits), [covered("P")]);
     let compiled = package(&two.concat().replace("@stage(\"entropy\")", "")).compile().unwrap();

@@ -236,7 +236,7 @@ fn generated_packages_decide_in_a_composition_as_they_do_alone() {
     assert!(compositions > 50 && admitted > 500 && renumbered > 3_000);
 }
 
-/// A session on the model card, and the records that the card writes.
+/// A session on the software model of the card, and the records that this card writes.
 fn session(compiled: &Compiled) -> (Session<ModelCard>, Arc<Mutex<Vec<Record>>>) {
     let records = Arc::new(Mutex::new(Vec::new()));
     let kept = Arc::clone(&records);
