@@ -161,7 +161,7 @@ fn advisories(tally: &mut Tally) {
     }
 }
 
-/// The current commit; a mark shows that the tree has changes.
+/// The current commit, followed by "and changes" if tracked files differ from it.
 fn commit() -> Result<String> {
     let hash = capture(Command::new("git").args(["rev-parse", "--short=9", "HEAD"]))?;
     // Rows that other runs have written do not count as changes.

@@ -146,7 +146,7 @@ fn exported_macro(source: &Source, module: &Module, name: &String) -> usize {
     defining.unwrap_or(module).file
 }
 
-/// The path of an import, followed by the rest after its name.
+/// `left` with its first segment replaced by the path of the import.
 fn continued(import: &Import, left: &[String]) -> Segments {
     import.path.iter().chain(left.iter().skip(1)).cloned().collect()
 }

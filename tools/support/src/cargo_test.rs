@@ -20,7 +20,7 @@ pub fn run(tally: &mut Tally) -> Result<()> {
     counted(tally, command)
 }
 
-/// The reason with which tests are skipped that only run in a virtual machine.
+/// The reason that is printed when a test is skipped because it only runs in a virtual machine.
 const VM: &str = "cargo xtask vm";
 
 /// Runs `cargo test` or a test program, and counts the reported results.

@@ -25,7 +25,7 @@ pub(crate) struct Packages {
 }
 
 impl Packages {
-    /// Fetches the packages once: from the suites above, or else from the system's own release.
+    /// Fetches the packages once: from a suite in [`WANTED`], or else from the system's own release.
     pub(crate) fn fetch() -> Result<Self> {
         let packages = Self::at("root")?;
         if packages.complete() {

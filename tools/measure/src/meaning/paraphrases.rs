@@ -48,7 +48,7 @@ pub(crate) fn run(cases: &Cases<'_>) -> Result<()> {
 fn lines(row: &Value) -> Result<String> {
     let passage = text_of(&row["passage"]);
     let name = subject(&passage).context("a passage names its subject")?;
-    // For a person, or another entity with such a name, a text may also use the last names alone.
+    // A text may also use only the last words of a name, such as a person's last name.
     let words: Vec<&str> = name.split(' ').collect();
     let aliases: Vec<String> = if passage.starts_with(&name) {
         (1..words.len()).filter_map(|at| words.get(at..)).map(|rest| rest.join(" ")).collect()

@@ -74,7 +74,7 @@ impl Card {
         self.holds.contains(&at).then(|| self.tests.get(&mutant.module).map_or(&[][..], Vec::as_slice))
     }
 
-    /// Runs the test programs called `test`, up to the first failure.
+    /// Runs the test programs called `test` until one fails.
     pub(super) fn judge(&self, test: &str, alive: usize) -> Result<Outcome> {
         for program in self.programs.iter().filter(|program| program.name == test) {
             let outcome = judge(program, alive)?;
@@ -251,7 +251,7 @@ fn bit_write<'a>(lines: &[&'a str], bit: usize) -> Option<BitWrite<'a>> {
     Some(BitWrite { of: (enable, word.strip_suffix(&format!("[{bit}:{bit}]"))?), data: data.strip_suffix(';')? })
 }
 
-/// Makes a copy of the tree that contains the netlist.
+/// Copies the source tree, adds the netlist, and returns the copy's folder.
 fn tree(netlist: &str) -> Result<PathBuf> {
     let tree = tool::root()?.join(FOLDER).join("card-tree");
     seeded::copy_tree(&tree)?;
@@ -263,7 +263,7 @@ fn tree(netlist: &str) -> Result<PathBuf> {
     Ok(tree)
 }
 
-/// The cargo command for the copy; there, the netlist is the card with one lane.
+/// The cargo command in the copied source tree `tree`; its build uses the netlist as the card with one lane.
 fn cargo(tree: &Path) -> Result<Command> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or(tool::root()?.join("target"), PathBuf::from);
     let mut command = Command::new("cargo");

@@ -77,7 +77,7 @@ impl Cells {
             },
         };
         let at = here.iter().position(|name| name == cell)?;
-        // One design has several instances. Uses the position within an instance, or the position in proportion.
+        // If one design has more instances of the module, the position repeats in each instance, or is scaled.
         let to = if here.len().is_multiple_of(there.len()) { at % there.len() } else { at * there.len() / here.len() };
         Some(other.command(command, there.get(to)?, option(command, "-port")))
     }

@@ -38,7 +38,7 @@ fn list(module: &str, proof: &str, count: usize, seed: u32) -> Result<Vec<Mutant
     let design = claim.elaborated()?;
     let work = design.parent().context("a design stands in a folder")?;
     let (_, file) = module.rsplit_once('/').context("a module stands in a folder")?;
-    // Logic that disappears when the module's assertions are removed belongs only to them.
+    // Logic that disappears when the module's assertions are removed is only a part of these assertions.
     let logic = format!("a:src={file}.sv:*");
     let script = format!(
         "read_rtlil elaborated.il\ndesign -save whole\nopt_clean -purge\nselect -write with.txt {logic}\n\
