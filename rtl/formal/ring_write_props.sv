@@ -23,7 +23,7 @@ module ring_write_props
     input logic watch,
     input axi_pkg::rsp_t rsp
 );
-  // Reset in the first clock.
+  // The reset is active in the first clock.
   logic started = 1'b0;
   always_ff @(posedge clk) started <= 1'b1;
   logic rst;
@@ -111,7 +111,7 @@ module ring_write_props
     end
   end
 
-  // Issued and answered bursts since the last zero.
+  // Numbers of bursts that were issued and answered since the last `zero`.
   logic completion_answered;
   assign completion_answered = rsp.b_valid && dut.awaited && rsp.b.id == '0
       && rsp.b.resp == axi_pkg::Okay && !dead
@@ -125,7 +125,7 @@ module ring_write_props
       cq_answered_q <= cq_answered_q + 16'(completion_answered);
     end
   end
-  // Whether an offset in a ring is that of an entry of 2^size_log2 bytes, modulo the ring's size.
+  // Whether the entry at `offset`, of 2^size_log2 bytes, is number `entry` modulo the ring's size.
   function automatic logic is_entry(logic [63:0] offset, int unsigned size_log2, logic [31:0] entry,
       logic [7:0] log2);
     return ((32'(offset >> size_log2) ^ entry) & ~(32'hffff_ffff << log2)) == '0;

@@ -107,7 +107,7 @@ module sha256
   end
   assign into = chain_i ? moved.working : state_i;
 
-  // h + K and d + h + K of the first round over the digest.
+  // The sums h + K and d + h + K for the first round of a block that is chained to the digest.
   sums_t chained, sums;
   if (Rounds == 1) begin : g_prepared
     // Computed one round before the digest to shorten the path; constant while the core is idle.

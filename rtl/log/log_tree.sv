@@ -108,7 +108,7 @@ module log_tree
   assign descriptor = state_q == StOffer || !valid_i ? early_i : record_i.descriptor;
   assign answer = numbered;
 
-  // The next block: of a leaf (in advance or of the present record), or the second of a node.
+  // The next block belongs to a leaf (`early_next`, `leaf_next`), or is the second block of a node.
   logic free, second, early_next, leaf_next, second_next;
   assign second = state_q == StNode && !closing_q;
   assign free = core_ready && !abort_q;

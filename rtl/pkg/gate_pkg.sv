@@ -306,7 +306,7 @@ package gate_pkg;
     logic [31:0] data;
   } table_answer_t;
 
-  // A row of a lane's tables to be read back, for its hash.
+  // The row of a lane's tables that is read back to be hashed.
   typedef struct packed {
     logic valid;
     logic entropy;  // Of the entropy bank.
@@ -325,7 +325,7 @@ package gate_pkg;
     descriptor_t descriptor;  // Lowest, so that a simulator copies whole words.
   } checked_t;
 
-  // Values of the card and the clock that every record contains.
+  // Values that every record contains, whatever its entry is.
   typedef struct packed {
     logic [7:0] lane;
     logic [31:0] epoch;

@@ -11,7 +11,7 @@ package log_pkg;
   localparam logic [7:0] LeafPrefix = 8'h00;
   localparam logic [7:0] NodePrefix = 8'h01;
 
-  // Levels of a lane's tree: 2^48 records.
+  // Number of levels of a lane's tree, so that it can have 2^48 records.
   localparam int unsigned TreeLevels = 48;
 
   // A level of a snapshot of a lane's tree.

@@ -152,7 +152,7 @@ fn every_fault_of_the_bus_at_random_moments() {
                 card.sim().hardware_reset().unwrap();
                 resets += 1;
             }
-            // In a session without a new fault, the old fault has no more effect.
+            // In a session without a new fault, the old fault has no effect.
             let end = under_fire(&mut card, &mut random, 4);
             assert!(
                 matches!(end, End::Unharmed | End::Refused(0x0101) | End::Lost),

@@ -180,7 +180,7 @@ fn a_batch_fits_into_all_its_lanes_or_is_not_submitted<C: TestCard>() {
     assert_eq!(answered.len(), batch.len() + 1);
     assert!(answered.iter().zip(&batch).all(|(completed, entry)| completed.entry == *entry));
     assert!(answered.iter().all(|completed| completed.outcome == Outcome::Accepted));
-    // Spread over all lanes, there are more entries than one lane can hold.
+    // There are more entries than one lane can hold, but they are spread over all lanes.
     let notes: Vec<_> = (1..5).flat_map(|i| (0..8 * lanes).map(move |slot| entry(Opcode::Note, slot, i))).collect();
     session.submit(&notes).unwrap();
     assert_eq!(session.drain().unwrap().len(), 32 * usize::from(lanes));
@@ -376,7 +376,7 @@ fn credit_is_by_lane<C: TestCard>() {
     assert_eq!(credit(&mut session), 4);
     for round in 0..3u32 {
         for (lane, stream) in streams.iter().enumerate() {
-            // The last lane uses no more credit.
+            // The last lane uses only the credit for its BEGIN.
             let spends = if lane + 1 == streams.len() {
                 0
             } else if round == 0 {

@@ -96,7 +96,7 @@ fn nothing_stands_behind_close() {
     session.poll().unwrap();
     session.card_mut().pass(20_000);
     assert_eq!(records(&mut session), u32::from(FILL) + 2, "records behind CLOSE");
-    // The ring has wrapped, so CLOSE is in its first place.
+    // The log ring has wrapped, so CLOSE is in the ring's first place.
     let mut close = [0; Record::BYTES];
     session.card().dma_read(session.log_ring().unwrap(), 0, &mut close).unwrap();
     let mut all = keeper.0.lock().unwrap().records.clone();

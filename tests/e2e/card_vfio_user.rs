@@ -119,7 +119,7 @@ struct Counting<C> {
     card: C,
     reads: u64,
     writes: u64,
-    /// Number of waiting quanta that ended before the awaited value arrived.
+    /// Number of waits that ended before the awaited value arrived.
     vain: u64,
 }
 
@@ -145,7 +145,7 @@ impl<C: Card> Card for Counting<C> {
     }
 }
 
-/// The numbers of register reads, register writes and vain quanta for `verdicts` verdicts with 64 open streams.
+/// The numbers of register reads, register writes and vain waits for `verdicts` verdicts with 64 open streams.
 fn traffic<C: TestCard>(verdicts: u64) -> (u64, u64, u64) {
     let world = World::permitting();
     let card = Counting { card: C::fresh(), reads: 0, writes: 0, vain: 0 };

@@ -81,7 +81,7 @@ struct Tally {
     renumbered: u64,
 }
 
-/// Compares, for these descriptors, a member with its package alone.
+/// Compares the decisions of a member with those of its package outside the composition, for these descriptors.
 fn hold_to_alone(
     alone: (&Package, &Compiled),
     member: (&Package, &Compiled),

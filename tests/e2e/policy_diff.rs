@@ -137,7 +137,7 @@ fn each_kind_of_change_is_named() {
 
 #[test]
 fn declarations_are_compared_by_name() {
-    // With its classes and values in another order, the policy decides alike.
+    // If only the order of its classes and values changes, a policy makes the same decisions.
     let rules = format!("{PERMIT}{}", forbid("context.classes.contains(\"greeting\") && context.domain == \"legal\""));
     let reordered = MANIFEST
         .replace("\"general\", \"medical\", \"legal\"", "\"legal\", \"general\", \"medical\"")

@@ -64,7 +64,7 @@ pub enum Command {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Stall {
-    /// Always.
+    /// The receiver is always ready.
     None = 0,
     /// The receiver is ready in every second clock.
     Alternating = 1,

@@ -133,7 +133,7 @@ fn start(tally: &mut Tally, task: &Task) -> Result<()> {
     }
 }
 
-/// The version of cargo-deny to install if there is none.
+/// The version of cargo-deny to install if cargo-deny is missing.
 const DENY: &str = "0.20.2";
 
 /// Checks every crate in the lock file against the RustSec database, which is fetched from GitHub. If it cannot be

@@ -196,7 +196,7 @@ fn nextpnr() -> Result<()> {
 /// Synthesises, places and routes one module, with registers at all its ports.
 fn route(part: &Part) -> Result<Reached> {
     let module = part.module;
-    // No part is in the top folder, so its files are not read.
+    // No module of `PARTS` is in rtl/top, so the files of that folder are not read.
     let files: Vec<_> = yosys::sources()?.into_iter().filter(|file| !file.starts_with("rtl/top/")).collect();
     let read = format!("read_slang -j 1 {} --top {module} {}", part.parameters, files.join(" "));
 

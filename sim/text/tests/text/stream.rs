@@ -27,7 +27,7 @@ pub(crate) struct Counts {
     /// All classes found so far.
     pub(crate) found: ClassSet,
     pub(crate) not_utf8: usize,
-    /// Number of entries that continued after an earlier entry.
+    /// Number of entries that continued the stream of an earlier entry.
     pub(crate) resumed: usize,
 }
 

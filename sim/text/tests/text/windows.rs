@@ -141,7 +141,7 @@ impl Windows {
         let mut beats = WINDOW_BEATS;
         match lie {
             Lie::Declared if length > 0 && random.one_in(2) => length -= 1,
-            // The hash then includes the byte after the text.
+            // The declared length is too large by one, so the hash includes the byte after the text.
             Lie::Declared => length += 1,
             Lie::Memory => {
                 let at = random.below(memory.len() - 20);

@@ -239,7 +239,7 @@ fn whole_words(text: &str) -> String {
 
 /// The pair `if (ENABLE[BIT])` and `WORD[BIT:BIT] <= DATA;`.
 struct BitWrite<'a> {
-    /// The names of the enable and of the word.
+    /// The names of the enable signal and of the word.
     of: (&'a str, &'a str),
     data: &'a str,
 }

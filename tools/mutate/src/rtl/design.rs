@@ -1,9 +1,9 @@
 //! Finds a cell of one elaborated design in another elaborated design.
 //!
 //! Each design numbers its cells differently, but cells have a place in the source. Cells of the same kind from the
-//! same place are the same logic. If there are several, their parameters decide; for loops and several instances, their
-//! position in order decides. If an instance is a black box in a proof, a flat design that contains its logic has no
-//! cell for it; then the buffer of the instance's port is used.
+//! same place are the same logic. If several cells match, their parameters decide; for loops and several instances,
+//! their order in the design decides. If an instance is a black box in a proof, a flat design that contains its logic
+//! has no cell for it; then the buffer of the instance's port is used.
 
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
