@@ -250,8 +250,8 @@ fn a_full_checkpoint_ring_holds_checkpoints_and_not_verdicts() {
     card.assert_clean();
 }
 
-/// While the card hashes its tables, the host reads a table window. This must not change which row is hashed. In the
-/// test, a forged row is in the place of a genuine row, which is beyond the row count.
+/// While the card hashes its tables, the host reads a table window. This must not change which row is hashed. The test
+/// loads a forged row instead of a genuine row, and the genuine row beyond the row count.
 #[test]
 fn a_window_read_while_the_tables_are_hashed_changes_nothing() {
     let mut card = SimCard::fresh();
@@ -381,7 +381,7 @@ impl Card for Meddled<'_> {
     }
 }
 
-/// A fault near CLOSE, in any state of the card. If the log was still open, ALARM and CLOSE exist with their
+/// Causes a fault near CLOSE, in any state of the card. If the log was still open, ALARM and CLOSE exist with their
 /// checkpoints, and the session reports the fault.
 #[test]
 fn a_fault_over_close_is_signed() {
@@ -455,7 +455,7 @@ fn heads(bytes: &mut [u8], change: impl FnOnce(&mut [(LaneHead, [u8; 16])])) {
     }
 }
 
-/// Heads of several lanes: two heads exchanged, or a head with fewer records although the sum of sizes is right.
+/// Falsifies heads of several lanes: exchanges two heads, or moves a record from one head's size to another's.
 #[test]
 fn heads_of_lanes_that_contradict_themselves_lose_the_session() {
     type Change = fn(&mut [u8]);
@@ -510,7 +510,7 @@ fn heads_of_lanes_that_contradict_themselves_lose_the_session() {
     card.assert_clean();
 }
 
-/// Checkpoints that a real card cannot make. The driver abandons the session without checking signatures or trees.
+/// Fakes checkpoints that no real card makes. The driver abandons the session without checking signatures or trees.
 #[test]
 fn records_and_checkpoints_that_contradict_themselves_lose_the_session() {
     type Change = fn(&mut [u8]);

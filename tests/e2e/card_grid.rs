@@ -184,7 +184,7 @@ mod sim {
         column(Stall::Random(u64::MAX), 500);
     }
 
-    /// Slow reads with fast writes, and fast reads with slow writes.
+    /// Runs slow reads with fast writes, and fast reads with slow writes.
     #[test]
     fn with_uneven_latencies() {
         for (i, (read, write)) in [(1000, 0), (0, 1000), (500, 7), (7, 500)].into_iter().enumerate() {
@@ -198,7 +198,7 @@ mod sim {
         }
     }
 
-    /// Every stall pattern, on a card with several lanes.
+    /// Runs every stall pattern on a card with several lanes.
     #[test]
     fn with_more_lanes() {
         let stalls = [Stall::None, Stall::EveryFourth, Stall::Random(17)];

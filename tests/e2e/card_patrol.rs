@@ -220,7 +220,7 @@ fn checkpoints_and_hashes_take_turns() {
 /// Clocks of a signature with 16 rounds per clock, rounded up: a signature hashes about 105,000 blocks.
 const SIGNATURE_CLOCKS: u64 = 110_000 * BLOCK;
 
-/// CLOSE, RESET and a flush at any time during a hash: the session ends as usual.
+/// After CLOSE, RESET or a flush at any time during a hash, the session ends as usual.
 #[test]
 fn a_session_may_end_in_the_middle_of_a_hash() {
     let mut random = Random::new(706);

@@ -639,8 +639,8 @@ fn memory_that_was_taken_back_is_never_written() {
     }
 }
 
-/// Sessions with random stalls, bus faults, resets by other programs, and ends while the card works. Every entry is
-/// answered exactly once, and the software evaluator also admits every admitted entry.
+/// Runs sessions with random stalls, bus faults, resets by other programs, and ends while the card works. Every entry
+/// is answered exactly once, and the software evaluator also admits every admitted entry.
 #[test]
 fn every_descriptor_is_answered_once_whatever_happens() {
     let wanted = if long() { 100_000 } else { 4_000 };

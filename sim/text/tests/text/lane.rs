@@ -57,7 +57,7 @@ fn answers_are_those_of_the_model() {
     assert!(counts.hits * 4 > entries && counts.established * 8 > entries && counts.admitted * 3 > entries);
 }
 
-/// Every length up to three blocks, and lengths near the limits of bursts.
+/// Tests every length up to three blocks, and lengths near the limits of bursts.
 #[test]
 fn every_length() {
     let source = package::source("pii");
@@ -164,8 +164,8 @@ fn a_slot_is_not_renewed_under_an_entry() {
     windows.lane.renew(3).unwrap();
 }
 
-/// Clocks per entry, if entries follow each other directly, the bus answers after 100 clocks (0.8 us at 125 MHz), and
-/// verdicts come at once.
+/// Measures the clocks per entry if entries follow each other directly, the bus answers after 100 clocks (0.8 us at 125
+/// MHz), and verdicts come at once.
 #[test]
 fn clocks_per_entry() {
     let mut lane = Lane::default();

@@ -20,7 +20,7 @@ pub(crate) struct Counts {
     pub(crate) entries: usize,
     /// Number of bytes after which all results were compared.
     pub(crate) bytes: usize,
-    /// Number of bytes in entries that were only compared at their end; these come at full rate or with pauses.
+    /// Number of bytes of those entries whose results were compared only after the entry's last byte.
     pub(crate) paced: usize,
     /// Number of entries in which a class was found.
     pub(crate) hits: usize,

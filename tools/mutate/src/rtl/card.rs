@@ -32,7 +32,7 @@ const LIMIT_SECONDS: u32 = 600;
 const ROUNDS: &str = "16";
 const NETLIST: &str = "card.v";
 
-/// The test programs with the mutated card, and which tests and mutants they have.
+/// The test programs with the mutated card; the tests of each module; the mutants that the card contains.
 pub(super) struct Card {
     programs: Vec<Program>,
     tests: BTreeMap<String, Vec<String>>,
