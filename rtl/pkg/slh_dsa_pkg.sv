@@ -63,7 +63,7 @@ package slh_dsa_pkg;
   } adrs_t;
 
   localparam int unsigned AdrsBytes = 22;
-  // bytes of an address that exceed a whole node
+  // bytes of an address beyond the size of one node
   localparam int unsigned AdrsHeadBytes = AdrsBytes - NodeBytes;
 
   // ---- blocks

@@ -117,7 +117,7 @@ module ring_complete
     if (room) completes_q[pushed_q[DepthLog2-1:0]] <= completes_i;
     if (pop) begin
       now_q   <= facts_q[popped_q[DepthLog2-1:0]];
-      // 1 on the first lap of the ring; then it alternates.
+      // The phase is 1 on the first lap of the ring; then it alternates.
       phase_q <= !cq_issued_i[log2_i];
       crc_q   <= '1;
     end

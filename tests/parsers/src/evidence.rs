@@ -122,7 +122,7 @@ pub(super) fn lines(bytes: &[u8]) -> bool {
     read
 }
 
-/// Reads a log. Numbers and checksums are recomputed, as an attacker would do, so that later rules are tested, too.
+/// Reads a log with recomputed numbers and checksums, so that later rules are tested. True if any record is accepted.
 pub(super) fn records(bytes: &[u8]) -> bool {
     let mut rules = LogChecker::new((3, 3));
     let mut rest = bytes;

@@ -46,7 +46,7 @@ pub(super) fn context(bytes: &[u8]) -> bool {
     true
 }
 
-/// Parses frames in both directions between client and gate, up to the first invalid frame.
+/// Parses frames from the client and from the gate, up to the first invalid frame. True if any frame is accepted.
 pub(super) fn frame(bytes: &[u8]) -> bool {
     frames::<ToGate>(bytes) | frames::<ToClient>(bytes)
 }

@@ -64,7 +64,7 @@ pub(super) fn certificate(bytes: &[u8]) -> bool {
     })
 }
 
-/// Edits of the honest bundle. An edit has the number of a file, an operation, a place, a length, and bytes.
+/// Edits and verifies the honest bundle; true if it is readable. An edit: file number, operation, place, length, bytes.
 pub(super) fn bundle(bytes: &[u8]) -> bool {
     honest(|honest| {
         let mut files = honest.files.clone();

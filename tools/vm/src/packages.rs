@@ -112,7 +112,7 @@ impl Packages {
         Ok(command)
     }
 
-    /// Whether QEMU has a device, according to its own list; returns the list's description of it.
+    /// Whether QEMU's own list of devices contains this device.
     pub(crate) fn has_device(&self, device: &str) -> Result<bool> {
         let devices = capture(self.qemu()?.args(["-machine", "none", "-device", "help"]))?;
         Ok(devices.contains(&format!("name \"{device}\"")))

@@ -82,7 +82,7 @@ impl Cells {
         Some(other.command(command, there.get(to)?, option(command, "-port")))
     }
 
-    /// A mutation of an instance's port, applied to the buffer of that port.
+    /// A mutation of an instance's port, applied to the buffer of that port; `None` if there is no such buffer.
     fn at_port(&self, command: &str) -> Option<String> {
         let instance = option(command, "-cell").rsplit('.').next()?;
         let (cell, side) = self.ports.get(&format!("{instance}.{}", option(command, "-port")))?;
