@@ -413,7 +413,6 @@ fn a_fault_over_close_is_signed() {
             assert_eq!(states, [Life::Opening], "{slip:?}: the signature was under way");
         }
         drop(trail);
-        // The card works again.
         Session::open_tables(&mut card, &world.tables(), attested(2, 1000).0).unwrap().close().unwrap();
         card.assert_clean();
     }

@@ -33,8 +33,7 @@ fn hash_clocks(lanes: u32) -> u64 {
     u64::from(lanes) * ((2 + 3 * rows + 1) * BLOCK + rows * (POLICY_ROWS as u64 + 16))
 }
 
-/// Largest number of clocks between an upset and its fault: the rest of a hash that misses it, a pause, and the next
-/// hash.
+/// Largest number of clocks from an upset to its fault: the rest of a hash that misses it, a pause, the next hash.
 fn bound(lanes: u32) -> u64 {
     PATROL_CLOCKS + 2 * hash_clocks(lanes)
 }

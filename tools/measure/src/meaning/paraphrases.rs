@@ -63,8 +63,7 @@ fn lines(row: &Value) -> Result<String> {
     Ok(lines)
 }
 
-/// The first run of capitalised words (`None` without one), without an article before it; "of" may stand between two of
-/// the words.
+/// The first run of capitalised words, if any, without an article before it; "of" may stand between two of the words.
 fn subject(passage: &str) -> Option<String> {
     let words: Vec<&str> = passage.split(' ').collect();
     let capital = |at: usize| words.get(at).is_some_and(|w| w.starts_with(char::is_uppercase));
