@@ -33,7 +33,7 @@ module commit_props
     input logic ring_ready,
     input logic snapshot
 );
-  // Reset in the first clock.
+  // The reset is active in the first clock.
   logic started = 1'b0;
   always_ff @(posedge clk) started <= 1'b1;
   logic rst;

@@ -21,7 +21,7 @@ module ring_complete_props
     input logic answered,
     input logic take
 );
-  // Reset in the first clock.
+  // The reset is active in the first clock.
   logic started = 1'b0;
   always_ff @(posedge clk) started <= 1'b1;
   logic rst;

@@ -22,7 +22,7 @@ module ring_fetch_props
     input logic take,
     input axi_pkg::rsp_t rsp
 );
-  // Reset in the first clock.
+  // The reset is active in the first clock.
   logic started = 1'b0;
   always_ff @(posedge clk) started <= 1'b1;
   logic rst;
@@ -140,7 +140,7 @@ module ring_fetch_props
       if (req.ar_valid) begin
         assert (req.ar.addr >= cfg.sq_base);
         assert (burst_end <= 65'd128 << cfg.sq_log2);
-        // A burst requests complete entries, directly after those of the last burst.
+        // A burst requests complete entries, directly after the entries of the previous burst.
         assert (offset == 64'(first_q & (size - 16'd1)) << 7 && req.ar.len[0]
             && dut.requested_q == first_q + 16'(entries));
         assert (req.ar.addr >> 12 == (req.ar.addr + (64'(req.ar.len) << 6) + 64'd63) >> 12);
@@ -149,12 +149,12 @@ module ring_fetch_props
       assert (waiting <= size);
       assert (dut.requested_q - dut.delivered_q <= 16'd1 << BufferLog2);
 `ifdef BOUNDED
-      // A descriptor is only complete if it was requested and not delivered yet.
+      // A descriptor is ready only if it was requested and is not delivered yet.
       assert (!ready || dut.requested_q != dut.delivered_q);
 `else
       assume (!ready || dut.requested_q != dut.delivered_q);
 `endif
-      // No answer of an earlier session: when a session opens, nothing is outstanding on the bus.
+      // When a session opens, nothing is outstanding on the bus, so no old answer can come.
       assume (!zero || !lost_q);
       if (zero) assert (!owed_q);
       if (empty && !lost_q) assert (!owed_q);

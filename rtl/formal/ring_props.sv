@@ -4,11 +4,11 @@
 // 2^WatchdogLog2 clocks is a fault and dead then, and not before. During a fault nothing is
 // fetched. While the bus is dead, fetched entries are dropped, and each record is accepted and
 // dropped, so the lane does not wait. `needs_reset` rises with the first watchdog expiry or stray
-// answer, and neither an open nor a clear clears it. By ring_fetch and ring_write, nothing is
-// outstanding on the bus before that, so this session accepts no answer of an earlier one.
+// answer, and neither an open nor a clear clears it. While it is low, nothing is outstanding when a
+// session opens (proofs ring_fetch and ring_write), so no earlier answer is accepted.
 //
-// Doorbell module and watchdogs are the card's own; the watchdogs have 2^4 clocks. Fetch, buffer,
-// writer and completions have proofs of their own (ring_fetch, ring_buffer, ring_write,
+// Doorbell module and watchdogs are the card's own; the watchdogs expire after 2^4 clocks. Fetch,
+// buffer, writer and completions have proofs of their own (ring_fetch, ring_buffer, ring_write,
 // ring_complete) and are arbitrary here in every clock, and so is the bus.
 // Assumed: the duties of the ring's caller: an open only when idle and without a record; a clear
 // held until idle.
@@ -87,7 +87,7 @@ module ring_props
     if (open) assume (idle && !needs_reset && !rec_valid);
     if (was_clearing_q) assume (clear || idle);
     if (dut.live || open) assume (cfg == cfg_q);
-    // By ring_write, nothing is issued into a full ring, and the counters start at zero.
+    // The proof ring_write shows this: a full ring gets no entry, and the counters start at zero.
     assume (!dut.live || (dut.u_doorbell.sq_now <= dut.u_doorbell.sq_size
         && dut.cq_issued - dut.u_doorbell.cq_head_q <= dut.u_doorbell.sq_size
         && dut.log_issued - dut.u_doorbell.log_head_q <= dut.u_doorbell.log_size));
@@ -105,13 +105,13 @@ module ring_props
     write_waits_q <= rst || !write_waits || write_late ? 5'd0 : write_waits_q + 5'd1;
   end
 
-  // Whether the ring has lost track of the bus since the reset.
+  // Whether a watchdog has expired or a stray answer has come since the reset.
   logic lost_q;
   always_ff @(posedge clk) begin
     lost_q <= !rst && (lost_q || read_late || write_late || dut.read_stray || dut.write_stray);
   end
 
-  // Inputs of the clock before.
+  // Values of one clock ago.
   logic known_q, was_reset_q, was_dead_q, kills_q;
   fault_e was_fault_q, cause_q;
   always_ff @(posedge clk) begin

@@ -27,7 +27,7 @@ module ring_watchdog_props #(
       .expired_o(expired)
   );
 
-  // A set bit per clock of waiting, the latest lowest; progress and a full register clear it.
+  // A clock of waiting shifts in a one at the bottom; progress or a full register clears all bits.
   logic [2**Log2-2:0] waited_q;
   logic waiting, twice_q;
   assign waiting = pending && !progress;
@@ -37,7 +37,7 @@ module ring_watchdog_props #(
     twice_q <= !rst && (twice_q || expired);
   end
 
-  // All ones are at the bottom (a thermometer code); the counter equals their number.
+  // The register holds zeros above ones (a thermometer code); the counter is the number of ones.
   logic [Log2-1:0] ones;
   always_comb begin
     ones = '0;

@@ -23,7 +23,7 @@ module ring_write_props
     input logic watch,
     input axi_pkg::rsp_t rsp
 );
-  // Reset in the first clock.
+  // The reset is active in the first clock.
   logic started = 1'b0;
   always_ff @(posedge clk) started <= 1'b1;
   logic rst;
@@ -111,7 +111,7 @@ module ring_write_props
     end
   end
 
-  // Issued and answered bursts since the last zero.
+  // Numbers of bursts that were issued and answered since the last `zero`.
   logic completion_answered;
   assign completion_answered = rsp.b_valid && dut.awaited && rsp.b.id == '0
       && rsp.b.resp == axi_pkg::Okay && !dead
@@ -125,7 +125,7 @@ module ring_write_props
       cq_answered_q <= cq_answered_q + 16'(completion_answered);
     end
   end
-  // Whether an offset in a ring is that of an entry of 2^size_log2 bytes, modulo the ring's size.
+  // Whether the entry at `offset`, of 2^size_log2 bytes, is number `entry` modulo the ring's size.
   function automatic logic is_entry(logic [63:0] offset, int unsigned size_log2, logic [31:0] entry,
       logic [7:0] log2);
     return ((32'(offset >> size_log2) ^ entry) & ~(32'hffff_ffff << log2)) == '0;
@@ -173,7 +173,7 @@ module ring_write_props
   always_ff @(posedge clk) begin
     took_q <= !rst && !give_up && (record_take || completion_take || beat_answer.take);
     if (!rst) begin
-      // Bursts are never accepted in adjacent clocks, because full may be reported one clock late.
+      // Bursts are never accepted in adjacent clocks, because `full` may come one clock late.
       assert (!took_q || dut.on_bus);
       assert (!took_q || !(record_take || completion_take || beat_answer.take));
       // A completion or a record is accepted only if it is offered and its ring has space; a beat
@@ -217,7 +217,7 @@ module ring_write_props
             || req.w.last));
       assert (log_issued == log_issued_q && log_answered == log_answered_q);
       assert (cq_issued == cq_issued_q && cq_answered == cq_answered_q);
-      // No beat of an earlier session: when a session opens, no answer and no data are outstanding.
+      // When a session opens, no answer and no data of an earlier session are outstanding.
       assume (!zero || (!pending && !lost_q));
       if (!lost_q) begin
         assert (requests_q == dut.issued_q - dut.answered_q - 7'(req.aw_valid));
@@ -225,8 +225,8 @@ module ring_write_props
         if (zero || !pending)
           assert (requests_q == '0 && bursts_q == '0 && !req.aw_valid && !req.w_valid);
       end
-      // Invariants for the induction: the kinds of the burst on the bus and of the watched burst,
-      // and the rules' count of beats, match the writer's.
+      // Invariants for the induction: writer, rules and this module agree on the kinds of the burst
+      // on the bus and of the watched burst, and on the number of beats that are left.
       if (req.aw_valid && !rules.aw_stalled_q)
         assert (rules.beats_q == '0 && 9'(dut.beats_q) == 9'(req.aw.len) + 9'd1);
       else assert (rules.beats_q == (req.w_valid ? 9'(dut.beats_q) : 9'd0));

@@ -1,9 +1,9 @@
 // Proves about the hash core, without bound: in each clock it computes the next `Rounds` rounds of
 // FIPS 180-4, 6.2.2, which are defined here a second time. `done_o` is high for one clock,
 // 64/Rounds + 1 clocks after a block was accepted, unless a reset comes first. The digest is then
-// the sum of two states: the one that the block was compressed into, and that of the last round. It
-// holds until the next block is accepted. A chained block is compressed into the digest of the
-// block before. A block is accepted exactly when the core is idle or in its last rounds.
+// the state that the block was compressed into plus the state after the last round. It holds until
+// the next block is accepted. A chained block is compressed into the previous block's digest. A
+// block is accepted exactly when the core is idle or in its last rounds.
 //
 // Task `prove`: one round per clock, as in hardware; task `sixteen`: as in the simulated card.
 // Assumed: no start while not ready; a chained block only after another block since the reset. The
@@ -65,7 +65,7 @@ module sha256_props
     return {x[16:0], x[31:17]} ^ {x[18:0], x[31:19]} ^ {10'b0, x[31:10]};
   endfunction
 
-  // `to_a` and `to_e` are h + K + W and d + h + K + W.
+  // `to_a` is h + K + W, and `to_e` is d + h + K + W.
   function automatic state_of_round_t round(state_of_round_t s, word_t to_a, word_t to_e);
     word_t choice, majority;
     state_of_round_t n;
@@ -117,7 +117,7 @@ module sha256_props
     if (chain) into = going_q ? next_working : now_working;
   end
 
-  // The next words, and the state after them.
+  // Expected values of the digest and of the message words, one clock later.
   state_t working_q;
   block_t schedule_q;
   always_ff @(posedge clk) begin

@@ -4,7 +4,7 @@
 // message, each byte is in its place, with padding and length; one arbitrary byte is watched.
 // SK.prf occurs only in the two HMAC key blocks, because all other blocks are specified without it.
 //
-// Proved for 70 bytes, which are two and three blocks; the card signs 215, which are four and five.
+// Proved for 70 bytes (two and three blocks); the card signs 215 bytes (four and five blocks).
 // Assumed: inputs constant during a run, an answer only to a request, no reset during a run.
 module slh_message_props
   import sha256_pkg::*;

@@ -27,7 +27,7 @@ module write_order_props (
       .wready_o(wready_queue)
   );
 
-  // Offered requests (with the present one), and sent bursts of data. The queue holds its offers.
+  // The number of offered requests and of sent bursts of data. The queue holds what it offers.
   logic aw_stalled_q, w_stalled_q, wlast_q;
   logic [7:0] offered_q, left_q;
   logic [7:0] offered;

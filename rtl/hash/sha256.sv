@@ -3,11 +3,11 @@
 // A block is accepted in a clock of `start_i` and `ready_o`. It is compressed into `state_i`, or
 // with `chain_i` into the digest of the block before. `ready_o` is high while the core is idle and
 // in the clock of the last rounds, so each chained block takes 64/Rounds clocks. `done_o` is high
-// for one clock, 64/Rounds + 1 clocks after the start (65, 33, 17, 5). `digest_o`, a register, is
-// valid in that clock, and until the next start if no block has been accepted yet. Longest paths:
-// between registers, `Rounds` rounds, for each of which the round before has prepared two sums; and
-// from `state_i` and `block_i`, these sums. After reset: idle; the present block is lost. Duties of
-// the caller: a chained block only after another block since the reset.
+// for one clock, 64/Rounds + 1 clocks after the start. `digest_o`, a register, is valid in that
+// clock, and until the next start if no block has been accepted yet. Longest paths: between
+// registers, `Rounds` rounds, each with two sums that the round before has computed; from `state_i`
+// and `block_i`, the two sums of the first round. After reset: idle; the present block is lost.
+// Duties of the caller: a chained block only after another block since the reset.
 `include "assert.svh"
 
 module sha256
@@ -98,7 +98,7 @@ module sha256
   rounds_t rounds_q, moved;
   state_t into;
 
-  // A register, because the user's request depends on it, and the user's block on the request.
+  // A register: the user's request depends on this signal, and the user's block on the request.
   assign ready_o = ready_q;
   assign load = start_i && ready_o;
   always_comb begin
@@ -107,7 +107,7 @@ module sha256
   end
   assign into = chain_i ? moved.working : state_i;
 
-  // h + K and d + h + K of the first round over the digest.
+  // The sums h + K and d + h + K for the first round of a block that is chained to the digest.
   sums_t chained, sums;
   if (Rounds == 1) begin : g_prepared
     // Computed one round before the digest to shorten the path; constant while the core is idle.

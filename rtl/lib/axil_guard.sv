@@ -42,7 +42,7 @@ module axil_guard #(
   logic [19:0] addr_q;  // Address of the read or write.
   logic [31:0] data_q;
   logic [3:0] strb_q;
-  // The answer.
+  // The answer to the host.
   logic [31:0] r_data_q;
   logic [1:0] b_resp_q, r_resp_q;
   logic [PatienceLog2-1:0] patience_q;

@@ -21,7 +21,7 @@ module dma_fence (
     input  logic          close_i,
     output logic          quiet_o,
     output logic          stale_o,
-    // From the card, which enables every byte of write data. While shut, the data are unused.
+    // From the card, which enables every byte of write data. While `shut` is high, they are unused.
     input  axi_pkg::req_t s_req_i,
     output axi_pkg::rsp_t s_rsp_o,
     // To the bus.

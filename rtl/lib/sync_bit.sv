@@ -1,6 +1,6 @@
 // Synchronises one bit into another clock domain with two flip-flops.
 //
-// Latency: 2 to 3 clocks of `clk_i`. After configuration: `Reset`.
+// Latency: 2 to 3 clocks of `clk_i`. After configuration, the output is `Reset`.
 // Duties of the caller: the source is a register, and each level lasts at least two clocks of
 // `clk_i`; a shorter level may be missed.
 module sync_bit #(

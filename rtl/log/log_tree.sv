@@ -9,9 +9,9 @@
 // is high, this descriptor must come as the next record after the offered one.
 //
 // The module stores the tree's frontier: the roots of its full subtrees, at most one per level. A
-// leaf at index n costs four blocks, and two for each trailing one bit of n, that is, two more on
-// average. A snapshot (`snapshot_i` until `snapshot_o.last`) is taken between two records. It
-// outputs the frontier, one level per clock, the lowest first, and the size in `size_o`.
+// leaf at index n needs four hashed blocks, and two for each trailing one bit of n: on average two.
+// A snapshot (`snapshot_i` until `snapshot_o.last`) is taken between two records. It outputs the
+// frontier, one level per clock, the lowest first, and the size in `size_o`.
 //
 // Latency: 4 to 100 blocks from record to offer, two fewer after hashing in advance.
 // After reset and `clear_i`: an empty tree.
@@ -25,7 +25,7 @@ module log_tree
   import sha256_pkg::*;
   import log_pkg::*;
 #(
-    // SHA-256 rounds per clock: 1, 2, 4, 16. Each adds a chain of adders to the path.
+    // SHA-256 rounds per clock: 1, 2, 4 or 16. Each round adds a chain of adders to the path.
     parameter int unsigned Rounds = 1
 ) (
     input  logic        clk_i,
@@ -108,7 +108,7 @@ module log_tree
   assign descriptor = state_q == StOffer || !valid_i ? early_i : record_i.descriptor;
   assign answer = numbered;
 
-  // The next block: of a leaf (in advance or of the present record), or the second of a node.
+  // The next block belongs to a leaf (`early_next`, `leaf_next`), or is the second block of a node.
   logic free, second, early_next, leaf_next, second_next;
   assign second = state_q == StNode && !closing_q;
   assign free = core_ready && !abort_q;

@@ -4,11 +4,12 @@
 // From the clock after `entry_take_i` to the next `entry_take_i`, the entry is the swept entry
 // (`swept_o`, for comparators and hashing in advance). Two clocks after its last step (`last_i`) it
 // moves to the record register, and with `resolved_i` its record is offered. A session's record is
-// offered one clock after `session_take_i`. There is one record register. `free_o`: it is empty,
-// and not reserved for an entry whose last step was issued. An entry's record has the tick at which
-// its check ended, a session's record that of its assembly. While `run_i` is low, no record of an
-// entry is offered, and one that is not in the log yet is dropped; `drop_i` does so with a
-// session's record. A record in the log (`committed_i`) stays until accepted.
+// offered one clock after `session_take_i`. `free_o`: the record register is empty, and not
+// reserved for an entry whose last step was issued. An entry's record has the tick at which its
+// check ended; a session's record has the tick of its assembly. While `run_i` is low, no record of
+// an entry is offered, and a record of an entry is dropped unless it is in the log; `drop_i` drops
+// a session's record in the same way. A record in the log (`committed_i`) stays until it is
+// accepted.
 //
 // Latency: see above.
 // After reset: empty.

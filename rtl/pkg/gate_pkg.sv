@@ -31,7 +31,7 @@ package gate_pkg;
     return value[7:5] == 3'd0 && mask[value[4:0]];
   endfunction
 
-  // Set conditions: all bits of `all`, at least one of `any` (0: no condition), none of `none`.
+  // Whether `set` has all bits of `all`, one of `any` (if `any` is not 0), and none of `none`.
   function automatic logic set_holds(logic [127:0] set, logic [127:0] all, logic [127:0] any,
       logic [127:0] none);
     return (all & ~set) == '0 && (any == '0 || (any & set) != '0) && (none & set) == '0;
@@ -306,7 +306,7 @@ package gate_pkg;
     logic [31:0] data;
   } table_answer_t;
 
-  // A row of a lane's tables to be read back, for its hash.
+  // The row of a lane's tables that is read back to be hashed.
   typedef struct packed {
     logic valid;
     logic entropy;  // Of the entropy bank.
@@ -325,7 +325,7 @@ package gate_pkg;
     descriptor_t descriptor;  // Lowest, so that a simulator copies whole words.
   } checked_t;
 
-  // Values of the card and the clock that every record contains.
+  // Values that every record contains, whatever its entry is.
   typedef struct packed {
     logic [7:0] lane;
     logic [31:0] epoch;

@@ -66,8 +66,8 @@ package ring_pkg;
   endfunction
 
   // Whether a ring of 2^(log2 + entry_log2) bytes starts at a multiple of 4 KiB and ends within
-  // 64-bit addresses. It ends outside if all address bits above its offsets are set and a bit below
-  // them, too. `log2` is at most 31.
+  // 64-bit addresses. It would end outside only if all bits above its offsets are set in `base`,
+  // and an offset bit, too. `log2` is at most 31.
   function automatic logic base_ok(logic [63:0] base, logic [7:0] log2, logic [7:0] entry_log2);
     logic [63:0] offsets = (64'(index_mask(log2)) << entry_log2) | ((64'd1 << entry_log2) - 64'd1);
     return base[11:0] == '0 && ((base | offsets) != '1 || (base & offsets) == '0);

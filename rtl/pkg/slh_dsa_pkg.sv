@@ -63,7 +63,7 @@ package slh_dsa_pkg;
   } adrs_t;
 
   localparam int unsigned AdrsBytes = 22;
-  // the rest of an address after whole nodes
+  // bytes of an address beyond the size of one node
   localparam int unsigned AdrsHeadBytes = AdrsBytes - NodeBytes;
 
   // ---- blocks

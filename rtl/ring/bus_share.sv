@@ -34,7 +34,7 @@ module bus_share
   end
 
   localparam int unsigned OwnBits = 5 - $clog2(Lanes);  // Bits of an id for a lane's own use.
-  // Write bursts in flight, of all lanes together.
+  // log2 of the largest number of write bursts in flight, of all lanes together.
   localparam int unsigned MaxWritesLog2 = 6;
   localparam logic [4:0] OwnMask = 5'((32'd1 << OwnBits) - 32'd1);
   typedef logic [(Lanes > 1 ? $clog2(Lanes) : 1)-1:0] lane_t;

@@ -112,12 +112,12 @@ module ring_complete
   assign room = held != (DepthLog2 + 1)'(2 ** DepthLog2);
 
   always_ff @(posedge clk_i) begin
-    // If there is space, the next record's values are stored, even if it is not pushed.
+    // While there is space, the inputs are stored in every clock; only a push keeps them.
     if (room) facts_q[pushed_q[DepthLog2-1:0]] <= facts;
     if (room) completes_q[pushed_q[DepthLog2-1:0]] <= completes_i;
     if (pop) begin
       now_q   <= facts_q[popped_q[DepthLog2-1:0]];
-      // 1 on the first lap of the ring; then it alternates.
+      // The phase is 1 on the first lap of the ring; then it alternates.
       phase_q <= !cq_issued_i[log2_i];
       crc_q   <= '1;
     end

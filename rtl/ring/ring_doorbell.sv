@@ -53,7 +53,7 @@ module ring_doorbell
   assign sq_now  = sq_tail_q - cq_issued_i;
   assign sq_then = doorbells_i.sq_tail[15:0] - cq_issued_i;
 
-  // Doorbells of the clock before, and their faults.
+  // Which rings had a doorbell one clock ago, and which of these doorbells are bad.
   typedef struct packed {logic sq, cq, log;} rings_t;
   rings_t asked_q, bad;
   logic [3:0] sq_bad_q;

@@ -224,7 +224,7 @@ module ring_fetch
     if (!rst_i) begin
       `ASSERT(held <= 16'(Slots), "ring_fetch: more than the buffer holds");
       `ASSERT(!take_i || ready_o, "ring_fetch: no descriptor to take");
-      // A plan is still valid.
+      // A plan stays valid until it is issued.
       `ASSERT(!planned_q || dead_i || zero_i
                   || (16'(entries_q) <= waiting && held + 16'(entries_q) <= 16'(Slots)),
               "ring_fetch: a plan that is no longer true");

@@ -21,7 +21,7 @@ module ring_write
   import layout_pkg::*;
   import ring_pkg::*;
 #(
-    // 1 to 8: log2 of the bursts that wait for an answer; costs as many flip-flops
+    // 1 to 8: log2 of the bursts that may wait for an answer; each costs two bits of storage
     parameter int unsigned MaxWritesLog2 = 6
 ) (
     input  logic              clk_i,
@@ -105,7 +105,7 @@ module ring_write
     ckpt_mask_q <= index_mask(ckpt_log2_i);
   end
 
-  // One clock ago, the largest number of bursts waited for answers. Bursts are never issued in two
+  // One clock ago, as many bursts as possible waited for answers. Bursts are never issued in two
   // adjacent clocks.
   logic all_awaited_q;
   logic on_bus, channel_free, completion_first, issue, sent;

@@ -21,13 +21,13 @@ pub const LANES: u32 = portcullis_verilated::LANES;
 /// When the bus model stalls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Stall {
-    /// Never: every channel is ready in every clock, and responses come in the order of the requests.
+    /// The bus never stalls: every channel is ready in every clock, and responses come in the order of the requests.
     #[default]
     None,
-    /// In three of every four clocks; a channel only transfers in the fourth.
+    /// The bus stalls in three of every four clocks; a channel only transfers in the fourth.
     EveryFourth,
-    /// At random in about half of the clocks, independently for each channel. Responses to different reads are
-    /// reordered and interleaved. The same seed gives the same stalls in every clock.
+    /// Each channel stalls at random, in about half of the clocks, independently of the others. Responses to different
+    /// reads are reordered and interleaved. The same seed gives the same stalls in every clock.
     Random(
         /// Seed of the random generator.
         u64,

@@ -59,7 +59,7 @@ pub enum Inject {
 }
 
 impl Inject {
-    /// The fault as (kind, ordinal or id, bit), in the numbering of `cpp/inject.h`.
+    /// The fault as (kind, `nth` or id, detail), in the numbering of `cpp/inject.h`.
     pub(crate) fn code(self) -> (u8, u32, u32) {
         match self {
             Self::ReadError { nth } => (0, nth, 0),

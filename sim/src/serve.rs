@@ -39,7 +39,7 @@ pub enum CardServerError {
 pub struct Socket(Listener);
 
 impl Socket {
-    /// Listens at `path`. A name without a listening process is replaced.
+    /// Listens at `path`. Replaces a socket file at which no process listens.
     pub fn bind(path: &Path) -> Result<Self, BindError> {
         Listener::bind(path, Access::Owner, WAITING).map(Self)
     }

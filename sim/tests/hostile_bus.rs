@@ -41,7 +41,7 @@ fn fault_follows(inject: Inject, fault: u32) {
         rig.sim.run(20_000).unwrap();
         let after = rig.sim.stats();
         assert_eq!((before.read_bursts, before.write_bursts), (after.read_bursts, after.write_bursts));
-        // The card's completion count is right: all completions up to the tail exist, and none after the tail.
+        // The card has written every completion before the tail that it reports.
         let tail = rig.sim.read32(CQ_TAIL).unwrap() as u16;
         assert!((0..tail).all(|n| rig.completion(n).is_some()));
         assert!((0..tail).all(|n| rig.completion(n).is_some_and(|c| c[3] == 0)), "a BEGIN is never an admit");

@@ -132,8 +132,8 @@ fn a_session_is_signed_from_open_to_close() {
     card.assert_clean();
 }
 
-/// Compares a session's roots with the tree over the records as written. Any size up to 5,000 records can have a
-/// checkpoint.
+/// Compares a session's roots with the tree over the records that the card wrote. Any size up to 5,000 records can have
+/// a checkpoint.
 #[test]
 fn roots_of_random_logs() {
     let mut random = Random::new(5);
@@ -186,7 +186,7 @@ fn a_fault_is_signed() {
     assert_eq!(kinds, [RecordType::Open, RecordType::Begin, RecordType::Verdict, RecordType::Alarm, RecordType::Close]);
     assert_eq!(verify(&trail, &key), [Life::Opening, Life::Fault, Life::Closing]);
     assert!(trail.checkpoints[1..].iter().all(|c| c.checkpoint.fault.get() == u16::from(Fault::Command)));
-    // The card still has the same key.
+    // After the fault, the card still has its key.
     let (config, keeper) = attested(2, 1000);
     Session::open_tables(&mut card, &world.tables(), config).unwrap().close().unwrap();
     assert_eq!(public_key(&mut card).unwrap(), key);
@@ -250,8 +250,8 @@ fn a_full_checkpoint_ring_holds_checkpoints_and_not_verdicts() {
     card.assert_clean();
 }
 
-/// While the card hashes its tables, the host reads a table window. This must not change which row is hashed. In the
-/// test, a forged row is in the place of a genuine row, which is beyond the row count.
+/// While the card hashes its tables, the host reads a table window. This must not change which row is hashed. The test
+/// loads a forged row instead of a genuine row, and the genuine row beyond the row count.
 #[test]
 fn a_window_read_while_the_tables_are_hashed_changes_nothing() {
     let mut card = SimCard::fresh();
@@ -381,7 +381,7 @@ impl Card for Meddled<'_> {
     }
 }
 
-/// A fault near CLOSE, in any state of the card. If the log was still open, ALARM and CLOSE exist with their
+/// Causes a fault near CLOSE, in any state of the card. If the log was still open, ALARM and CLOSE exist with their
 /// checkpoints, and the session reports the fault.
 #[test]
 fn a_fault_over_close_is_signed() {
@@ -413,7 +413,6 @@ fn a_fault_over_close_is_signed() {
             assert_eq!(states, [Life::Opening], "{slip:?}: the signature was under way");
         }
         drop(trail);
-        // The card works again.
         Session::open_tables(&mut card, &world.tables(), attested(2, 1000).0).unwrap().close().unwrap();
         card.assert_clean();
     }
@@ -455,7 +454,7 @@ fn heads(bytes: &mut [u8], change: impl FnOnce(&mut [(LaneHead, [u8; 16])])) {
     }
 }
 
-/// Heads of several lanes: two heads exchanged, or a head with fewer records although the sum of sizes is right.
+/// Falsifies heads of several lanes: exchanges two heads, or moves a record from one head's size to another's.
 #[test]
 fn heads_of_lanes_that_contradict_themselves_lose_the_session() {
     type Change = fn(&mut [u8]);
@@ -510,7 +509,7 @@ fn heads_of_lanes_that_contradict_themselves_lose_the_session() {
     card.assert_clean();
 }
 
-/// Checkpoints that a real card cannot make. The driver abandons the session without checking signatures or trees.
+/// Fakes checkpoints that no real card makes. The driver abandons the session without checking signatures or trees.
 #[test]
 fn records_and_checkpoints_that_contradict_themselves_lose_the_session() {
     type Change = fn(&mut [u8]);

@@ -60,7 +60,7 @@ fn under_fire(card: &mut SimCard, random: &mut Random, kind: usize) -> End {
     let strike = random.below(60);
     let mut end = End::Unharmed;
     let mut fired = false;
-    // Continues until the fault has occurred: it may have to wait for a burst of its kind.
+    // Continues until the fault has occurred, because the fault may wait for a burst of its kind.
     while answered < 200 || (fired && end == End::Unharmed && answered < 600) {
         let size = random.below(idle.len() + 1);
         let batch: Vec<_> =
@@ -118,9 +118,9 @@ fn under_fire(card: &mut SimCard, random: &mut Random, kind: usize) -> End {
     assert!(awaited.is_empty());
     match session.close() {
         Ok(closed) if closed.cause == Fault::None => end,
-        // The fault occurred while the driver waited for the last answers ...
+        // The fault occurred while the driver waited for the last answers.
         Ok(closed) => End::Faulted(closed.cause.into()),
-        // ... or no answer depended on it, for example because only the last write was never answered.
+        // No answer depended on the fault, for example because the bus did not answer only the last write.
         Err(SessionError::Faulted(fault)) => End::Faulted(fault.into()),
         Err(error) => panic!("{error}"),
     }
@@ -152,7 +152,7 @@ fn every_fault_of_the_bus_at_random_moments() {
                 card.sim().hardware_reset().unwrap();
                 resets += 1;
             }
-            // In a session without a new fault, the old fault has no more effect.
+            // In a session without a new fault, the old fault has no effect.
             let end = under_fire(&mut card, &mut random, 4);
             assert!(
                 matches!(end, End::Unharmed | End::Refused(0x0101) | End::Lost),

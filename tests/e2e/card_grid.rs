@@ -16,7 +16,7 @@ use zerocopy::IntoBytes;
 const PER_CELL: u64 = 500;
 /// Number of streams per cell: more than fit into the smallest ring.
 const STREAMS: u16 = 40;
-/// log2 of the submission (and completion) ring, and of the log ring.
+/// log2 of the entries of the submission (and completion) ring, and of those of the log ring.
 const RINGS: [(u8, u8); 3] = [(5, 4), (5, 6), (6, 5)];
 
 /// Runs one cell; returns the number of judged or refused entries.
@@ -155,7 +155,7 @@ mod sim {
             }
             println!("{stall:?}, latency {latency}: {} clocks", card.clocks().unwrap());
         }
-        // Together, five such columns reach at least 20,000.
+        // Five such columns together have more than 20,000 entries.
         assert!(total >= 9_000, "{total}");
     }
 
@@ -184,7 +184,7 @@ mod sim {
         column(Stall::Random(u64::MAX), 500);
     }
 
-    /// Slow reads with fast writes, and fast reads with slow writes.
+    /// Runs slow reads with fast writes, and fast reads with slow writes.
     #[test]
     fn with_uneven_latencies() {
         for (i, (read, write)) in [(1000, 0), (0, 1000), (500, 7), (7, 500)].into_iter().enumerate() {
@@ -198,7 +198,7 @@ mod sim {
         }
     }
 
-    /// Every stall pattern, on a card with several lanes.
+    /// Runs every stall pattern on a card with several lanes.
     #[test]
     fn with_more_lanes() {
         let stalls = [Stall::None, Stall::EveryFourth, Stall::Random(17)];

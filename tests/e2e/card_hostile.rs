@@ -211,7 +211,7 @@ fn planted_completions_lose_the_card<C: TestCard>() {
         (|c| c.policy_row = U16::new(1), "completion of submission 1: it names a row that the image does not have"),
         (|c| c.entropy_row = U16::new(u16::MAX), "completion of submission 1: an admit without a permit in both banks"),
         (|c| c.log_index = U64::new(3), "record 2 of lane 0: a heartbeat that no one presented"),
-        // All fields fit; only the record is missing.
+        // All fields of the completion are right; only its record is missing.
         (|_| (), "record 2 of lane 0: record and completion contradict"),
     ];
     for (i, (change, expected)) in changes.into_iter().enumerate() {
@@ -397,7 +397,7 @@ fn a_card_that_does_nothing_is_waited_for_only_so_long() {
     session.submit(&[good(&world, 1)]).unwrap();
     let lost = assert_lost(session, &world, "deaf");
     assert_eq!(lost.to_string(), "waited 2 times one step for a completion, in vain");
-    // A card that never leaves the state CLOSING.
+    // The card never leaves the state CLOSING.
     card.lie.deaf = false;
     card.lie.read = Some(|address, value| if address == 0x44 { value & !0xf | 4 } else { value });
     let error = Session::open_tables(&mut card, &world.tables(), small(1)).unwrap_err();

@@ -71,7 +71,7 @@ fn every_lane_has_a_log_of_its_own<C: TestCard>() {
     let config = SessionConfig { ticket_digest: [6; 32], sink: Box::new(keeper.clone()), ..small(0x77) };
     let mut session = Session::open_tables(&mut card, &world.tables(), config).unwrap();
     let lanes = session.info().lanes;
-    // The last lanes have one stream less than the others.
+    // The last lanes have one stream fewer than lane 0.
     let streams: Vec<_> = (0..3 * lanes + 1).map(|_| session.begin([1; 32]).unwrap().0).collect();
     for stream in &streams {
         for _ in 0..20 {
@@ -141,7 +141,7 @@ fn a_slot_of_another_lane_is_refused<C: TestCard>() {
         for slot in slots() {
             let home = (slot % u16::from(lanes)) as u8;
             for lane in (0..lanes).filter(|lane| *lane != home) {
-                // The slot's stream is open, but in its own lane; the sequence is right.
+                // The sequence is right, but the entry is in the wrong lane: its stream is open in lane `home`.
                 assert_eq!(ask(lane, entry(opcode, slot, sequence)), Outcome::Fault(Fault::Slot), "{slot} in {lane}");
             }
             assert_eq!(ask(home, entry(opcode, slot, sequence)), Outcome::Accepted, "{slot} in {home}");
@@ -180,7 +180,7 @@ fn a_batch_fits_into_all_its_lanes_or_is_not_submitted<C: TestCard>() {
     assert_eq!(answered.len(), batch.len() + 1);
     assert!(answered.iter().zip(&batch).all(|(completed, entry)| completed.entry == *entry));
     assert!(answered.iter().all(|completed| completed.outcome == Outcome::Accepted));
-    // Spread over all lanes, there are more entries than one lane can hold.
+    // There are more entries than one lane can hold, but they are spread over all lanes.
     let notes: Vec<_> = (1..5).flat_map(|i| (0..8 * lanes).map(move |slot| entry(Opcode::Note, slot, i))).collect();
     session.submit(&notes).unwrap();
     assert_eq!(session.drain().unwrap().len(), 32 * usize::from(lanes));
@@ -376,7 +376,7 @@ fn credit_is_by_lane<C: TestCard>() {
     assert_eq!(credit(&mut session), 4);
     for round in 0..3u32 {
         for (lane, stream) in streams.iter().enumerate() {
-            // The last lane uses no more credit.
+            // The last lane uses only the credit for its BEGIN.
             let spends = if lane + 1 == streams.len() {
                 0
             } else if round == 0 {

@@ -33,7 +33,7 @@ fn hash_clocks(lanes: u32) -> u64 {
     u64::from(lanes) * ((2 + 3 * rows + 1) * BLOCK + rows * (POLICY_ROWS as u64 + 16))
 }
 
-/// Most clocks between an upset and its fault: the rest of a hash that misses it, a pause, and the next hash.
+/// Largest number of clocks from an upset to its fault: the rest of a hash that misses it, a pause, the next hash.
 fn bound(lanes: u32) -> u64 {
     PATROL_CLOCKS + 2 * hash_clocks(lanes)
 }
@@ -179,7 +179,7 @@ fn an_upset_is_found_under_load() {
         let error = judged(&mut session, &world, &mut random, 3 * bound(lanes)).unwrap_err();
         assert!(is_table_changed(&error), "{error}");
         let passed = session.card().clocks().unwrap() - start;
-        // The driver only checks after a wait.
+        // The driver notices the fault only when its present wait ends.
         assert!(passed <= bound(lanes) + 10_000, "{passed}");
         assert_eq!(session.close().unwrap().cause, Fault::TableChanged);
     }
@@ -219,7 +219,7 @@ fn checkpoints_and_hashes_take_turns() {
 /// Clocks of a signature with 16 rounds per clock, rounded up: a signature hashes about 105,000 blocks.
 const SIGNATURE_CLOCKS: u64 = 110_000 * BLOCK;
 
-/// CLOSE, RESET and a flush at any time during a hash: the session ends as usual.
+/// After CLOSE, RESET or a flush at any time during a hash, the session ends as usual.
 #[test]
 fn a_session_may_end_in_the_middle_of_a_hash() {
     let mut random = Random::new(706);

@@ -35,7 +35,7 @@ fn measure(latency: u32, rows: u16, verdicts: u64, attest: bool) -> BenchReport 
     measure_lanes(1, latency, rows, verdicts, attest).0
 }
 
-/// The benchmark report, and the number of register accesses.
+/// Runs the benchmark; returns its report and the numbers of register accesses.
 fn measure_lanes(lanes: u32, latency: u32, rows: u16, verdicts: u64, attest: bool) -> (BenchReport, Touched) {
     let config = SimConfig { lanes, read_latency: latency, write_latency: latency, stall: Stall::None, trace: None };
     let mut card = Counting { card: SimCard::new(config).unwrap(), touched: Touched::default() };

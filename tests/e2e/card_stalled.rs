@@ -42,7 +42,7 @@ fn records(session: &mut Session<&mut SimCard>) -> u32 {
     registers::with(session.card_mut(), |r| r.records().try_read()).unwrap().v()
 }
 
-/// Checks that the log follows the verifier's rules, and that each checkpoint matches the log.
+/// Checks that the log follows the verifier's rules, and each checkpoint matches the log. Returns the records' types.
 fn hold(world: &World, records: &[Record], checkpoints: &[Checkpoint]) -> Vec<RecordType> {
     let mut rules = LogChecker::new((world.policy.len() as u16, world.entropy.len() as u16));
     let mut kinds = Vec::new();
@@ -65,7 +65,7 @@ fn hold(world: &World, records: &[Record], checkpoints: &[Checkpoint]) -> Vec<Re
     kinds
 }
 
-/// The card has accepted the ENDs of three streams. When the fault occurs, only one of these records is in its tree.
+/// The card has accepted the ENDs of three streams. When the fault occurs, only one of their records is in the tree.
 #[test]
 fn a_fault_takes_back_what_is_not_in_the_tree() {
     let mut card = SimCard::fresh();
@@ -96,7 +96,7 @@ fn nothing_stands_behind_close() {
     session.poll().unwrap();
     session.card_mut().pass(20_000);
     assert_eq!(records(&mut session), u32::from(FILL) + 2, "records behind CLOSE");
-    // The ring has wrapped, so CLOSE is in its first place.
+    // The log ring has wrapped, so CLOSE is in the ring's first place.
     let mut close = [0; Record::BYTES];
     session.card().dma_read(session.log_ring().unwrap(), 0, &mut close).unwrap();
     let mut all = keeper.0.lock().unwrap().records.clone();
@@ -106,8 +106,8 @@ fn nothing_stands_behind_close() {
     card.assert_clean();
 }
 
-/// When the fault occurs, a checkpoint has begun, and its snapshot waits for the previous record. It becomes a
-/// checkpoint of state RUN. The fault gets a checkpoint of its own, which covers the ALARM.
+/// When the fault occurs, a checkpoint has begun, and its snapshot waits for the previous record. This checkpoint gets
+/// the state RUN. The fault gets a checkpoint of its own, which covers the ALARM.
 #[test]
 fn a_fault_beside_a_snapshot_has_a_checkpoint_of_its_own() {
     let mut card = SimCard::fresh();

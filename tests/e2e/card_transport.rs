@@ -355,7 +355,7 @@ fn rings_that_are_not_allowed_are_not_opened<C: TestCard>() {
     let buffer = card.allocate(1 << 16).unwrap();
     let base = buffer.address();
     let lanes = CardInfo::read(&mut card).unwrap().lanes;
-    // The addresses of submission, completion and log ring; the log2 of the first two rings' and of the log's size.
+    // Addresses of the submission, completion and log rings; then log2 of the first two rings' size, and of the log's.
     let good = ((base, base + 4096, base + 8192), (5u8, 4u8));
     let mut bad = [good; 9];
     bad[0].0.0 += 64;
@@ -426,7 +426,7 @@ fn bus_failure<C: TestCard>(fail: fn(&mut C), fault: Fault) {
     let _ = session.submit(&(0..8).map(|slot| good(&world, slot, 1)).collect::<Vec<_>>());
     let answered = session.drain().unwrap();
     assert_eq!(answered.len(), 8);
-    // A record and completion of another lane may have been on the bus before the failure; they count.
+    // An answer of another lane may have been on the bus before the failure; such an answer is valid.
     let lanes = session.info().lanes;
     let (stood, faulted): (Vec<_>, Vec<_>) = answered.into_iter().partition(|completed| completed.outcome.is_admit());
     assert!(stood.is_empty() || lanes > 1);

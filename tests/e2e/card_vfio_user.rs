@@ -119,7 +119,7 @@ struct Counting<C> {
     card: C,
     reads: u64,
     writes: u64,
-    /// Number of waiting quanta that ended before the awaited value arrived.
+    /// Number of waits that ended before the awaited value arrived.
     vain: u64,
 }
 
@@ -145,7 +145,7 @@ impl<C: Card> Card for Counting<C> {
     }
 }
 
-/// The numbers of register reads, register writes and vain quanta for `verdicts` verdicts with 64 open streams.
+/// The numbers of register reads, register writes and vain waits for `verdicts` verdicts with 64 open streams.
 fn traffic<C: TestCard>(verdicts: u64) -> (u64, u64, u64) {
     let world = World::permitting();
     let card = Counting { card: C::fresh(), reads: 0, writes: 0, vain: 0 };
@@ -202,7 +202,7 @@ fn a_socket_is_private_takes_over_what_is_stale_and_goes_with_its_card() {
     let other = Socket::bind(&path).unwrap_err();
     assert!(matches!(other, BindError::NotASocket(_)), "{other}");
     assert_eq!(std::fs::read(&path).unwrap(), b"precious");
-    // The name now belongs to another file, which stays.
+    // Dropping a socket does not remove another file that has replaced the socket at its path.
     let socket = Socket::bind(&dir.path().join("b.sock")).unwrap();
     std::fs::remove_file(dir.path().join("b.sock")).unwrap();
     std::fs::write(dir.path().join("b.sock"), "other").unwrap();
@@ -467,7 +467,7 @@ fn a_card_process_may_die_at_any_moment() {
         let world = World::permitting();
         let mut answered = 0;
         let mut submitted = 24;
-        // Keeps the card busy until it has gone.
+        // Keeps the card busy until the server has ended.
         while let Ok(completed) = session.wait() {
             answered += completed.len();
             assert!(completed.iter().all(|c| c.outcome.fault().is_none()));
@@ -639,8 +639,8 @@ fn memory_that_was_taken_back_is_never_written() {
     }
 }
 
-/// Sessions with random stalls, bus faults, resets by other programs, and ends while the card works. Every entry is
-/// answered exactly once, and the software evaluator also admits every admitted entry.
+/// Runs sessions with random stalls, bus faults, resets by other programs, and ends while the card works. Every entry
+/// is answered exactly once, and the software evaluator also admits every admitted entry.
 #[test]
 fn every_descriptor_is_answered_once_whatever_happens() {
     let wanted = if long() { 100_000 } else { 4_000 };

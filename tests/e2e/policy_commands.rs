@@ -43,13 +43,13 @@ fn rules_that_can_never_match_are_warned_of() {
 #[test]
 fn covered_rules_are_warned_of() {
     let covered = |id: &str| (Kind::Covered, id.to_owned());
-    // The warning names one rule of the same class.
+    // A rule with the same outcome covers the rule.
     let two = [rule("NARROW", "", "context.depth > 5"), rule("WIDE", "", "context.depth > 3")];
     assert_eq!(warnings(&two.concat()), [covered("NARROW")]);
-    // The warning names a rule of a higher class.
+    // A reject covers a decompose.
     let two = [rule("NARROW", "@outcome(\"decompose\")", "context.depth > 5"), rule("WIDE", "", "context.depth > 3")];
     assert_eq!(warnings(&two.concat()), [covered("NARROW")]);
-    // A rule of a lower class does not cover the rule, and neither does a rule of the other bank.
+    // A decompose does not cover a reject, and a rule of the other bank covers nothing.
     let two = [rule("NARROW", "", "context.depth > 5"), rule("WIDE", "@outcome(\"decompose\")", "context.depth > 3")];
     assert_eq!(warnings(&two.concat()), []);
     let two = [rule("NARROW", "@stage(\"entropy\")", "context.depth > 5"), rule("WIDE", "", "context.depth > 3")];
@@ -74,7 +74,7 @@ fn covered_rules_are_warned_of() {
         rule("WIDE", "", "context.uncertainty.greaterThan(decimal(\"0.9\"))"),
     ];
     assert_eq!(warnings(&unknown.concat()), [covered("UNKNOWN")]);
-    // A permit that follows forbids, and a permit next to another permit.
+    // Warns about a permit that forbids cover, and about a permit that another permit covers.
     let permits = "@id(\"P\") permit (principal, action == Action::\"negation\", resource);\n";
     assert_eq!(warnings(permits), [covered("P")]);
     let compiled = package(&two.concat().replace("@stage(\"entropy\")", "")).compile().unwrap();

@@ -81,7 +81,7 @@ struct Tally {
     renumbered: u64,
 }
 
-/// Compares, for these descriptors, a member with its package alone.
+/// Compares the decisions of a member with those of its package outside the composition, for these descriptors.
 fn hold_to_alone(
     alone: (&Package, &Compiled),
     member: (&Package, &Compiled),
@@ -236,7 +236,7 @@ fn generated_packages_decide_in_a_composition_as_they_do_alone() {
     assert!(compositions > 50 && admitted > 500 && renumbered > 3_000);
 }
 
-/// A session on the model card, and the records that the card writes.
+/// A session on the software model of the card, and the records that this card writes.
 fn session(compiled: &Compiled) -> (Session<ModelCard>, Arc<Mutex<Vec<Record>>>) {
     let records = Arc::new(Mutex::new(Vec::new()));
     let kept = Arc::clone(&records);

@@ -137,7 +137,7 @@ fn each_kind_of_change_is_named() {
 
 #[test]
 fn declarations_are_compared_by_name() {
-    // With its classes and values in another order, the policy decides alike.
+    // If only the order of its classes and values changes, a policy makes the same decisions.
     let rules = format!("{PERMIT}{}", forbid("context.classes.contains(\"greeting\") && context.domain == \"legal\""));
     let reordered = MANIFEST
         .replace("\"general\", \"medical\", \"legal\"", "\"legal\", \"general\", \"medical\"")
@@ -220,7 +220,7 @@ fn packages_that_cannot_be_compared_in_full_are_not_alike() {
     assert!(!found.nothing_differs());
 }
 
-/// A changed version of a generated package: a removed rule, a changed constant, or a negated operator.
+/// A generated package with one operator, outcome or scope replaced; `None` if there is none or it does not compile.
 fn mutated(case: &Case, random: &mut Random) -> Option<Package> {
     let mut files = case.package.files().clone();
     let path = *random.pick(&["a.cedar", "rules/b.cedar"]);

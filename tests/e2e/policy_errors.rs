@@ -280,7 +280,7 @@ fn a_package_without_a_permit() {
     assert_eq!(error.problems()[0].kind(), Kind::NoPermit);
 }
 
-/// Rules that cannot be merged: each has another single depth and another length.
+/// Alternatives whose rows cannot be merged, because each has its own depth and its own length.
 fn costly(rows: usize, step: usize) -> String {
     let alternatives: Vec<_> =
         (0..rows).map(|at| format!("(context.depth == {at} && context.length == {})", at * step + 1)).collect();

@@ -330,7 +330,7 @@ fn presence_of_quantities_has_three_states() {
             quantity(r, 0, 4001, i32::MAX);
         }],
     );
-    // The negated bound still requires presence; if both are negated, presence is not required.
+    // If only the bound is negated, the quantity must still be present; if the whole condition is negated, it need not.
     becomes(
         &["context.quantity has dose_mg && !(context.quantity.dose_mg > 4000)"],
         &[&|r| {
@@ -396,7 +396,7 @@ fn formulas_become_disjunctions_of_conjunctions() {
             scalar(r, 7, 0, 8);
         }],
     );
-    // The condition is on classes with and without one member; the alternative around it is unchanged.
+    // The two alternatives differ only in whether `greeting` is a member, so this condition disappears.
     let any = "context.classes.containsAny([\"dosage\", \"diagnosis\"])";
     let greeting = "context.classes.contains(\"greeting\")";
     becomes(
@@ -405,7 +405,7 @@ fn formulas_become_disjunctions_of_conjunctions() {
             r.classes_any = (DOSAGE | DIAGNOSIS).into();
         }],
     );
-    // One condition includes another, and one occurs twice.
+    // `depth > 3` includes `depth > 7`, and occurs twice.
     becomes(&["context.depth > 3 || context.depth > 7 || context.depth > 3"], &[&|r| r.depth = [4, 255]]);
     becomes(&["context.depth > 3 && true", "context.depth > 3 || false"], &[&|r| r.depth = [4, 255]]);
     assert!(rows("context.depth > 3 && context.depth < 4").is_empty());

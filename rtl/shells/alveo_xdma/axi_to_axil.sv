@@ -3,8 +3,7 @@
 // It handles one transaction and one word at a time; reads and writes take turns. INCR bursts may
 // have any length and size. A write accesses the words with an enabled byte, a read all words from
 // its address to the end of the beat (reading registers has no side effect). FIXED and WRAP get an
-// error and access nothing. A beat (read) or burst (write) gets the worst of the answers of its
-// words.
+// error and access nothing. A beat (read) or burst (write) gets the worst answer of its words.
 // Latency: 3 clocks per word, plus those of the slave.
 // After reset: idle. READY is low in reset, so that no access is accepted and lost.
 // Duties of the caller: the AXI4 rules; a slave that answers in bounded time.

@@ -1,7 +1,7 @@
 // Stand-ins for the primitives of UltraScale+ that the shells use, for lint and simulation only.
 /* verilator lint_off DECLFILENAME */
 
-// Divides a clock. Our designs tie the gate and the clear. If a bench sets `free`, the bench
+// Divides a clock. The shells drive CE and CLR with constants. If a bench sets `free`, the bench
 // generates the clock itself.
 module BUFGCE_DIV #(
     parameter int BUFGCE_DIVIDE = 1

@@ -185,7 +185,7 @@ module aws_f2_tb;
     rst_n = 1'b1;
     if (id0 == '0 || id0[15:0] != 16'h1d0f || id1 == '0) $fatal(1, "ids of the function");
 
-    // Registers read as all ones or as the card's values directly after reset, later as the card's.
+    // Directly after reset, a read returns all ones or the card's value; later, the card's value.
     answered_at_once();
     repeat (200 * slow) @(negedge clk);
     identify(8'h05);

@@ -128,7 +128,7 @@ function automatic logic [511:0] line(logic [63:0] addr);
   return u_memory.lines.exists(addr) ? u_memory.lines[addr] : '0;
 endfunction
 
-// The card has lost track of its bus: RESET does not end, and no command opens a session.
+// Checks a card that has lost track of its bus: RESET never completes, and no session opens.
 task automatic stays_shut(string what);
   logic [31:0] status;
   await_life(layout_pkg::LifeFault, what);

@@ -64,17 +64,17 @@ pub enum Command {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Stall {
-    /// Always.
+    /// The receiver is always ready.
     None = 0,
-    /// In every second clock.
+    /// The receiver is ready in every second clock.
     Alternating = 1,
-    /// In half of the clocks, at random.
+    /// The receiver is ready in half of the clocks, at random.
     Random = 2,
-    /// Only while a word is offered, except in the first clock of a word.
+    /// The receiver is ready only while a word is offered, except in the first clock of a word.
     AfterValid = 3,
-    /// For a few words, then for up to 4,095 clocks not.
+    /// The receiver is ready for a few words, and then not ready for up to 4,095 clocks.
     Long = 4,
-    /// Always; but another user holds the hash core in half of the clocks.
+    /// The receiver is always ready, but another user holds the hash core in half of the clocks.
     Shared = 5,
 }
 

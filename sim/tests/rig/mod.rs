@@ -40,7 +40,7 @@ pub struct Rig {
     pub sq: DmaRegion,
     pub cq: DmaRegion,
     pub log: DmaRegion,
-    /// Number of entries submitted since OPEN; then of completions and of records consumed.
+    /// Counts since OPEN: submitted entries, then consumed completions, then consumed records.
     pub submitted: u16,
     pub completed: u16,
     pub logged: u32,

@@ -49,7 +49,7 @@ pub(crate) mod bridge {
     /// The behaviour of the bus.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     struct Bus {
-        /// Clocks from a request to its first beat: a random number between these two.
+        /// Clocks from a request to its first beat: a random number from `least_latency` to `most_latency`.
         least_latency: u32,
         most_latency: u32,
         /// In how many of every 8 clocks, on average, the bus accepts no request and returns no beat.

@@ -99,7 +99,7 @@ const EVERY_COLUMN: [(&str, &str); 24] = [
     ("context.quantity has dose_mg && context.quantity.dose_mg > -5", "input.quantity.dose_mg > -5"),
 ];
 
-/// 256 rows: a permit, the prelude's three, and 252 rules. All rules except the last fail only because of their length.
+/// 256 rows: a permit, the prelude's three, and 252 rules. All rules but the last fail only because of their length.
 fn every_column() -> Subject {
     const RULES: usize = 252;
     let (mut cedar, mut rego) = (PERMIT.replace("PERMIT", "ALLOW"), rego_head());

@@ -43,7 +43,7 @@ pub(super) fn approval(bytes: &[u8]) -> bool {
     true
 }
 
-/// A signed message, or only its 192 bytes.
+/// Parses a signed checkpoint, or only its 192 bytes; returns whether it was accepted.
 pub(super) fn checkpoint(bytes: &[u8]) -> bool {
     if let Ok(signed) = SignedCheckpoint::parse(bytes) {
         let (inner, signature) = cose::decode(bytes).unwrap();
@@ -58,7 +58,7 @@ pub(super) fn checkpoint(bytes: &[u8]) -> bool {
     true
 }
 
-/// The text formats of a witness and of a trust folder.
+/// Parses texts of a witness and of a trust folder. True for a revocation list, an issuer's key or a witness proof.
 pub(super) fn note(bytes: &[u8]) -> bool {
     let proof = WitnessProof::parse(bytes);
     if let Ok(proof) = &proof {
@@ -86,7 +86,7 @@ pub(super) fn receipt(bytes: &[u8]) -> bool {
     true
 }
 
-/// Every JSON file of a bundle that a verifier reads: files of lines, and the manifest.
+/// Parses the bytes as a bundle's manifest and as its files of lines. True if the manifest or any line is accepted.
 pub(super) fn lines(bytes: &[u8]) -> bool {
     let needed = [bundle::TICKET, bundle::CERTIFICATE, bundle::CHAIN, bundle::IMAGE, bundle::RECORDS];
     let mut files: BTreeMap<_, _> = needed.iter().map(|name| ((*name).to_owned(), Vec::new())).collect();
@@ -122,7 +122,7 @@ pub(super) fn lines(bytes: &[u8]) -> bool {
     read
 }
 
-/// A log. Numbers and checksums are recomputed, as an attacker would do, so that later rules are tested, too.
+/// Reads a log with recomputed numbers and checksums, so that later rules are tested. True if any record is accepted.
 pub(super) fn records(bytes: &[u8]) -> bool {
     let mut rules = LogChecker::new((3, 3));
     let mut rest = bytes;

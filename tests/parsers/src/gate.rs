@@ -24,7 +24,7 @@ fn in_a_file<T>(bytes: &[u8], read: impl FnOnce(&Path) -> T) -> T {
     })
 }
 
-/// A store's content has one canonical form, and parsing that form gives the same content.
+/// Parses an anchor store; returns whether it was accepted. Parsing its canonical form must give an equal store.
 pub(super) fn anchors(bytes: &[u8]) -> bool {
     let Ok(store) = in_a_file(bytes, Store::open) else { return false };
     let canonical = store.contents().json_lines();
@@ -34,7 +34,7 @@ pub(super) fn anchors(bytes: &[u8]) -> bool {
     true
 }
 
-/// The answer of an engine's server, in both protocols, for a first candidate and for an alternative.
+/// Parses an engine's answer in both protocols, as first and as later candidate; returns whether one was accepted.
 pub(super) fn completion(bytes: &[u8]) -> bool {
     let read = |protocol| (0..2).any(|attempt| proposal(protocol, bytes, attempt, " ").is_ok());
     [Protocol::OpenAi, Protocol::Llama].map(read).contains(&true)
@@ -46,7 +46,7 @@ pub(super) fn context(bytes: &[u8]) -> bool {
     true
 }
 
-/// The frames between client and gate, up to the first invalid frame.
+/// Parses frames from the client and from the gate, up to the first invalid frame. True if any frame is accepted.
 pub(super) fn frame(bytes: &[u8]) -> bool {
     frames::<ToGate>(bytes) | frames::<ToClient>(bytes)
 }

@@ -32,7 +32,7 @@ fn unpacked(bytes: &[u8]) -> BTreeMap<String, Vec<u8>> {
     files.map(file).collect()
 }
 
-/// The manifest, vocabularies and paths of a package. The rules are not parsed, because Cedar's parser does that.
+/// Parses a package without its rules, which are left to Cedar's parser; returns whether the package was accepted.
 pub(super) fn package(bytes: &[u8]) -> bool {
     let Ok(package) = Package::from_files(unpacked(bytes)) else { return false };
     assert_eq!(Package::from_files(package.files().clone()).unwrap().digest(), package.digest());
@@ -88,7 +88,7 @@ fn judged(mapper: &Mapper, text: &str, granularity: Granularity) {
     }
 }
 
-/// A model's text; or a tool call: name, line feed, arguments.
+/// Maps a text, and maps it as a tool call (name, line feed, arguments); returns whether it is UTF-8.
 pub(super) fn text(bytes: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else { return false };
     MAPPER.with(|cell| {

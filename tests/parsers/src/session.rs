@@ -47,8 +47,8 @@ fn pem(der: &[u8]) -> String {
     format!("-----BEGIN CERTIFICATE-----\n{}-----END CERTIFICATE-----\n", lines.collect::<String>())
 }
 
-/// A certificate as DER, or any PEM. Only certificates that were issued may be accepted; these differ only in their
-/// random serial numbers.
+/// Parses a certificate as DER, and as PEM; returns whether the DER was accepted. An accepted certificate may differ
+/// from the honest certificate only in its serial number.
 pub(super) fn certificate(bytes: &[u8]) -> bool {
     honest(|honest| {
         let chain = &honest.files.0[bundle::CHAIN];
@@ -64,7 +64,7 @@ pub(super) fn certificate(bytes: &[u8]) -> bool {
     })
 }
 
-/// Edits of the honest bundle. An edit has the number of a file, an operation, a place, a length, and bytes.
+/// Edits and verifies the honest bundle; true if it is readable. An edit: file number, operation, place, length, bytes.
 pub(super) fn bundle(bytes: &[u8]) -> bool {
     honest(|honest| {
         let mut files = honest.files.clone();

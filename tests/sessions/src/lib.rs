@@ -130,7 +130,7 @@ pub fn session(world: &World, card: &Rc<Card>, lanes: u8) -> Parts {
     session_in(world, card, lanes, None)
 }
 
-/// The session of [`session`]. With a mode, its first stream has this mode, and the text arrives piece by piece.
+/// As [`session`]; if `mode` is given, the first stream has this mode, and its text arrives piece by piece.
 pub fn session_in(world: &World, card: &Rc<Card>, lanes: u8, mode: Option<Mode>) -> Parts {
     let files = [("policy.toml", MANIFEST), ("rules.cedar", RULES)];
     let change = mode.map(|mode| move |context: &mut ContextDocument| context.mode = mode);

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The version of cargo-fuzz to install if there is none.
+/// The version of cargo-fuzz to install if cargo-fuzz is missing.
 const VERSION: &str = "0.13.1";
 /// Folder for the tool, the seeds and the findings of a run.
 const WORK: &str = "fuzz/target";

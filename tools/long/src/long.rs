@@ -133,7 +133,7 @@ fn start(tally: &mut Tally, task: &Task) -> Result<()> {
     }
 }
 
-/// The version of cargo-deny to install if there is none.
+/// The version of cargo-deny to install if cargo-deny is missing.
 const DENY: &str = "0.20.2";
 
 /// Checks every crate in the lock file against the RustSec database, which is fetched from GitHub. If it cannot be
@@ -161,7 +161,7 @@ fn advisories(tally: &mut Tally) {
     }
 }
 
-/// The current commit; a mark shows that the tree has changes.
+/// The current commit, followed by "and changes" if tracked files differ from it.
 fn commit() -> Result<String> {
     let hash = capture(Command::new("git").args(["rev-parse", "--short=9", "HEAD"]))?;
     // Rows that other runs have written do not count as changes.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const FOLDER: &str = "target/package";
-/// The version of cargo-cyclonedx that is installed if there is none.
+/// The version of cargo-cyclonedx to install if cargo-cyclonedx is missing.
 const CYCLONEDX: &str = "0.5.9";
 /// Build folder of the static verifier. It is separate so that the verifier's flags do not cause other builds.
 const STATIC: &str = "target/static";

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// A biography of one person, written by one model.
+/// A biography of one person, written by one language model.
 pub(crate) struct Biography {
     pub(crate) person: String,
     pub(crate) sentences: Vec<Sentence>,

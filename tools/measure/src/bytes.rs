@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Number of letters and digits that a value may release, at its start.
+/// Largest number of letters and digits of a value, from its start, that may be released.
 const MAY_LEAVE: usize = 4;
 
 pub(crate) fn run(folder: &Path, list: bool) -> Result<()> {
@@ -120,7 +120,7 @@ fn cuts(folder: &Path, rows: &[Value], list: bool) -> Result<()> {
     Ok(())
 }
 
-/// One row for each place inside the value of a promised row: the text, cut into two parts at that place.
+/// Copies of each row that must be refused: one for each place at which its value can be cut into two parts.
 fn cut_rows(rows: &[Value]) -> Result<Vec<Value>> {
     let mut cut = Vec::new();
     for row in rows.iter().filter(|row| row["fair"] == true) {
@@ -140,7 +140,7 @@ fn parts(row: &Value) -> Vec<String> {
     row["parts"].as_array().into_iter().flatten().map(text_of).collect()
 }
 
-/// The released part of each value when the two parts of its text are successive candidates.
+/// For each cut row, the number of wrongly released letters and digits if the two parts are successive candidates.
 fn left_of_cuts(folder: &Path, cut: &[Value], release: Release) -> Result<Vec<usize>> {
     let judged = judge(folder, cut, release, |row| {
         let candidate = |text: String| vec![Candidate { text, logprobs: None, logprobs_absent: None, call: None }];
@@ -163,7 +163,7 @@ fn value(row: &Value) -> Range<usize> {
     crate::judged::number(&row["value"][0])..crate::judged::number(&row["value"][1])
 }
 
-/// Number of released letters and digits of a value after its first few. `value` is a range in the joined texts.
+/// Counts the released letters and digits of a value after its first [`MAY_LEAVE`]. `value`: range in `texts.concat()`.
 fn leaves_of_value(texts: &[&str], value: &Range<usize>, leaves: &[Leaf]) -> usize {
     let mut offset = 0;
     let mut admitted: Vec<Range<usize>> = Vec::new();
@@ -243,7 +243,7 @@ mod tests {
         let rows = rows(&folder.join("bypass.jsonl")).unwrap();
         let rows: Vec<Value> = rows.into_iter().filter(|row| row["fair"] == true).collect();
         let judged = judge(&folder, &rows, Release::Span, |row| Ok(whole(row))).unwrap();
-        // A form that is released even uncut is documented as a limit, so its cuts are not counted.
+        // Some forms are released even if they are not cut. This is a documented limit, so their cuts are not counted.
         let held = |(row, leaves): &(&Value, &Vec<Leaf>)| {
             leaves_of_value(&[row["text"].as_str().unwrap()], &value(row), leaves) == 0
         };

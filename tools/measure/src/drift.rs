@@ -1,7 +1,7 @@
 //! Spliced drift: sentences of a biography B follow those of a biography A. The store has the supported facts of both,
 //! so the closed world alone does not stop B.
 //!
-//! - *delay*: number of sentences of B up to the first one that ends the stream or of which a part is refused.
+//! - *delay*: position in B, from 1, of the first sentence that ends the stream or has a refused part.
 //! - *false halt*: drift ends the stream of a biography that was not spliced.
 
 use crate::biographies::{Biography, Kind, intent, read, store};

@@ -1,5 +1,5 @@
 //! The outcomes of labelled texts. Either the program judges them on the simulated card, or this process does so on the
-//! model card.
+//! software model of the card.
 
 use anyhow::{Context, Result};
 use portcullis_card::{CardChoice, Session, SessionConfig, SessionError};

@@ -14,7 +14,7 @@ use std::process::Command;
 const HARMLESS: &str = "host/prefilter/tests/data";
 /// Names of sets with attacks and other harmful prompts. These sets are not used to make long harmless texts.
 const HARMFUL: [&str; 5] = ["inthewild", "cyberseceval", "bipia_instructions", "harmbench", "finance_advice"];
-/// Number of joined texts per set.
+/// Number of long texts that are made from each set by joining its texts.
 const JOINED: &str = "500";
 const CASES: &str = "tests/cases/bytes/prefilter.jsonl";
 

@@ -18,7 +18,7 @@ const DEPTH: usize = 12;
 
 /// Every use of another file. A name counts as a use of the file that defines it, even if a module re-exports it.
 ///
-/// A module may combine its own children. So its uses of children in the crate count only with `strict`.
+/// Every module except the crate's root may combine its own children: its uses of them count only with `strict`.
 pub(crate) fn uses(source: &Source, strict: bool) -> Uses {
     let mut uses = Uses::new();
     for (at, module) in &source.modules {
@@ -146,7 +146,7 @@ fn exported_macro(source: &Source, module: &Module, name: &String) -> usize {
     defining.unwrap_or(module).file
 }
 
-/// The path of an import, followed by the rest after its name.
+/// `left` with its first segment replaced by the path of the import.
 fn continued(import: &Import, left: &[String]) -> Segments {
     import.path.iter().chain(left.iter().skip(1)).cloned().collect()
 }

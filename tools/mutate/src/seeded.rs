@@ -1,4 +1,4 @@
-//! Seeded faults: inserts each fault of tests/mutants.toml into a copy of the tree; then the fault's test must fail.
+//! Seeded faults: inserts each fault of tests/mutants.toml into a copy of the sources; then the fault's test must fail.
 
 use anyhow::{Context, Result, bail, ensure};
 use portcullis_tools::setup;
@@ -49,7 +49,7 @@ pub(crate) fn run(tally: &mut Tally, long: bool, filter: Option<&str>) -> Result
     Ok(())
 }
 
-/// Copies the files of the tree, tracked and untracked, and links to the Python environment of this tree.
+/// Copies all files that git does not ignore, and makes a symbolic link to the repository's Python environment.
 pub(crate) fn copy_tree(copy: &Path) -> Result<()> {
     let list = capture(Command::new("git").args(["ls-files", "--cached", "--others", "--exclude-standard"]))?;
     for path in list.lines().map(Path::new).filter(|p| p.is_file()) {
@@ -80,7 +80,7 @@ fn killed(copy: &Path, mutant: &Mutant) -> Result<()> {
 }
 
 fn judge(copy: &Path, mutant: &Mutant) -> Result<()> {
-    // The build reuses the dependencies that this tree has built; only the workspace's own crates are built again.
+    // The build reuses the dependencies that the repository has built; only the workspace's own crates are built again.
     let target = tool::root()?.join("target");
     let cargo = |args: &[&str]| {
         let mut command = Command::new("cargo");

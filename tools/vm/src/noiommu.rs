@@ -23,7 +23,7 @@ pub(crate) fn module(kernel: &Packages) -> Result<PathBuf> {
     unpack.arg("-xf").arg(&archive).arg("-C").arg(&folder);
     capture(unpack.args(["--strip-components=3", "--wildcards", "*/drivers/vfio/*"]))?;
     let headers = found(&sources, |name| name.starts_with("linux-headers-") && name.ends_with("-amd64"))?;
-    // The headers name another package of theirs by its installed path, which does not exist here.
+    // The makefile names a second header package by its installed path, which does not exist here.
     let makefile = headers.join("Makefile");
     let text = fs::read_to_string(&makefile)?;
     let here = sources.to_string_lossy();

@@ -25,7 +25,7 @@ pub(crate) struct Packages {
 }
 
 impl Packages {
-    /// Fetches the packages once: from the suites above, or else from the system's own release.
+    /// Fetches the packages once: from a suite in [`WANTED`], or else from the system's own release.
     pub(crate) fn fetch() -> Result<Self> {
         let packages = Self::at("root")?;
         if packages.complete() {
@@ -112,7 +112,7 @@ impl Packages {
         Ok(command)
     }
 
-    /// Whether QEMU has a device, according to its own list; returns the list's description of it.
+    /// Whether QEMU's own list of devices contains this device.
     pub(crate) fn has_device(&self, device: &str) -> Result<bool> {
         let devices = capture(self.qemu()?.args(["-machine", "none", "-device", "help"]))?;
         Ok(devices.contains(&format!("name \"{device}\"")))

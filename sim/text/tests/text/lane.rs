@@ -36,8 +36,8 @@ fn random_text(random: &mut Random, source: &Source) -> Vec<u8> {
     text_of(random, source, length)
 }
 
-/// Enters texts, with random lies and bus latencies, up to three at once. The lane answers as the model does, and reads
-/// every beat of each text once.
+/// Enters up to three texts at once, some of them with a fault (`Lie`), over a bus with random latencies. The lane
+/// answers as the model does, and reads every beat of each text once.
 #[test]
 fn answers_are_those_of_the_model() {
     let entries = if is_long() { 40_000 } else { 1_200 };
@@ -57,7 +57,7 @@ fn answers_are_those_of_the_model() {
     assert!(counts.hits * 4 > entries && counts.established * 8 > entries && counts.admitted * 3 > entries);
 }
 
-/// Every length up to three blocks, and lengths near the limits of bursts.
+/// Tests every length up to three blocks, and lengths near the limits of bursts.
 #[test]
 fn every_length() {
     let source = package::source("pii");
@@ -134,7 +134,7 @@ fn a_refused_entry_leaves_no_trace() {
     assert!(found(&[("My card is 4111 1111 ", false, true), ("1111 1111. ", false, true)]));
     assert!(!found(&[("My card is 4111 1111 ", false, false), ("1111 1111. ", false, true)]));
     assert!(!found(&[("My card is 4111 1111 ", false, true), ("1111 1111. ", true, true)]));
-    // A refused entry between the two has no effect; nor does a fresh entry that is refused.
+    // A refused entry between the two entries has no effect; nor does a fresh entry that is refused.
     let (first, second) = (("My card is 4111 1111 ", false, true), ("1111 1111. ", false, true));
     assert!(found(&[first, ("and no more ", false, false), second]));
     assert!(!found(&[first, ("and no more ", false, true), second]));
@@ -164,8 +164,8 @@ fn a_slot_is_not_renewed_under_an_entry() {
     windows.lane.renew(3).unwrap();
 }
 
-/// Clocks per entry, if entries follow each other directly, the bus answers after 100 clocks (0.8 us at 125 MHz), and
-/// verdicts come at once.
+/// Measures the clocks per entry if entries follow each other directly, the bus answers after 100 clocks (0.8 us at 125
+/// MHz), and verdicts come at once.
 #[test]
 fn clocks_per_entry() {
     let mut lane = Lane::default();

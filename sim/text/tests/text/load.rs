@@ -28,8 +28,8 @@ fn small_tables() -> Vec<Vec<u8>> {
     tables
 }
 
-/// The scan ignores flags, and accepts tables that are not in canonical form. It refuses all other tables that the
-/// software refuses.
+/// Whether only the software refuses tables with this error: the scan ignores flags, and accepts tables that are not in
+/// canonical form.
 fn is_left_to_software(error: &TablesError) -> bool {
     matches!(error, TablesError::Form | TablesError::Field { field: "flag of a next state", .. })
 }
@@ -84,7 +84,7 @@ fn more_engines_than_the_card_has_are_refused() {
     assert!(seen.bad && !seen.complete);
 }
 
-/// Once the tables are locked, neither loading others, nor clearing, nor both at any time, changes anything.
+/// Once the tables are locked, neither loading other tables nor clearing, at any time, changes anything.
 #[test]
 fn nothing_is_written_behind_the_lock() {
     let package = Package::shipped("pii");

@@ -87,7 +87,7 @@ fn four_six_and_the_rest(random: &mut Random) -> String {
     format!("{}{mark}{}{mark}{}", &number[..4], &number[4..10], &number[10..])
 }
 
-/// Many card and account numbers in groups, one after the other, so that the units are busy in every byte.
+/// Reads many grouped card and account numbers, one after the other, so that the units are busy in every byte.
 #[test]
 fn numbers() {
     let numbers = if is_long() { 100_000 } else { 1_500 };
@@ -124,7 +124,7 @@ fn numbers() {
     assert!(counts.hits * 10 > counts.entries, "the test looks at too little");
 }
 
-/// Every pair of bytes, alone and after every lead byte of a three-byte character.
+/// Reads every pair of bytes, alone and after every lead byte of a three-byte character.
 #[test]
 fn utf8_is_that_of_the_standard_library() {
     let mut bench = Streams::new(Bench::default(), &Package::shipped("pii").compiled.tables).bench;

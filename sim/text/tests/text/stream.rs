@@ -20,14 +20,14 @@ pub(crate) struct Counts {
     pub(crate) entries: usize,
     /// Number of bytes after which all results were compared.
     pub(crate) bytes: usize,
-    /// Number of bytes in entries that were only compared at their end; these come at full rate or with pauses.
+    /// Number of bytes of those entries whose results were compared only after the entry's last byte.
     pub(crate) paced: usize,
     /// Number of entries in which a class was found.
     pub(crate) hits: usize,
     /// All classes found so far.
     pub(crate) found: ClassSet,
     pub(crate) not_utf8: usize,
-    /// Number of entries that continued after an earlier entry.
+    /// Number of entries that continued the stream of an earlier entry.
     pub(crate) resumed: usize,
 }
 

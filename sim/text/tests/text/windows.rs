@@ -107,7 +107,7 @@ impl Windows {
         }
     }
 
-    /// Enters a text, perhaps with a lie. The first entry of a slot renews the slot.
+    /// Enters a text, with the fault `lie` if there is one. The first entry of a slot renews the slot.
     pub(crate) fn enter(&mut self, random: &mut Random, slot: u16, text: &[u8], lie: Lie) {
         let ours = |pending: &Pending| pending.entry.slot == slot;
         if !self.pending.iter().any(ours) && (self.slots[usize::from(slot)].is_none() || random.one_in(8)) {
@@ -141,7 +141,7 @@ impl Windows {
         let mut beats = WINDOW_BEATS;
         match lie {
             Lie::Declared if length > 0 && random.one_in(2) => length -= 1,
-            // The hash then includes the byte after the text.
+            // The declared length is too large by one, so the hash includes the byte after the text.
             Lie::Declared => length += 1,
             Lie::Memory => {
                 let at = random.below(memory.len() - 20);
@@ -295,7 +295,7 @@ impl Windows {
         self.slots = [None; SLOTS as usize];
     }
 
-    /// Enters a given text, sometimes with a lie, over a bus with random behaviour.
+    /// Enters a text over a bus with random behaviour; with `lies`, the entry sometimes has a fault.
     pub(crate) fn random_entry(&mut self, random: &mut Random, text: &[u8], lies: bool) {
         if random.one_in(8) {
             let least = *random.pick(&[0, 1, 30, 200]);

@@ -1,4 +1,4 @@
-//! Descriptors for a case. Some are made to match one of its rows, and then one or two fields change. The others take
+//! Descriptors for a case. Some are made to match a row of the case, and then one or two fields change. The others take
 //! values from the policy's constants, from their neighbours, and from the ends of the encodable range.
 
 use super::{Case, Constants};

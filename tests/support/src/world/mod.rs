@@ -59,7 +59,7 @@ pub struct Card {
     grafted: RefCell<BTreeMap<Vec<u8>, Vec<u8>>>,
 }
 
-/// The beginning of those spans in the sessions that are tool calls.
+/// The start of every span that is a tool call.
 const CALL: &str = r#"{"arguments":"#;
 
 impl Card {
@@ -202,8 +202,8 @@ impl World {
         self.session(&self.card, 1, [0; 32])
     }
 
-    /// The honest session 1 on a card with several lanes. Slots 0 and 1 have the same streams as before; each other
-    /// lane has one further stream.
+    /// The honest session 1 on a card with several lanes. Slots 0 and 1 have the streams of [`Self::honest`]; each
+    /// other lane has one further stream.
     pub fn honest_in(&self, lanes: u8) -> Parts {
         let mut parts = self.honest();
         parts.count = lanes;
@@ -332,7 +332,7 @@ pub fn nonce(serial: u64) -> u64 {
 pub struct Parts {
     pub card: Rc<Card>,
     pub count: u8,
-    /// The signer of the checkpoints. Only in forgeries, this is not the card.
+    /// The signer of the checkpoints. In a forgery, this may be another card.
     pub signer: Rc<Card>,
     pub certificate: String,
     pub chain: String,

@@ -8,7 +8,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Stack of a thread of this program.
+/// Stack size of a thread of this program, in bytes.
 const STACK: usize = 256 << 10;
 
 pub(super) fn spawn<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<JoinHandle<T>> {

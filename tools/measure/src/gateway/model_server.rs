@@ -21,7 +21,7 @@ const KINDS: [&str; 11] =
 const SIDES: [&str; 7] = ["north ", "east ", "south ", "west ", "left ", "right ", "outside "];
 const ENDS: [&str; 5] = ["sleeps. ", "closes. ", "waits. ", "opens. ", "shines. "];
 
-/// When the pieces of a sentence were written, and when the first piece after it was.
+/// The times at which the pieces of a sentence, and the first piece after the sentence, were written.
 #[derive(Clone, Default)]
 pub(super) struct Written {
     pub(super) pieces: Vec<Instant>,

@@ -82,14 +82,14 @@ fn place(row: &Value) -> Range<usize> {
     starts.first().copied().unwrap_or(0)..starts.get(WITHIN).copied().unwrap_or(usize::MAX)
 }
 
-/// Whether a halt because of drift, or a refusal because of the topic, occurs in that range.
+/// Whether a halt because of drift, or a refusal because of the topic, occurs in the range [`place`].
 fn found(row: &Value, of: &Judged) -> bool {
     let halts = of.stopped.iter().filter(|(why, _)| why == "drift_halt").map(|(_, at)| *at);
     let topics = of.leaves.iter().filter(|l| !l.admitted && l.rule == "LINEAGE-TOPIC-SHIFT").map(|l| l.range.start);
     halts.chain(topics).any(|at| place(row).contains(&at))
 }
 
-/// The highest slope in that range.
+/// The highest slope in the range [`place`].
 fn steepest(row: &Value, of: &Judged) -> u16 {
     of.leaves.iter().filter(|l| place(row).contains(&l.range.start)).map(|l| l.slope).max().unwrap_or(0)
 }

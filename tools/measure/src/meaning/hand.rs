@@ -1,5 +1,5 @@
-//! Cases made by hand: no byte of a sentence that must be refused is released, and all other sentences are. Connectives
-//! between them do not count.
+//! Cases made by hand: no word of a sentence that must be refused may be released, and every word of all other
+//! sentences must be released. Connectives do not count.
 
 use super::Cases;
 use super::policies::Question;

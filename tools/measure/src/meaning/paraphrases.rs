@@ -48,7 +48,7 @@ pub(crate) fn run(cases: &Cases<'_>) -> Result<()> {
 fn lines(row: &Value) -> Result<String> {
     let passage = text_of(&row["passage"]);
     let name = subject(&passage).context("a passage names its subject")?;
-    // For a person, or another entity with such a name, a text may also use the last names alone.
+    // A text may also use only the last words of a name, such as a person's last name.
     let words: Vec<&str> = name.split(' ').collect();
     let aliases: Vec<String> = if passage.starts_with(&name) {
         (1..words.len()).filter_map(|at| words.get(at..)).map(|rest| rest.join(" ")).collect()
@@ -63,7 +63,7 @@ fn lines(row: &Value) -> Result<String> {
     Ok(lines)
 }
 
-/// The first run of capitalised words, without an article before it; "of" may stand between two of the words.
+/// The first run of capitalised words, if any, without an article before it; "of" may stand between two of the words.
 fn subject(passage: &str) -> Option<String> {
     let words: Vec<&str> = passage.split(' ').collect();
     let capital = |at: usize| words.get(at).is_some_and(|w| w.starts_with(char::is_uppercase));

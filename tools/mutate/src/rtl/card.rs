@@ -32,7 +32,7 @@ const LIMIT_SECONDS: u32 = 600;
 const ROUNDS: &str = "16";
 const NETLIST: &str = "card.v";
 
-/// The test programs with the mutated card, and which tests and mutants they have.
+/// The test programs with the mutated card; the tests of each module; the mutants that the card contains.
 pub(super) struct Card {
     programs: Vec<Program>,
     tests: BTreeMap<String, Vec<String>>,
@@ -74,7 +74,7 @@ impl Card {
         self.holds.contains(&at).then(|| self.tests.get(&mutant.module).map_or(&[][..], Vec::as_slice))
     }
 
-    /// Runs the test programs called `test`, up to the first failure.
+    /// Runs the test programs called `test` until one fails.
     pub(super) fn judge(&self, test: &str, alive: usize) -> Result<Outcome> {
         for program in self.programs.iter().filter(|program| program.name == test) {
             let outcome = judge(program, alive)?;
@@ -239,7 +239,7 @@ fn whole_words(text: &str) -> String {
 
 /// The pair `if (ENABLE[BIT])` and `WORD[BIT:BIT] <= DATA;`.
 struct BitWrite<'a> {
-    /// The names of the enable and of the word.
+    /// The names of the enable signal and of the word.
     of: (&'a str, &'a str),
     data: &'a str,
 }
@@ -251,7 +251,7 @@ fn bit_write<'a>(lines: &[&'a str], bit: usize) -> Option<BitWrite<'a>> {
     Some(BitWrite { of: (enable, word.strip_suffix(&format!("[{bit}:{bit}]"))?), data: data.strip_suffix(';')? })
 }
 
-/// Makes a copy of the tree that contains the netlist.
+/// Copies the source tree, adds the netlist, and returns the copy's folder.
 fn tree(netlist: &str) -> Result<PathBuf> {
     let tree = tool::root()?.join(FOLDER).join("card-tree");
     seeded::copy_tree(&tree)?;
@@ -263,7 +263,7 @@ fn tree(netlist: &str) -> Result<PathBuf> {
     Ok(tree)
 }
 
-/// The cargo command for the copy; there, the netlist is the card with one lane.
+/// The cargo command in the copied source tree `tree`; its build uses the netlist as the card with one lane.
 fn cargo(tree: &Path) -> Result<Command> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or(tool::root()?.join("target"), PathBuf::from);
     let mut command = Command::new("cargo");

@@ -1,9 +1,9 @@
 //! Finds a cell of one elaborated design in another elaborated design.
 //!
 //! Each design numbers its cells differently, but cells have a place in the source. Cells of the same kind from the
-//! same place are the same logic. If there are several, their parameters decide; for loops and several instances, their
-//! position in order decides. If an instance is a black box in a proof, a flat design that contains its logic has no
-//! cell for it; then the buffer of the instance's port is used.
+//! same place are the same logic. If several cells match, their parameters decide; for loops and several instances,
+//! their order in the design decides. If an instance is a black box in a proof, a flat design that contains its logic
+//! has no cell for it; then the buffer of the instance's port is used.
 
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
@@ -77,12 +77,12 @@ impl Cells {
             },
         };
         let at = here.iter().position(|name| name == cell)?;
-        // One design has several instances. Uses the position within an instance, or the position in proportion.
+        // If one design has more instances of the module, the position repeats in each instance, or is scaled.
         let to = if here.len().is_multiple_of(there.len()) { at % there.len() } else { at * there.len() / here.len() };
         Some(other.command(command, there.get(to)?, option(command, "-port")))
     }
 
-    /// A mutation of an instance's port, applied to the buffer of that port.
+    /// A mutation of an instance's port, applied to the buffer of that port; `None` if there is no such buffer.
     fn at_port(&self, command: &str) -> Option<String> {
         let instance = option(command, "-cell").rsplit('.').next()?;
         let (cell, side) = self.ports.get(&format!("{instance}.{}", option(command, "-port")))?;

@@ -12,7 +12,7 @@ use std::fs;
 /// Modules that contain only assertions. A mutant in them is not a fault of the card.
 const CHECKERS: [&str; 1] = ["ring/ring_axi_rules"];
 
-/// Selects the same number of mutants for each module, in turn from the module's proofs. The modules alternate.
+/// Selects the same number of mutants per module, in turn from the module's proofs. In the result, modules alternate.
 pub(super) fn draw(modules: &Modules, count: usize, seed: u32) -> Result<Vec<Mutant>> {
     let modules: Vec<_> = modules.iter().filter(|(module, _)| !CHECKERS.contains(&module.as_str())).collect();
     let each = count.div_ceil(modules.len().max(1));
@@ -38,7 +38,7 @@ fn list(module: &str, proof: &str, count: usize, seed: u32) -> Result<Vec<Mutant
     let design = claim.elaborated()?;
     let work = design.parent().context("a design stands in a folder")?;
     let (_, file) = module.rsplit_once('/').context("a module stands in a folder")?;
-    // Logic that disappears when the module's assertions are removed belongs only to them.
+    // Logic that disappears when the module's assertions are removed is only a part of these assertions.
     let logic = format!("a:src={file}.sv:*");
     let script = format!(
         "read_rtlil elaborated.il\ndesign -save whole\nopt_clean -purge\nselect -write with.txt {logic}\n\
