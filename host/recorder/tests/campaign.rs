@@ -226,7 +226,7 @@ impl Forger {
             parts.witness = self.issuer.clone();
         }
         match random.below(64) {
-            // Signatures by a key of the forger. They are rare, because two of them take as much time as twenty bundles.
+            // Signatures by a key of the forger. They are rare: two of them take as much time as twenty bundles.
             0 => parts.signer = Rc::clone(&self.card),
             // Real signatures of the card, but over other records.
             1..=20 => {
