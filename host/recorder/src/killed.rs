@@ -129,7 +129,7 @@ impl Run {
         run
     }
 
-    /// Passes the card's new output to the sink. Checkpoints come first, as is possible on a real card.
+    /// Passes the card's new output to the sink: checkpoints before records, since a real card may use this order.
     fn hand_over(&mut self) {
         for (at, checkpoint) in self.log.checkpoints.iter().enumerate().skip(self.given.1) {
             let message = self.key.sign(checkpoint).unwrap();

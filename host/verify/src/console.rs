@@ -20,7 +20,7 @@ use terminal_size::terminal_size_of;
 /// The first failure to write to stdout; after it, output is dropped.
 static STDOUT_FAILURE: OnceLock<io::Error> = OnceLock::new();
 
-/// When output is coloured; without a value, [`When::Auto`] applies.
+/// The choice of the command line. If it is not set, [`When::Auto`] applies.
 static COLOUR: OnceLock<When> = OnceLock::new();
 
 /// When output is coloured.

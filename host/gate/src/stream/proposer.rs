@@ -78,7 +78,7 @@ pub(super) struct Proposer {
     pub(super) step: Step,
     /// The pending end of the candidates.
     pub(super) pending: Pending,
-    /// The candidate that was read after the pending end and comes next.
+    /// The next candidate. It was read together with the pending end, as a step of its own.
     pub(super) upcoming: Option<Upcoming>,
     /// Admitted steps that can be undone, in order.
     reversible: Vec<Step>,

@@ -29,7 +29,7 @@ impl<C: Card> Session<C> {
     }
 
     /// As [`Session::submit`] but without the check for GATEs in flight, for entries that the card is meant to refuse.
-    /// Errors: [`SessionError::RingFull`] with nothing submitted, or those of the session's state.
+    /// Errors: [`SessionError::RingFull`], and then nothing is submitted; errors if the session is not healthy.
     #[cfg(feature = "test-hooks")]
     pub fn submit_raw(&mut self, entries: &[Descriptor]) -> Result<u64, SessionError> {
         self.push(entries, None, false)
